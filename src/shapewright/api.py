@@ -1,0 +1,342 @@
+"""The conductor: from a target and a spec to a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.source.span import Span
+from shapewright.trace.record import Source, Trace
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from shapewright.capture.memo import Memo
+    from shapewright.capture.recording import Recording
+    from shapewright.inputs.example import Candidate
+    from shapewright.inputs.loaded import Loaded
+    from shapewright.inputs.tensor import TensorSpec
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command gets: the trace, as far as the program came."""
+
+    trace: Trace
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 with findings."""
+        return 1 if self.trace.findings or not self.trace.complete else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run, apart from what belongs to the model.
+
+    Example::
+
+        trace = sw.options(timeout=10).trace(model, "f32[8, 3, 224, 224]")
+
+    `timeout` is in seconds; `by` is the view that `print(trace)` shows ("module", "op"
+    or "line"); `values=False` treats every given tensor as unknown data; `verify`
+    asks torch itself about every answer of a rule or of the memo, and notes where it
+    differs; `memo` shares answers between runs.
+    """
+
+    timeout: float | None = None
+    by: str = "module"
+    values: bool = True
+    verify: bool = False
+    memo: Memo | None = field(default=None, repr=False)
+
+    def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
+        """`shapewright.trace` under these options."""
+        return _trace(target, args, kwargs, self)
+
+
+def options(**given: Any) -> Options:
+    """Options for a run: ``sw.options(timeout=10, by="op").trace(model, x)``."""
+    return Options(**given)
+
+
+def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
+    """Run a model or function without data and return every tensor's shape.
+
+    Example::
+
+        >>> import shapewright as sw
+        >>> trace = sw.trace(torch.nn.Linear(400, 120), "f32[1024, 400]")
+        >>> trace.output.shape
+        (1024, 120)
+
+    `target` is an `nn.Module`, a bound method or any function. The arguments are those
+    of the call: real tensors, meta tensors, or spec strings ("f32[8, 3, 32, 32]");
+    every keyword belongs to the model. Without arguments, inputs are looked for as on
+    the command line. The model is not touched: parameters get data-free stand-ins.
+
+    What the program raises ends the trace and becomes its last finding; `complete` is
+    then False. Raises `InputError` for a spec that cannot be read.
+    """
+    return _trace(target, args, kwargs, Options())
+
+
+def recording(
+    model: Any,
+    *paths: str,
+    detach: bool = False,
+    cpu: bool = False,
+    copy: bool = False,
+) -> AbstractContextManager[Recording]:
+    """Record what modules get and return while the program really runs.
+
+    Example, a penalty on the size of activations, (8, 64, 56, 56) each::
+
+        with sw.recording(model, "layer1.*.conv1") as seen:
+            loss = criterion(model(images), labels)
+        for call in seen:
+            loss = loss + 1e-4 * call.output.pow(2).mean()
+        loss.backward()
+
+    `paths` are module paths or shell-style patterns of them, all modules without any.
+    ``seen["layer1.0.conv1"].output`` is what that module returned, ``.args`` and
+    ``.kwargs`` what it was given; ``seen["pool", 2]`` is the second call of a module
+    that ran twice, ``seen["pool", -1]`` the last. Tensors are the run's own, with their
+    autograd graph: `detach` drops the graph, `cpu` moves them there, `copy` keeps them
+    as they were where the program later writes them in place.
+
+    On exit, also by an exception, the hooks are gone and the values stay readable.
+    Raises `LookupError` for a pattern that matches no module.
+    """
+    from shapewright.capture.recording import recording as record_calls
+
+    return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
+
+
+def _trace(
+    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: Options
+) -> Trace:
+    from shapewright.capture.limits import limited
+    from shapewright.capture.running import (
+        Settings,
+        Stopped,
+        before_any_call,
+        record,
+    )
+
+    settings = Settings(memo=given.memo, verify=given.verify, values=given.values)
+    try:
+        with limited(given.timeout):
+            if not args and not kwargs:
+                found = _searched(target, settings)
+                if found is not None:
+                    return _shown(found, given)
+            args, kwargs, settings.letters = _fed(args, kwargs)
+            return _shown(record(target, args, kwargs, settings), given)
+    except Stopped as stopped:  # between two tries of inputs
+        name = getattr(target, "__name__", type(target).__name__)
+        return _shown(before_any_call(name, stopped), given)
+
+
+def _shown(made: Trace, given: Options) -> Trace:
+    return made if given.by == "module" else replace(made, by=given.by)
+
+
+def _fed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, int]]:
+    """Spec strings among the arguments become tensors."""
+    if not any(isinstance(v, str) for v in (*args, *kwargs.values())):
+        return args, kwargs, {}
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.example import materialize
+    from shapewright.inputs.spec import parse
+
+    letters: dict[str, int] = {}
+    fed: list[Any] = []
+    named: dict[str, Any] = {}
+    for value in args:
+        if not isinstance(value, str):
+            fed.append(value)
+            continue
+        spec = parse(value)
+        more, by_name = materialize(spec, _make)
+        fed += more
+        named |= by_name
+        letters |= spec.letters
+    for name, value in kwargs.items():
+        named[name] = value
+        if isinstance(value, str):
+            try:
+                spec = parse(value)
+            except InputError:
+                continue  # a plain string that belongs to the model
+            if len(spec.args) == 1 and spec.leaves:
+                named[name] = materialize(spec, _make)[0][0]
+                letters |= spec.letters
+    return tuple(fed), named, letters
+
+
+def _make(leaf: TensorSpec) -> Any:
+    """A tensor of a spec, as capture feeds it."""
+    from shapewright.capture.feeding import feed
+    from shapewright.inputs.example import filled
+
+    device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
+    return feed(
+        leaf.shape, leaf.dtype, device, leaf.name, filled(leaf), leaf.requires_grad
+    )
+
+
+def _searched(target: Any, settings: Any) -> Trace | None:
+    """Trace with inputs that nobody gave; None where it takes none."""
+    from pathlib import Path
+
+    from shapewright.inputs.loaded import loaded_object
+    from shapewright.inputs.program import Program
+
+    name = getattr(target, "__name__", type(target).__name__)
+    return _first_that_runs(loaded_object(target, name, Program(Path.cwd())), settings)
+
+
+def _first_that_runs(loaded: Loaded, settings: Any) -> Trace | None:
+    """Try declared inputs, then likely ones; keep the first that runs to its end."""
+    from shapewright.capture.running import record
+    from shapewright.inputs.guess import guess
+    from shapewright.inputs.loaded import declared_by
+
+    declared = loaded.examples
+    if not declared and loaded.module is not None:
+        declared = tuple(declared_by(loaded.module))
+    candidates: list[Candidate] = list(declared)
+    if not candidates:
+        candidates = guess(loaded)
+    best: Trace | None = None
+    for candidate in candidates:
+        args, kwargs = candidate.arguments(_make)
+        settings.assumed = (f"inputs: {_described(candidate, args, kwargs)}",)
+        if not args and not kwargs:
+            settings.assumed = ()
+        made = record(loaded.callable, args, kwargs, settings)
+        if made.complete or any(f.code == "timeout" for f in made.findings):
+            return made
+        if best is None or len(made.ops) > len(best.ops):
+            best = made
+        if declared:
+            return made
+    return best
+
+
+def _described(candidate: Candidate, args: Any, kwargs: Any) -> str:
+    from shapewright.inputs.spec import Spec
+
+    if isinstance(candidate.inputs, Spec):
+        return f"{candidate.inputs} ({candidate.reason})"
+    return candidate.reason
+
+
+def trace_target(
+    target: str,
+    spec: str | None = None,
+    *,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+    abandoned: Callable[[Outcome], None] | None = None,
+) -> Outcome:
+    """Trace a command-line target, as in ``trace_target("model.py:Net", "f32[8, 3]")``.
+
+    Raises `InputError` for a target or spec that cannot be used. What the program
+    raises, prints (to stderr) or exits with is part of the outcome. A program that
+    cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
+    the outcome until then.
+    """
+    from shapewright.inputs.errors import ProgramError
+    from shapewright.inputs.pyfile import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+
+    parsed = parse_target(target)
+    given = parse(spec) if spec is not None else None
+    if parsed.kind in ("file", "script"):
+        read_source(parsed.place)  # a mistake in it is told before torch is loaded
+    from shapewright.capture.guarding import guarded
+    from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.running import Settings, Stopped, before_any_call
+
+    settings = Settings(target=target, progress=progress)
+    with on_stderr() as end:
+
+        def last(stopped: Stopped) -> None:
+            end()
+            made = (settings.so_far or partial(before_any_call, target))(stopped)
+            if abandoned is not None:
+                abandoned(Outcome(made))
+
+        with limited(timeout, hard=True, last=last):
+            try:
+                with guarded():
+                    return Outcome(_run_target(parsed, given, settings))
+            except ProgramError as error:
+                return Outcome(_unborn(target, error))
+            except Stopped as stopped:
+                return Outcome(before_any_call(target, stopped))
+
+
+def _run_target(parsed: Any, given: Any, settings: Any) -> Trace:
+    from shapewright.capture.building import building
+    from shapewright.capture.running import record
+    from shapewright.inputs.bind import bind
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.example import materialize
+    from shapewright.inputs.load import load
+
+    loaded = load(parsed, building(put_back=False))
+    with loaded.program.running():
+        if given is not None:
+            bind(loaded, given)
+            args, kwargs = materialize(given, _make)
+            settings.letters = dict(given.letters)
+            return record(loaded.callable, args, kwargs, settings)
+        if parsed.kind == "script":
+            return record(loaded.callable, (), {}, settings)
+        found = _first_that_runs(loaded, settings)
+    if found is None:
+        raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
+    return found
+
+
+def _unborn(target: str, error: Any) -> Trace:
+    """The trace of a program that failed before its first call."""
+    span = source = None
+    if error.file is not None:
+        line = error.line or 1
+        span, source = whole_line(error.file, line)
+    text = f"{type(error.cause).__name__}: {error.cause}"
+    message = error.message + (f" (while {error.doing})" if error.doing else "")
+    code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
+    finding = Finding(code, "error", message, span, torch_message=text)
+    return _nothing(target, finding, source)
+
+
+def whole_line(file: str, line: int) -> tuple[Span, Source | None]:
+    """The span of a line's text, and the file that it stands in."""
+    from shapewright.capture.positions import source_of
+
+    source = source_of(file)
+    text = source.text.split("\n") if source and source.text else []
+    found = text[line - 1] if line <= len(text) else ""
+    first = len(found) - len(found.lstrip()) + 1
+    return Span(file, line, first, line, max(len(found.rstrip()), first) + 1), source
+
+
+def _nothing(target: str, finding: Finding, source: Source | None = None) -> Trace:
+    return Trace(
+        target=target, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False,
+        sources={} if source is None else {source.file: source},
+    )  # fmt: skip

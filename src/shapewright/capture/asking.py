@@ -1,0 +1,213 @@
+"""torch itself, asked on data-free tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.checkpoint import _StopRecomputationError
+
+from shapewright.capture import autocast, nests, plans, representing
+from shapewright.capture.applying import Slot
+from shapewright.capture.counting import counted
+from shapewright.capture.disagreeing import wrong_in
+from shapewright.capture.identity import Info
+from shapewright.capture.memo import NEW, Answer
+from shapewright.capture.names import plain_name
+from shapewright.capture.private import any_autocast
+from shapewright.capture.settling import (
+    node_of,
+    refreshed,
+    settle,
+    versions_of,
+    writes,
+    written_of,
+)
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def ask_torch(
+    engine: Engine,
+    func: Any,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    key: tuple[Any, ...] | None,
+) -> Any:
+    """Let torch's own kernels say, on data-free tensors; remember what can be."""
+    if engine.graph:
+        infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
+    wrong = wrong_in(func) or written_by_name(name)
+    notes: tuple[str, ...] = ()
+    if wrong:
+        if representing.small(infos) and not engine.graph:
+            return representing.try_for_real(
+                engine, func, name, args, kwargs, infos, None
+            )
+        notes = (f"torch's data-free kernel can be wrong here in {', '.join(wrong)}",)
+    stand_in = stand_in_for(engine, name)
+    physical = nests.on_meta(nests.swap((args, kwargs), stand_in))
+    grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
+    if grad and not engine.graph:
+        physical = with_grad(engine, args, kwargs, name, physical)
+    casts = None
+    if any_autocast():
+        physical, casts = autocast.cast_tensors(name, physical, infos)
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    try:
+        out, flops = asked(engine, func, name, physical, casts)
+    except _StopRecomputationError as enough:  # how a checkpoint ends
+        engine.raise_theirs(enough)
+    except Exception as error:
+        return representing.try_for_real(engine, func, name, args, kwargs, infos, error)
+    fresh = written_of(func, kwargs, before, versions) is None
+    if grad and not engine.graph and fresh:
+        out = _without_graph(engine, out, before)
+    result = settle(
+        engine, func, args, kwargs, infos, before, versions, out,
+        flops=flops, known=False, notes=notes,
+    )  # fmt: skip
+    if key is not None and fresh and not engine.graph:
+        remember(engine, key, out, result)
+    return result
+
+
+def up_to_date(engine: Engine, tensor: Tensor) -> Info:
+    """A tensor's info, its node read again: a write elsewhere may have changed it."""
+    info = engine.info(tensor)
+    physical = engine.blank_of(tensor)
+    name = node_of(physical)
+    if name in (None, info.grad_fn, plans.NAMED_OTHERWISE.get(info.grad_fn or "")):
+        return info
+    if info.meta.layout != "strided":
+        return info
+    return refreshed(engine, tensor, physical, info)
+
+
+def asked(
+    engine: Engine,
+    func: Any,
+    name: str,
+    physical: tuple[Args, Kwargs],
+    casts: str | None = None,
+) -> tuple[Any, int | None]:
+    """What torch answers, and the arithmetic that it would take.
+
+    Under a mode that counts, torch answers some views by other kernels; they compute
+    nothing, so nothing is counted there.
+    """
+    if name in plans.VIEWS:
+        return func(*physical[0], **physical[1]), None
+    return counted(engine, func, *physical, casts)
+
+
+RESHAPING = frozenset(
+    """
+    t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ set_
+    detach_ as_strided_ rename_ requires_grad_ share_memory_ apply_ map_ swap_
+""".split()
+)
+"""In place, but of the metadata: done to the tensor itself, not to a stand-in."""
+
+
+def written_by_name(name: str) -> frozenset[str]:
+    """In-place calls without a rule: some data-free kernels let the operand grow."""
+    in_place = name.endswith("_") and not name.startswith("_")
+    if name in RESHAPING:
+        return frozenset()
+    in_place = in_place and name not in plans.RESHAPED_IN_PLACE
+    return frozenset({"accepts-error"} if in_place else ())
+
+
+def stand_in_for(engine: Engine, name: str) -> Callable[[Tensor], Tensor]:
+    """What torch gets for a tensor of the program."""
+    if name not in plans.TAKES_VALUES:
+        return engine.blank_of
+
+    def stand_in(value: Tensor) -> Tensor:
+        whole = not value.is_floating_point() and engine.info(value).storage.known
+        return engine.value_of(value) if whole else engine.blank_of(value)
+
+    return stand_in
+
+
+def direct(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """Graph mode: torch below every call, with its own autograd."""
+    return ask_torch(engine, func, plain_name(func), args, kwargs, infos, None)
+
+
+def _without_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
+    """Results without their graph; its names stay for the record."""
+
+    def cut(value: Tensor) -> Tensor:
+        if any(value is physical for physical in before) or not value.requires_grad:
+            return value
+        bare = value.detach()
+        name = None if value.grad_fn is None else value.grad_fn.name()
+        bare._sw_node = (name,)  # type: ignore[attr-defined]
+        return bare
+
+    return nests.swap(out, cut)
+
+
+def with_grad(
+    engine: Engine,
+    args: Args,
+    kwargs: Kwargs,
+    name: str,
+    physical: tuple[Args, Kwargs],
+) -> tuple[Args, Kwargs]:
+    """Stand-ins that require grad where the program's tensors do."""
+    written = writes(name, kwargs) or "out" in kwargs
+    ready: dict[int, Tensor] = {}
+
+    def lift(value: Tensor) -> Tensor:
+        info = engine.info(value)
+        blank = stand_in_for(engine, name)(value)
+        if not info.meta.requires_grad or info.meta.layout != "strided":
+            return blank
+        lifted = ready.get(id(value))
+        if lifted is None:
+            lifted = blank.detach().requires_grad_()
+            if written and info.grad_fn is not None:
+                lifted = lifted.clone()
+            ready[id(value)] = lifted
+        return lifted
+
+    return nests.on_meta(nests.swap((args, kwargs), lift))
+
+
+def remember(engine: Engine, key: tuple[Any, ...], out: Any, result: Any) -> None:
+    """Keep an answer of torch's whose results share no storage with the inputs."""
+    answer: Answer = engine.events[-1][0] if engine.events else None  # type: ignore[assignment]
+    if answer is None or answer.kind != NEW or not answer.metas:
+        return
+    if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
+        return
+    tensors = nests.tensors(result)
+    if len({value.untyped_storage()._cdata for value in tensors}) != len(tensors):
+        return
+    if not isinstance(result, torch.Tensor):
+        counter = iter(range(1 << 30))
+        nest = nests.swap(result, lambda _: Slot(next(counter)))
+        if type(result) in (tuple, list):
+            answer.template = (None, nest)
+        elif isinstance(result, tuple) and hasattr(result, "n_fields"):
+            answer.template = (type(result), tuple(nest))
+        else:
+            return
+    try:
+        engine.memo.answers[key] = answer
+    except TypeError:
+        return

@@ -1,0 +1,62 @@
+"""Devices are claimed, not used: what a tensor says, and what a GPU would refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.identity import Info
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Kwargs = dict[str, Any]
+FREE_OF_DEVICES = frozenset("copy_ index __getitem__ to _pack_padded_sequence".split())
+
+
+def normal_device(device: Any, home: str = "cpu") -> str:
+    """A device as facts name it: `cpu`, `cuda:0`."""
+    if device is None:
+        return home
+    if isinstance(device, int):
+        return f"cuda:{device}"
+    text = str(device)
+    return f"{text}:0" if text in ("cuda", "xpu", "mps", "npu", "hpu") else text
+
+
+def claim_of(infos: list[Info], kwargs: Kwargs, home: str) -> str:
+    """The device that a result claims: the one asked for, else that of its inputs."""
+    if kwargs.get("device") is not None:
+        return normal_device(kwargs["device"])
+    claim = None
+    for info in infos:
+        device = info.meta.device
+        if claim is None or (device != claim and info.meta.shape):
+            claim = device if claim in (None, "cpu", "meta") else claim
+    return claim or home
+
+
+def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
+    """An op on two claimed devices fails on a GPU; here it becomes a finding."""
+    found = [i.meta.device for i in infos if i.meta.shape and i.meta.device != "meta"]
+    devices = list(dict.fromkeys(found))
+    if not all(info.meta.shape for info in infos):
+        scalars = [i.meta.device for i in infos if not i.meta.shape]
+        devices += [d for d in scalars if d not in ("cpu", "meta", *devices)]
+    if len(devices) < 2:
+        return False
+    if name in ("__getitem__", "index") and devices[0] == "cpu":
+        engine.find(
+            "mixed-devices",
+            f"a tensor on `cpu` is indexed by one on `{devices[1]}`",
+            "indices should be either on cpu or on the same device as the indexed "
+            "tensor (cpu)",
+        )
+        return True
+    if name not in FREE_OF_DEVICES:
+        engine.find(
+            "mixed-devices",
+            f"`{name}` gets tensors on {' and '.join(f'`{d}`' for d in devices)}",
+            "Expected all tensors to be on the same device, but found at least two "
+            f"devices, {devices[0]} and {devices[1]}!",
+        )
+    return name not in FREE_OF_DEVICES

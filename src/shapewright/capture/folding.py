@@ -1,0 +1,302 @@
+"""Events into the frozen record: everything that can wait until the record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+import torch
+
+from shapewright.capture.calls import Call
+from shapewright.capture.identity import Info, Meta
+from shapewright.capture.memo import INPLACE, KINDS, READ, SAME, VIEW, Answer
+from shapewright.capture.names import display_name
+from shapewright.capture.positions import Positions, operator_at
+from shapewright.capture.sites import SITE_PACKAGES, Site
+from shapewright.source.span import Frame, Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import ModuleCall, State
+from shapewright.trace.op import Op
+
+Item = TypeVar("Item")
+
+
+class Lazy(Sequence[Item]):
+    """A sequence that is folded when it is first read."""
+
+    __slots__ = ("_fold", "_items", "_length")
+
+    def __init__(self, length: int, fold: Callable[[], Sequence[Item]]) -> None:
+        self._length = length
+        self._fold: Callable[[], Sequence[Item]] | None = fold
+        self._items: Sequence[Item] = ()
+
+    def _read(self) -> Sequence[Item]:
+        if self._fold is not None:
+            self._items = tuple(self._fold())
+            self._fold = None
+        return self._items
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        return self._read()[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sequence):
+            return tuple(self._read()) == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._read()))
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+
+class Fold:
+    """Folds one run. Numbers become dense, versions are replayed in order."""
+
+    def __init__(
+        self,
+        events: list[tuple[Any, ...]],
+        calls: list[Call],
+        positions: Positions,
+        states: list[Any],
+    ) -> None:
+        self.events = events
+        self.calls = calls
+        self.positions = positions
+        self.tensors: dict[int, int] = {}
+        self.storages: dict[int, int] = {}
+        self.versions: dict[int, int] = {}
+        self.facts: dict[tuple[int, int, int], Fact] = {}
+        self.names: dict[Any, str] = {}
+        self.chains: dict[int, tuple[Frame, ...]] = {}
+        self.states = states
+        self.own: dict[str, tuple[State, ...]] = {}
+
+    def fact(self, info: Info) -> Fact:
+        """The fact of a tensor at this point of the replay."""
+        storage = info.storage.number
+        version = self.versions.get(storage, 0)
+        key = (id(info), version, info.number)
+        found = self.facts.get(key)
+        if found is None:
+            meta = info.meta
+            strided = meta.layout == "strided"
+            found = self.facts[key] = Fact(
+                meta.shape,
+                meta.dtype,
+                meta.stride if strided or meta.layout == "functorch" else None,
+                meta.device,
+                meta.offset,
+                meta.layout,
+                meta.requires_grad,
+                info.grad_fn is None,
+                info.grad_fn,
+                None,
+                version,
+                self.tensors.setdefault(info.number, len(self.tensors) + 1),
+                self.storages.setdefault(storage, len(self.storages) + 1),
+                info.unsure
+                if strided
+                else OPAQUE_WORDS.get(meta.layout, f"{meta.layout}: seen from outside"),
+            )
+        return found
+
+    def last(self, nest: Any, writes: dict[int, int]) -> Any:
+        """A nest as it stood at the end of the run, all writes done."""
+        self.versions = writes
+        try:
+            return self.nest(nest)
+        finally:
+            self.versions = {}
+
+    def ops(self) -> list[Op]:
+        """All ops, in order."""
+        self.versions = {}
+        return [self.op(index, event) for index, event in enumerate(self.events)]
+
+    def op(self, index: int, event: tuple[Any, ...]) -> Op:
+        answer, ins, outs, site, number = event
+        inputs = tuple([self.fact(info) for info in ins])
+        if answer.kind == INPLACE:
+            for info in outs[:1]:
+                storage = info.storage.number
+                self.versions[storage] = self.versions.get(storage, 0) + 1
+        outputs = tuple([self.fact(info) for info in outs])
+        call = self.calls[number] if self.calls else None
+        frames = self.chain(site, call)
+        moved = answer.kind not in (VIEW, SAME, READ)
+        view_of = None
+        if answer.kind == VIEW:
+            shared = {fact.storage for fact in outputs}
+            view_of = next((f.tensor for f in inputs if f.storage in shared), None)
+        return Op(
+            index,
+            self.name(answer, site),
+            inputs,
+            outputs,
+            arguments(answer),
+            KINDS[answer.kind],  # type: ignore[arg-type]
+            view_of,
+            innermost(frames),
+            frames,
+            call.path if call else "",
+            call.number if call else 1,
+            answer.flops,
+            sum(fact.nbytes for fact in inputs) if moved else 0,
+            sum(fact.nbytes for fact in outputs) if moved else 0,
+            answer.notes,
+        )
+
+    def name(self, answer: Answer, site: Site) -> str:
+        name = self.names.get(answer.func)
+        if name is None:
+            name = self.names[answer.func] = (
+                answer.func
+                if isinstance(answer.func, str)
+                else display_name(answer.func)
+            )
+        return operator_at(site, name) if name.startswith("Tensor.") else name
+
+    def chain(self, site: Site, call: Call | None) -> tuple[Frame, ...]:
+        """All user frames of a call, outermost first."""
+        outer = self.outer(call)
+        return outer + tuple(
+            [self.positions.frame(code, offset) for code, offset in reversed(site)]
+        )
+
+    def place(self, site: Site, number: int) -> tuple[Span | None, str]:
+        """The user's line and the module path of something that a run met."""
+        call = self.calls[number] if self.calls else None
+        return innermost(self.chain(site, call)), call.path if call else ""
+
+    def outer(self, call: Call | None) -> tuple[Frame, ...]:
+        if call is None:
+            return ()
+        found = self.chains.get(call.index)
+        if found is None:
+            parent = self.calls[call.parent] if call.parent is not None else None
+            found = self.chains[call.index] = self.chain(call.site, parent)
+        return found
+
+    def module_calls(self) -> list[ModuleCall]:
+        """All module calls, in the order in which they began."""
+        if not self.own:
+            self.all_states()
+        return [self.module_call(call) for call in self.calls]
+
+    def module_call(self, call: Call) -> ModuleCall:
+        frames = self.outer(call)
+        args, kwargs = call.inputs
+        return ModuleCall(
+            call.index,
+            call.path,
+            call.name,
+            call.number,
+            call.parent,
+            call.depth,
+            (
+                tuple(self.nest(v) for v in args),
+                {k: self.nest(v) for k, v in kwargs.items()},
+            ),
+            self.nest(call.output),
+            self.own.get(call.path, ()),
+            (call.first, call.end),
+            innermost(frames),
+            call.method,
+            call.notes,
+        )
+
+    def all_states(self) -> list[State]:
+        """Parameters and buffers, a tied one with the name where it first stands."""
+        first: dict[int, str] = {}
+        own: dict[str, list[State]] = {}
+        every = []
+        for path, name, info, identity, buffer, saved, grad in self.states:
+            full = f"{path}.{name}" if path else name
+            tied = first.setdefault(identity, full)
+            fact = self.fact(info)
+            fact = replace(fact, grad_shape=grad) if grad is not None else fact
+            state = State(full, fact, buffer, saved, None if tied == full else tied)
+            own.setdefault(path, []).append(state)
+            every.append(state)
+        self.own = {path: tuple(group) for path, group in own.items()}
+        return every
+
+    def nest(self, value: Any) -> Any:
+        """A snapshot with facts in it."""
+        if isinstance(value, Info):
+            return self.fact(value)
+        if isinstance(value, dict):
+            return {key: self.nest(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.nest(item) for item in value]
+        if isinstance(value, tuple):
+            return tuple(self.nest(item) for item in value)
+        return value
+
+
+OPAQUE_WORDS = {
+    "functorch": "inside a transform of torch.func: whose storage it is, is not known",
+    "nested": "nested tensor: its pieces differ in shape",
+}
+
+
+def innermost(frames: tuple[Frame, ...]) -> Span | None:
+    """The innermost span that is the user's own, not an installed library's."""
+    for frame in reversed(frames):
+        if not frame.span.file.startswith(SITE_PACKAGES):
+            return frame.span
+    return frames[-1].span if frames else None
+
+
+def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
+    """The non-tensor arguments, by position or name."""
+    args, kwargs = answer.arguments
+    found = [(str(i), readable(v)) for i, v in enumerate(args) if not _tensors(v)]
+    found += [(name, readable(v)) for name, v in kwargs.items() if not _tensors(v)]
+    return tuple(found)
+
+
+def _tensors(value: Any) -> bool:
+    if isinstance(value, Meta):
+        return True
+    return (
+        isinstance(value, tuple | list)
+        and bool(value)
+        and all(_tensors(item) for item in value)
+    )
+
+
+def readable(value: Any) -> Any:
+    """A plain value, or its text."""
+    if isinstance(value, bool | int | float | str | type(None)):
+        return value
+    if isinstance(value, Meta):
+        return "tensor"
+    if isinstance(value, tuple | list):
+        items = [readable(item) for item in value[:100]]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, slice):
+        parts = [value.start, value.stop, value.step]
+        texts = ["" if part is None else str(readable(part)) for part in parts]
+        return ":".join(texts[:2] if value.step is None else texts)
+    if value is ...:
+        return "..."
+    if isinstance(value, torch.dtype | torch.device | torch.layout):
+        return str(value).removeprefix("torch.")
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return f"<{type(value).__name__}>"

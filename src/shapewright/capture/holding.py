@@ -1,0 +1,330 @@
+"""Mutable things by what they held: taken before a run, compared and put back after.
+
+A walk from some roots goes through containers and objects, and notes of each which
+objects it holds. Nothing is copied deeply and nothing is compared by value, so that
+tensors, and objects with an `==` of their own, are never asked.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from io import IOBase
+from itertools import islice
+from logging import Handler, Logger
+from operator import is_
+from threading import Thread
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    NoneType,
+)
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import Parameter
+
+ATOMS: set[type] = {
+    int, float, bool, complex, str, bytes, NoneType, range, slice, frozenset,
+    torch.Size, torch.dtype, torch.device, torch.Generator,
+    BuiltinFunctionType, CodeType,
+}  # fmt: skip
+CLOSED = (
+    type, ModuleType, Thread, Logger, Handler, IOBase, torch.jit.ScriptModule,
+)  # fmt: skip
+"""What is not looked into: it is not one run's, or torch guards it."""
+
+DEPTH = 8
+MOST = 100_000
+"""Items looked at in a model; a container that goes beyond is left alone."""
+
+AROUND = 3_000
+"""The same around it: inputs, closures, globals, which may hold a whole data set."""
+
+Pair = tuple[Any, Any]
+"""A container or the `__dict__` of an object, and what it held."""
+
+
+class Held:
+    """What was held: most containers of a model are empty and stay so."""
+
+    __slots__ = ("dicts", "empty", "kinds", "lists", "sets")
+
+    def __init__(self) -> None:
+        self.empty: list[Any] = []
+        self.dicts: list[Pair] = []
+        self.lists: list[Pair] = []
+        self.sets: list[Pair] = []
+        self.kinds: list[tuple[Any, type]] = []
+
+    def reclass(self) -> None:
+        """Give each object its class back: a lazy module that met its first input."""
+        for value, kind in self.kinds:
+            if type(value) is not kind:
+                value.__class__ = kind
+
+    def changed(self) -> Iterator[Pair]:
+        """Those that no longer hold what they held."""
+        for container in filter(None, self.empty):
+            yield container, ()
+        for container, saved in self.dicts:
+            if not same(container, saved):
+                yield container, saved
+        for container, saved in self.sets:
+            if container != saved:
+                yield container, saved
+        for container, saved in self.lists:
+            now = items_of(container)
+            if len(now) != len(saved) or not all(map(is_, now, saved)):
+                yield container, saved
+
+    def take(self, container: Any) -> Iterable[Any]:
+        """Note what a container holds; return the items to look into."""
+        if isinstance(container, dict):
+            saved = dict.copy(container)
+            self.dicts.append((container, saved))
+            return saved.values()
+        if isinstance(container, tuple):
+            return tuple.__iter__(container)
+        if isinstance(container, set):
+            self.sets.append((container, set.copy(container)))
+            return ()
+        items = items_of(container)
+        self.lists.append((container, items))
+        return items
+
+
+STANDARD = tuple(vars(nn.Module()))
+"""The attributes that every module has, in order: `training`, parameters, buffers,
+hooks of many kinds, and last its children."""
+CHILDREN = len(STANDARD) - 1
+
+
+def size_of(container: Any) -> int:
+    """How many items a container has, whatever its class says of itself.
+
+    A library's mapping may import half of the library when it is asked (transformers'
+    lazy mappings do), so nothing that a subclass redefines is called.
+    """
+    kind: Any
+    for kind in (dict, list, tuple, set, deque):
+        if isinstance(container, kind):
+            return int(kind.__len__(container))
+    return 0
+
+
+def items_of(container: Any) -> list[Any]:
+    """What a container holds, by the same care."""
+    if isinstance(container, dict):
+        return list(dict.values(container))
+    kind: Any
+    for kind in (list, tuple, set, deque):
+        if isinstance(container, kind):
+            return list(kind.__iter__(container))
+    return []
+
+
+def is_built(attributes: dict[str, Any] | None) -> bool:
+    """Whether a tensor has no attributes but ours: `building` made it."""
+    return attributes is not None and "_sw" in attributes and len(attributes) < 3
+
+
+def hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
+    """Note what modules hold in the attributes that all have; return the rest.
+
+    Nearly all of these containers are empty, and there are a dozen a module.
+    """
+    rest: list[Any] = []
+    for module in modules:
+        attributes = module.__dict__
+        held.kinds.append((module, type(module)))
+        held.dicts.append((attributes, attributes.copy()))
+        values = list(attributes.values())
+        if tuple(islice(attributes, CHILDREN + 1)) != STANDARD:
+            rest += values
+            continue
+        hooks = values[3:CHILDREN]
+        if any(hooks):
+            rest += hooks
+        else:
+            held.empty += hooks
+        for place in (1, 2, CHILDREN):
+            group = values[place]
+            if not group:
+                held.empty.append(group)
+                continue
+            held.dicts.append((group, group.copy()))
+            if place == CHILDREN:
+                continue
+            for tensor in group.values():
+                own = tensor.__dict__ if type(tensor) in TENSORS else None
+                if own is not None and not own:
+                    held.empty.append(own)
+                elif tensor is not None and not is_built(own):
+                    rest.append(tensor)
+        rest += [
+            value
+            for value in values[CHILDREN + 1 :]
+            if type(value) not in ATOMS
+            and (type(value) is not tuple or not ATOMS.issuperset(map(type, value)))
+        ]
+    return rest
+
+
+def hold(
+    roots: Iterable[Any],
+    *,
+    modules: Iterable[nn.Module] = (),
+    beyond: Iterable[Any] = (),
+    functions: bool = False,
+    depth: int = DEPTH,
+    most: int = MOST,
+) -> Held:
+    """What all that can be reached from the roots holds at present.
+
+    What is only reached through one of `beyond` is left out. With `functions`, also
+    what functions keep in closures, defaults and attributes.
+    Runs over every attribute of every module at each run, so the common kinds (a
+    module, a tensor, an empty container) come first and cost least.
+    """
+    atoms = ATOMS if functions else SHUT
+    held = Held()
+    seen = {id(value) for value in (*beyond, *modules)}
+    empty, kinds, dicts = held.empty.append, held.kinds.append, held.dicts.append
+    started = (*roots, *hold_modules(held, modules))
+    layer = [value for value in started if type(value) not in atoms]
+    while layer and depth:
+        inner: list[Any] = []
+        push = inner.append
+        for value in layer:
+            key = id(value)
+            if key in seen:
+                continue
+            seen.add(key)
+            kind = type(value)
+            if kind in BUILT_IN:
+                containers: tuple[Any, ...] = (value,)
+            else:
+                kinds((value, kind))
+                containers = containers_of(value, kind)
+            for container in containers:
+                exact = type(container) in BUILT_IN
+                size = len(container) if exact else size_of(container)
+                if not size and exact:
+                    empty(container)
+                    continue
+                if size > most:
+                    continue
+                most -= size
+                if type(container) is dict:
+                    dicts((container, container.copy()))
+                    items: Iterable[Any] = container.values()
+                else:
+                    items = held.take(container)
+                for item in items:
+                    kind = type(item)
+                    if kind in atoms:
+                        continue
+                    if kind in BUILT_IN:
+                        if not item:
+                            empty(item)
+                        elif kind is not tuple or not atoms.issuperset(map(type, item)):
+                            push(item)
+                    elif kind in TENSORS and not item.__dict__:
+                        empty(item.__dict__)
+                    else:
+                        push(item)
+        layer = inner
+        depth -= 1
+    return held
+
+
+SHUT = frozenset(ATOMS | {FunctionType})
+TENSORS = frozenset({torch.Tensor, Parameter})
+BUILT_IN = frozenset({dict, OrderedDict, list, set, tuple})
+
+
+def containers_of(value: Any, kind: type) -> tuple[Any, ...]:
+    """The containers in which a value keeps what it holds."""
+    if kind is Parameter or kind is torch.Tensor:
+        return (value.__dict__,)
+    if issubclass(kind, nn.Module):
+        return () if issubclass(kind, torch.jit.ScriptModule) else (value.__dict__,)
+    if isinstance(value, torch.Tensor):
+        return (vars(value),)
+    if kind is FunctionType:
+        return function_parts(value)
+    if kind is MethodType:
+        return ((value.__func__, value.__self__),)
+    if kind is partial:
+        return ((value.func, *value.args), value.keywords)
+    if isinstance(value, CLOSED):
+        return ()
+    own = getattr(value, "__dict__", None)
+    found = (own,) if type(own) is dict else ()
+    if isinstance(value, dict | list | tuple | set | deque):
+        return (value, *found)
+    return found
+
+
+def function_parts(function: FunctionType) -> tuple[Any, ...]:
+    """Where a function may keep things: its attributes, its defaults, its closure."""
+    cells = []
+    for cell in function.__closure__ or ():
+        try:
+            cells.append(cell.cell_contents)
+        except ValueError:  # not yet filled
+            continue
+    return (
+        function.__dict__,
+        tuple(function.__defaults__ or ()),
+        tuple((function.__kwdefaults__ or {}).values()),
+        tuple(cells),
+    )
+
+
+def same(now: dict[Any, Any], then: dict[Any, Any]) -> bool:
+    """Whether two mappings hold the same objects under the same names, in order."""
+    if dict.__len__(now) != len(then):
+        return False
+    if not all(map(is_, dict.values(now), then.values())):
+        return False
+    return dict.keys(now) == then.keys()
+
+
+def put_back(container: Any, saved: Any) -> None:
+    """Make a container hold again what it held, whatever its class redefines."""
+    kind: Any
+    for kind, fill in FILLED:
+        if isinstance(container, kind):
+            kind.clear(container)
+            if saved:
+                fill(container, saved)
+            return
+
+
+FILLED: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
+    (OrderedDict, OrderedDict.update),
+    (dict, dict.update),
+    (list, list.extend),
+    (set, set.update),
+    (deque, deque.extend),
+)
+
+
+def of_a_run(value: Any, depth: int = 4) -> bool:
+    """Whether a tensor that a run made is in it."""
+    if isinstance(value, torch.Tensor):
+        return value.is_meta or "_sw" in vars(value)
+    if depth == 0 or type(value) in ATOMS:
+        return False
+    return any(
+        of_a_run(item, depth - 1)
+        for container in containers_of(value, type(value))
+        for item in items_of(container)
+    )

@@ -1,0 +1,158 @@
+"""Who a tensor is during a run: its metadata, its number, its storage.
+
+torch's own `id()` and addresses repeat within a run, so identity is a counter given at
+first sight. What is known of a tensor hangs on the tensor itself (`tensor._sw`) when
+the run made it, and in a table when it belongs to the user.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import torch
+
+META = torch.device("meta")
+
+numbers = count(1)
+"""Tensor and storage numbers: never reused within a process."""
+
+DTYPE_NAMES: dict[torch.dtype, str] = {
+    value: str(value).removeprefix("torch.")
+    for value in vars(torch).values()
+    if isinstance(value, torch.dtype)
+}
+DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+
+# What a tensor physically is.
+BLANK = 0  # a meta tensor: no data
+VALUED = 1  # a small CPU tensor that the run made: its values are known
+THEIRS = 2  # a tensor that existed before the run: never touched, stood in for
+
+
+class Meta:
+    """Interned metadata: equal metadata is the same object, so a memo key is cheap."""
+
+    __slots__ = (
+        "device",
+        "dtype",
+        "layout",
+        "offset",
+        "requires_grad",
+        "shape",
+        "stride",
+        "torch_dtype",
+    )
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        dtype: torch.dtype,
+        offset: int,
+        device: str,
+        requires_grad: bool,
+        layout: str,
+    ) -> None:
+        self.shape = shape
+        self.stride = stride
+        self.torch_dtype = dtype
+        self.dtype = DTYPE_NAMES[dtype]
+        self.offset = offset
+        self.device = device
+        self.requires_grad = requires_grad
+        self.layout = layout
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype}{list(self.shape)} {self.device}>"
+
+
+class Storage:
+    """One storage: its number, the device it claims, whether its values are known.
+
+    `assumed` says in words why the values are only representatives, or is None.
+    `blank` is the data-free twin and `clone` the copy to compute with, of a storage
+    that is not physically data-free; both are made when first needed. `viewed` says
+    that a view of it was made, so that autograd has to follow a write into it.
+    """
+
+    __slots__ = ("assumed", "blank", "clone", "device", "known", "number", "viewed")
+
+    def __init__(
+        self, device: str, known: bool = False, assumed: str | None = None
+    ) -> None:
+        self.number = next(numbers)
+        self.device = device
+        self.known = known
+        self.assumed = assumed
+        self.blank: torch.UntypedStorage | None = None
+        self.clone: torch.UntypedStorage | None = None
+        self.viewed = False
+
+
+class Info:
+    """What the run knows of one tensor. Replaced, never changed, when metadata change.
+
+    `grad_fn` is the name of its autograd node, None for a leaf.
+    """
+
+    __slots__ = ("grad_fn", "kind", "meta", "number", "storage", "twin", "unsure")
+
+    def __init__(
+        self,
+        meta: Meta,
+        storage: Storage,
+        kind: int = BLANK,
+        grad_fn: str | None = None,
+        number: int = 0,
+    ) -> None:
+        self.meta = meta
+        self.storage = storage
+        self.kind = kind
+        self.grad_fn = grad_fn
+        self.number = number or next(numbers)
+        self.twin: torch.Tensor | None = None
+        self.unsure: str | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Info:
+        return self
+
+
+Metas = dict[tuple[Any, ...], Meta]
+
+
+def intern_meta(
+    metas: Metas, tensor: torch.Tensor, device: str, requires_grad: bool
+) -> Meta:
+    """The interned metadata of a strided tensor."""
+    shape = tuple(tensor.shape)
+    stride = tensor.stride()
+    offset: Any = tensor.storage_offset()
+    dtype = tensor.dtype
+    key = (shape, stride, dtype, offset, device, requires_grad)
+    meta = metas.get(key)
+    if meta is None:
+        made = Meta(shape, stride, dtype, offset, device, requires_grad, "strided")
+        meta = metas[key] = made
+    return meta
+
+
+def opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
+    """Metadata of a tensor without strides, or whose strides are not its own."""
+    try:
+        shape = tuple(tensor.shape)
+    except RuntimeError:  # a nested tensor has no one shape; an uninitialised one none
+        shape = ()
+    stride = tuple(tensor.stride()) if layout == "functorch" else ()
+    rg = bool(tensor.requires_grad)
+    return Meta(shape, stride, tensor.dtype, 0, device, rg, layout)
+
+
+def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, as torch numbers them: a dim of size 0 counts as 1."""
+    stride = [1] * len(shape)
+    step = 1
+    for position in range(len(shape) - 1, -1, -1):
+        stride[position] = step
+        step *= shape[position] or 1
+    return tuple(stride)

@@ -1,0 +1,80 @@
+"""How calls of a torch function are treated, by function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture import (
+    answering,
+    attributes,
+    indexing,
+    making,
+    moving,
+    plans,
+    reading,
+    viewing,
+)
+from shapewright.capture.calling import call_op, passed
+from shapewright.capture.names import plain_name
+from shapewright.capture.private import FUNCTION_GETTER
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Plan = Callable[["Engine", Any, tuple[Any, ...], dict[str, Any] | None], Any]
+
+
+def is_profiler(func: Any) -> bool:
+    """torch's own bookkeeping (`record_function`), no op of the program."""
+    return str(func).startswith("profiler.") or "(op='profiler." in str(func)
+
+
+def plan_for(func: Any) -> Plan:
+    """How calls of this function are treated."""
+    name = plain_name(func)
+    if isinstance(func, FUNCTION_GETTER) and func.__name__ == "__set__":
+        return attributes.set_attribute
+    if name == "_has_compatible_shallow_copy_type":
+        return reading.compatible
+    if name in plans.PASS or func is torch.device or is_profiler(func):
+        return passed
+    if name in plans.DEVICE_READS or name in ("requires_grad", "grad_fn", "is_leaf"):
+        return reading.claims
+    if name in ("dtype",):
+        return passed
+    if name == "grad" and isinstance(func, FUNCTION_GETTER):
+        return reading.grad
+    if name in plans.GRADIENT:
+        return reading.gradient
+    if name in plans.READS:
+        return reading.value
+    if name in plans.MOVES:
+        return moving.move
+    if name in plans.FACTORIES:
+        return making.factory
+    if name == "__getitem__":
+        return indexing.index
+    if name == "__setitem__":
+        return indexing.set_index
+    if name in plans.DATA_DEPENDENT:
+        return reading.data_dependent
+    if name == "__deepcopy__":
+        return attributes.deepcopy
+    if name in ("_set_grad_enabled", "set_grad_enabled", "manual_seed"):
+        return passed
+    if name == "_assert":
+        return reading.asserted
+    if getattr(func, "__module__", "") == "torch.nn.init":
+        return answering.initialise
+    if name == "detach_":
+        return attributes.detach_in_place
+    if name == "requires_grad_":
+        return attributes.require_grad
+    if name in plans.VIEWS:
+        return viewing.view
+    if name in ("__reversed__", "__iter__"):
+        return passed
+    return call_op

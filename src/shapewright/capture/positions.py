@@ -1,0 +1,127 @@
+"""From code objects and instruction offsets to spans."""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import os
+import sys
+from types import CodeType
+
+from shapewright.capture.names import OPERATORS
+from shapewright.capture.sites import Site
+from shapewright.source.span import Frame, Span
+from shapewright.trace.record import Source
+
+_texts: dict[str, tuple[int, int, Source]] = {}
+
+
+def source_of(filename: str) -> Source | None:
+    """The file's text and hash as it is now; read again only when it changed."""
+    try:
+        stat = os.stat(filename)
+        cached = _texts.get(filename)
+        if cached and cached[:2] == (stat.st_mtime_ns, stat.st_size):
+            return cached[2]
+        with open(filename, "rb") as stream:
+            raw = stream.read()
+    except OSError:
+        return None
+    source = Source(
+        filename, hashlib.sha256(raw).hexdigest(), raw.decode("utf-8", "replace")
+    )
+    _texts[filename] = (stat.st_mtime_ns, stat.st_size, source)
+    return source
+
+
+class Positions:
+    """Spans of instructions, each code object read once."""
+
+    def __init__(self, folder: str, sources: dict[str, Source]) -> None:
+        self.folder = folder
+        self.sources = sources
+        self.spans: dict[tuple[int, int], Frame] = {}
+        self.tables: dict[int, list[tuple[int | None, ...]]] = {}
+        self.alive: list[CodeType] = []  # so that an id names one code
+        self.lines: dict[str, list[str]] = {}
+
+    def frame(self, code: CodeType, offset: int) -> Frame:
+        """The frame that stands at this instruction."""
+        key = (id(code), offset)
+        found = self.spans.get(key)
+        if found is None:
+            found = self.spans[key] = Frame(self.span(code, offset), code.co_qualname)
+        return found
+
+    def span(self, code: CodeType, offset: int) -> Span:
+        table = self.tables.get(id(code))
+        if table is None:
+            self.alive.append(code)
+            table = self.tables[id(code)] = list(code.co_positions())
+        position = offset // 2
+        line, end_line, column, end_column = (
+            table[position] if 0 <= position < len(table) else (None,) * 4
+        )
+        line = line or code.co_firstlineno
+        end_line = end_line or line
+        name = code.co_filename
+        return Span(
+            self.relative(name),
+            line,
+            self.characters(name, line, column),
+            end_line,
+            self.characters(name, end_line, end_column),
+        )
+
+    def relative(self, filename: str) -> str:
+        """Relative to the folder in which the run began, where it lies below it."""
+        prefix = self.folder + os.sep
+        return filename.removeprefix(prefix)
+
+    def characters(self, filename: str, line: int, column: int | None) -> int:
+        """A column as editors count: characters from 1, not bytes from 0."""
+        if column is None:
+            return 1
+        lines = self.lines.get(filename)
+        if lines is None:
+            source = self.sources.get(filename)
+            text = source.text if source and source.text else ""
+            lines = self.lines[filename] = text.split("\n")
+        if line <= len(lines) and not lines[line - 1].isascii():
+            raw = lines[line - 1].encode()[:column]
+            return len(raw.decode("utf-8", "replace")) + 1
+        return column + 1
+
+
+BINARY: dict[str, str] = {
+    str(i): symbol for i, (_, symbol) in enumerate(getattr(dis, "_nb_ops", ()))
+}
+
+
+def operator_at(site: Site, name: str) -> str:
+    """`+` for an `add` that was written as `x + y`; else the name as it is."""
+    if not site:
+        return name
+    code, offset = site[0]
+    raw = code.co_code
+    opcode = dis.opname[raw[offset]] if offset < len(raw) else ""
+    if opcode == "BINARY_OP":
+        return BINARY.get(str(raw[offset + 1]), name)
+    if opcode == "COMPARE_OP":
+        symbol = comparison(raw[offset + 1])
+        return symbol or name
+    if opcode == "UNARY_NEGATIVE" and name.endswith("neg"):
+        return "-"
+    if opcode == "UNARY_INVERT":
+        return "~"
+    return name
+
+
+def comparison(argument: int) -> str:
+    """The operator of a COMPARE_OP; newer Pythons keep flags in its low bits."""
+    shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
+    index = argument >> shift
+    return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""
+
+
+__all__ = ["OPERATORS", "Positions", "operator_at", "source_of"]

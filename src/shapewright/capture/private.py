@@ -1,0 +1,129 @@
+"""Private parts of torch that capture leans on, each with its reason.
+
+Everything here is found by feature, not by version, and is undone after a run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch.nn import parameter
+
+FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
+"""What a function mode sees for `x.shape`: a bound `__get__`; torch names no type."""
+
+
+def is_transformed(tensor: torch.Tensor) -> bool:
+    """Whether vmap, grad or another functorch transform wraps it.
+
+    There is no public test, and a wrapper's strides and values are not its own.
+    """
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+
+
+def in_transform() -> bool:
+    """Whether the program stands inside `torch.func` (vmap, grad, jvp ...)."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
+"""What lazy parameters and buffers have in common; the stubs leave it out."""
+
+
+def outside_transforms() -> AbstractContextManager[Any]:
+    """For the time of a block, as if the program stood in no transform."""
+    if not in_transform():
+        return nullcontext()
+    from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+    return temporarily_clear_interpreter_stack()
+
+
+any_autocast: Callable[[], bool] = getattr(
+    torch._C, "_is_any_autocast_enabled", torch.is_autocast_enabled
+)
+"""One call for all devices; the public one asks a device at a time."""
+
+
+step_aside: list[Callable[[], AbstractContextManager[None]]] = []
+"""Contexts in which our patches of torch are off, while torch's compiler is imported.
+
+It compares the signatures of torch's own functions at import.
+"""
+
+
+@contextmanager
+def without_dynamo() -> Iterator[None]:
+    """Answer torch's lazy import of its compiler by the function itself.
+
+    `torch/_compile.py` imports `torch._dynamo` (1 to 2 s, with sympy) at the first call
+    of a meta kernel written in Python, only to learn that nothing is being compiled.
+    While this is in force, a stand-in module hands the function back; at any other use
+    the stand-in steps aside for the real module. The cached answers are removed after.
+    """
+    if "torch._dynamo" in sys.modules:
+        yield
+        return
+    stand_in = _StandIn("torch._dynamo")
+    sys.modules["torch._dynamo"] = stand_in
+    had = "_dynamo" in vars(torch)
+    try:
+        yield
+    finally:
+        if sys.modules.get("torch._dynamo") is stand_in:
+            del sys.modules["torch._dynamo"]
+        if not had and vars(torch).get("_dynamo") is stand_in:
+            del torch._dynamo
+        for function in stand_in.answered:
+            vars(function).pop("__dynamo_disable", None)
+
+
+def is_stand_in() -> bool:
+    """Whether `torch._dynamo` is at present only the stand-in."""
+    return isinstance(sys.modules.get("torch._dynamo"), _StandIn)
+
+
+class _StandIn(types.ModuleType):
+    """Stands for `torch._dynamo` until anything but `disable` is asked of it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.answered: list[Any] = []
+
+    def disable(self, function: Any, *_: object, **__: object) -> Any:
+        self.answered.append(function)
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__file__":  # inspect asks every module; that is no use of it
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+            with ExitStack() as stack:
+                stack.enter_context(torch._C.DisableTorchFunction())
+                for unpatched in step_aside:
+                    stack.enter_context(unpatched())
+                importlib.import_module(self.__name__)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+class _DeviceContext:
+    """What `torch.set_default_device` set in this thread; torch tells no more of it."""
+
+    @staticmethod
+    def get() -> Any:
+        return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+
+    @staticmethod
+    def put(context: Any) -> None:
+        if context is not _DeviceContext.get():
+            torch._GLOBAL_DEVICE_CONTEXT.device_context = context
+
+
+device_context = _DeviceContext()

@@ -1,0 +1,340 @@
+"""Calls that give Python a value: known ones are answered, unknown ones assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture import computing, nests, settling
+from shapewright.capture.backward import under
+from shapewright.capture.computing import GROWING
+from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
+from shapewright.capture.memo import READ, Answer
+from shapewright.capture.names import display_name, plain_name
+from shapewright.capture.private import in_transform
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class GradFn:
+    """Stands for an autograd node in a run that keeps no graph."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<{self._name} object>"
+
+    def __getattr__(self, attribute: str) -> Any:
+        from shapewright.capture.engine import NeedsGraph
+
+        raise NeedsGraph(attribute)
+
+
+def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`device`, `requires_grad`, `grad_fn`, `is_leaf`: what a real run would say."""
+    name = plain_name(func)
+    info = engine.info(args[0])
+    device = info.meta.device
+    if name == "device":
+        # A backward pass compares what it recomputes with what it saved below us.
+        inside = engine.graph and not engine.recording
+        return engine.blank_of(args[0]).device if inside else torch.device(device)
+    if name == "requires_grad":
+        return info.meta.requires_grad
+    if name == "is_leaf":
+        return info.grad_fn is None
+    if name == "grad_fn":
+        if engine.graph:
+            return func(engine.blank_of(args[0]))
+        return None if info.grad_fn is None else GradFn(info.grad_fn)
+    if name == "is_meta" and not engine.recording:
+        return info.kind == BLANK  # initialisers skip what has no data
+    if name == "get_device":
+        return int(device.partition(":")[2] or 0) if device != "cpu" else -1
+    return name == f"is_{device.partition(':')[0]}"
+
+
+def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
+    """Whether `x.data = y` can be done, which `module.to` asks: both on one device."""
+    one, other = (engine.info(value).meta for value in args)
+    return one.layout == other.layout and (
+        one.device.partition(":")[0] == other.device.partition(":")[0]
+    )
+
+
+def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x.grad`: of the stand-in, where the tensor is the user's."""
+    target = args[0]
+    info = engine.info(target)
+    if id(target) in engine.grads:
+        return engine.grads[id(target)]
+    if info.twin is not None and info.twin.grad is not None:
+        return info.twin.grad
+    if info.kind == THEIRS:
+        return func(target) if not engine.graph else None
+    return engine.run(func, args, {})
+
+
+def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`backward`, `torch.autograd.grad`, `register_hook`: need a real graph."""
+    from shapewright.capture.engine import NeedsGraph
+
+    if not engine.graph and not in_transform():
+        raise NeedsGraph(plain_name(func))
+    if "hook" in plain_name(func):
+        args = tuple(under(engine, v) if callable(v) else v for v in args)
+    swapped = nests.swap((args, kwargs or {}), engine.blank_of)
+    with without_nan_checks():
+        out = engine.run(func, *swapped)
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    outs = tuple(engine.info(value) for value in nests.tensors(out))
+    answer = Answer(
+        func,
+        settling.arguments_of(engine, args, kwargs or {}),
+        READ,
+        tuple(info.meta for info in outs),
+        tuple(info.grad_fn for info in outs),
+        notes=("backward pass",),
+    )
+    engine.record(answer, infos, outs)
+    return out
+
+
+@contextmanager
+def without_nan_checks() -> Iterator[None]:
+    """`detect_anomaly` looks for NaN in every gradient; there is nothing to look at."""
+    if not torch.is_anomaly_enabled():
+        yield
+        return
+    check = torch.is_anomaly_check_nan_enabled()
+    torch.set_anomaly_enabled(True, False)
+    try:
+        yield
+    finally:
+        torch.set_anomaly_enabled(True, check)
+
+
+REPRESENTATIVE = {
+    "__bool__": True, "is_nonzero": True, "equal": True, "allclose": True,
+    "__contains__": True, "__int__": 1, "__index__": 1, "__float__": 1.0,
+    "__complex__": 1 + 0j,
+}  # fmt: skip
+
+
+def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`item()`, `bool(x)`, `tolist()`, `numpy()` ...: a value reaches Python."""
+    name = plain_name(func)
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in tensors]
+    if name in ("__repr__", "__str__"):
+        return described(infos[0])
+    if name == "__format__":
+        return formatted(engine, func, args, infos[0])
+    known = bool(infos) and all(info.storage.known for info in infos)
+    if known:
+        assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
+        if assumed:
+            engine.assume(f"a value was read that is {assumed}")
+        swapped = nests.swap((args, kwargs or {}), engine.value_of)
+        out = engine.run(func, *swapped)
+    else:
+        check_one(engine, name, infos)
+        out = representative(name, infos[0])
+        if again(engine, name):
+            out = type(out)(0)
+        engine.assume(f"`{display_name(func)}` of unknown data taken as {short(out)}")
+    answer = Answer(func, settling.arguments_of(engine, args, kwargs or {}), READ)
+    engine.record(answer, infos, ())
+    return out
+
+
+def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
+    """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does."""
+    if info.storage.known:
+        text: str = engine.run(func, (engine.value_of(args[0]), *args[1:]), {})
+        return text
+    if info.meta.shape:
+        return described(info)
+    out = representative("item", info)
+    engine.assume(f"unknown data in text shown as {short(out)}")
+    return format(out, *args[1:])
+
+
+PATIENCE = 64
+"""How often one place may read an unknown truth or number before it reads the other."""
+
+
+def again(engine: Engine, name: str) -> bool:
+    """Whether a loop seems to wait for unknown data to change: then it does.
+
+    `while mask.any(): ...` would never end on a truth that is always the same.
+    """
+    if name not in REPRESENTATIVE and name != "item":
+        return False
+    site = engine.sites.here()
+    count = engine.asked[site] = engine.asked.get(site, 0) + 1
+    return count > PATIENCE
+
+
+def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
+    """Only a tensor of one element has an item or a truth."""
+    if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
+        return
+    count = computing.numel(infos[0].meta.shape)
+    if count == 1:
+        return
+    if name == "__bool__":
+        text = (
+            "Boolean value of Tensor with no values is ambiguous"
+            if count == 0
+            else "Boolean value of Tensor with more than one value is ambiguous"
+        )
+    elif name == "__index__":
+        engine.raise_theirs(
+            TypeError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        )
+    else:
+        text = f"a Tensor with {count} elements cannot be converted to Scalar"
+    engine.raise_theirs(RuntimeError(text))
+
+
+def short(value: Any) -> str:
+    """A representative value, in a few characters."""
+    text = repr(value)
+    return text if len(text) < 30 else f"{text[:27]}..."
+
+
+def described(info: Info) -> str:
+    """What `print(x)` shows of a tensor without data."""
+    meta = info.meta
+    return f"tensor(..., size={meta.shape}, dtype={meta.dtype}, device='{meta.device}')"
+
+
+def representative(name: str, info: Info) -> Any:
+    """The value that stands for unknown data: one, true."""
+    if name in REPRESENTATIVE:
+        return REPRESENTATIVE[name]
+    dtype = info.meta.torch_dtype
+    one = torch.ones((), dtype=dtype)
+    if name in ("numpy", "__array__", "__dlpack__"):
+        import numpy
+
+        kind = one.numpy().dtype if dtype != torch.bfloat16 else numpy.float32
+        return numpy.broadcast_to(numpy.ones((), kind), info.meta.shape)
+    if name == "tolist":
+        nest: Any = one.item()
+        for size in reversed(info.meta.shape):
+            nest = [nest for _ in range(min(size, 1 << 20))]
+        return nest
+    return one.item()
+
+
+# -- shapes that depend on values ----------------------------------------------
+
+
+def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
+    """The index tensors that a boolean mask stands for: known, or half of it."""
+    info = engine.info(mask)
+    if info.storage.known:
+        known = engine.value_of(mask).nonzero(as_tuple=True)
+        return [_indices(engine, item, info) for item in known]
+    total = computing.numel(info.meta.shape)
+    rows = max(1, total // 2) if total else 0
+    if not quiet:
+        engine.assume(f"a mask of unknown data keeps half: {rows} of {total}")
+    found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
+    return [_indices(engine, item, info) for item in found]
+
+
+def _indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
+    from shapewright.capture.identity import intern_meta
+
+    device = info.meta.device
+    kind = BLANK if item.is_meta else VALUED
+    storage = Storage(device, known=kind == VALUED, assumed=info.storage.assumed)
+    meta = intern_meta(engine.memo.metas, item, device, False)
+    return engine.tell(item, Info(meta, storage, kind))
+
+
+def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`nonzero`, `unique`, `masked_select`, `repeat_interleave` ..."""
+    from shapewright.capture import representing
+    from shapewright.capture.calling import call_op
+
+    kwargs = kwargs or {}
+    name = plain_name(func)
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in tensors]
+    known = bool(infos) and all(info.storage.known for info in infos)
+    if known and computing.allowed(engine, infos):
+        done = computing.compute(engine, func, args, kwargs, infos)
+        if done is not computing.TOO_LARGE:
+            return done
+    if name == "where" and len(args) + len(kwargs) > 1:
+        return call_op(engine, func, args, kwargs)
+    if name == "repeat_interleave" and isinstance(
+        kwargs.get("repeats", args[1] if len(args) > 1 else None), int
+    ):
+        return call_op(engine, func, args, kwargs)
+    if name == "_pack_padded_sequence":
+        return packed(engine, func, args, kwargs, infos)
+    if name == "_pad_packed_sequence":
+        return call_op(engine, func, args, kwargs)
+    return representing.by_share(engine, func, name, args, kwargs, infos)
+
+
+__all__ = ["GROWING"]
+
+
+def packed(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """`pack_padded_sequence`: lengths decide, so batch sizes stay known.
+
+    Unknown lengths are taken as full.
+    """
+    data, lengths = args[0], args[1]
+    first = args[2] if len(args) > 2 else kwargs.get("batch_first", False)
+    info = engine.info(lengths)
+    if info.storage.known:
+        known = engine.value_of(lengths)
+    else:
+        longest = data.shape[1 if first else 0]
+        known = torch.full(lengths.shape, longest, dtype=torch.int64)
+        engine.assume(f"unknown lengths taken as full: {longest}")
+    bare = torch.zeros(data.shape[:2])
+    _, sizes = engine.run(func, (bare, known, bool(first)), {})
+    rows = int(known.sum())
+    blank = torch.empty((rows, *data.shape[2:]), dtype=data.dtype, device="meta")
+    before = [torch.empty(0) for _ in infos]
+    grad = torch.is_grad_enabled() and infos[0].meta.requires_grad
+    if grad:
+        vars(blank)["_sw_node"] = ("PackPaddedSequenceBackward0",)
+    result = settling.settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), (blank, sizes)
+    )
+    engine.info(result[1]).storage.assumed = info.storage.assumed
+    return result
+
+
+def asserted(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`torch._assert(condition, message)`: a check of the program's own."""
+    condition = args[0] if args else (kwargs or {}).get("condition")
+    if isinstance(condition, Tensor):
+        condition = value(engine, Tensor.__bool__, (condition,), None)
+        return engine.run(func, (condition, *args[1:]), {})
+    return engine.run(func, args, kwargs or {})

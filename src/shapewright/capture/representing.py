@@ -1,0 +1,232 @@
+"""When no data-free kernel answers: representative values, stated shares, or no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture import autocast, nests
+from shapewright.capture.identity import Info, Storage
+from shapewright.capture.names import display_name
+from shapewright.capture.private import any_autocast
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+LIMIT = 1 << 18
+"""Elements that may be made real, all operands together, to ask the CPU's kernel."""
+
+
+def stand_in(
+    engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
+) -> Tensor:
+    """A real CPU tensor of the same metadata: known values, or representative."""
+    info = engine.info(tensor)
+    meta = info.meta
+    if meta.layout != "strided":
+        return engine.blank_of(tensor)
+    if info.storage.known:
+        return engine.value_of(tensor)
+    out = torch.empty_strided(meta.shape, meta.stride, dtype=meta.torch_dtype)
+    whole = torch.empty(0, dtype=meta.torch_dtype).set_(out.untyped_storage())
+    if distinct and meta.torch_dtype not in (torch.bool, torch.uint8, torch.int8):
+        whole.copy_(torch.arange(whole.numel()))
+    elif meta.torch_dtype == torch.bool:
+        whole.fill_(1)
+    elif meta.torch_dtype.is_floating_point or meta.torch_dtype.is_complex:
+        # Between 0 and 1, and no row a multiple of another.
+        steps = torch.arange(whole.numel(), dtype=torch.float64)
+        whole.copy_((steps * steps).sin_().mul_(0.25).add_(0.5))
+    else:
+        whole.fill_(whole_number)
+    if out.dim() >= 2 and out.shape[-1] == out.shape[-2] and out.is_floating_point():
+        out.copy_(torch.eye(out.shape[-1], dtype=torch.float32).expand(out.shape))
+    return out
+
+
+def small(infos: list[Info]) -> bool:
+    """Whether the operands may be made real."""
+    total = 0
+    for info in infos:
+        if info.meta.layout.startswith("sparse"):
+            continue
+        if info.meta.layout != "strided":
+            return False
+        count = 1
+        for size in info.meta.shape:
+            count *= size
+        total += count
+    return total <= LIMIT
+
+
+def try_for_real(
+    engine: Engine,
+    func: Any,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    error: Exception | None,
+) -> Any:
+    """Ask the CPU's kernel, on representative values, where the operands are small."""
+    from shapewright.capture.settling import (
+        arguments_of,
+        failed,
+        settle,
+        versions_of,
+        writes,
+    )
+
+    arguments = arguments_of(engine, args, kwargs)
+    if error is not None and (not small(infos) or autograd_error(error)):
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    distinct = name.startswith(("unique", "_unique"))
+    whole = 1 if name == "cov" else 0  # weights; elsewhere mostly indices
+
+    grad = torch.is_grad_enabled() and not engine.graph
+    written = writes(name, kwargs)
+
+    def real(tensor: Tensor) -> Tensor:
+        value = stand_in(engine, tensor, distinct, whole)
+        if not grad or not engine.info(tensor).meta.requires_grad:
+            return value
+        value = value.detach().requires_grad_()
+        return value.clone() if written else value
+
+    physical = nests.on_meta(nests.swap((args, kwargs), real), "cpu")
+    if any_autocast():
+        kind = autocast.kind_of([info.meta for info in infos])
+        if kind == "cuda":
+            physical, _ = autocast.cast_tensors(name, physical, infos)
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    try:
+        out = func(*physical[0], **physical[1])
+    except Exception as eager:
+        engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+    if error is not None and any(v.numel() > LIMIT * 4 for v in nests.tensors(out)):
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    if not isinstance(out, Tensor | tuple | list):
+        engine.assume(f"`{display_name(func)}` of unknown data taken as {out!r}")
+        return out
+    if error is not None and data_dependent_error(error):
+        engine.assume(
+            f"`{display_name(func)}` depends on values; its shape is that for "
+            + ("all different" if name.startswith("unique") else "representative")
+            + " ones"
+        )
+    out = nests.swap(out, lambda t: to_blank(t, before))
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, out, known=False,
+        notes=("asked of the CPU's kernel on representative values",),
+    )  # fmt: skip
+
+
+def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
+    """The same metadata without data."""
+    from shapewright.capture.settling import node_of
+
+    if any(value is physical for physical in before):
+        return value
+    if value.layout is not torch.strided or value.is_nested:
+        return value
+    blank = torch.empty_strided(
+        value.shape, value.stride(), dtype=value.dtype, device="meta"
+    )
+    if value.requires_grad:
+        vars(blank)["_sw_node"] = (node_of(value),)
+    return blank
+
+
+def autograd_error(error: Exception) -> bool:
+    """Whether it is autograd that refused: its word holds for real tensors too."""
+    text = str(error)
+    return (
+        "modified inplace" in text
+        or "modified by an inplace operation" in text
+        or "in-place operation" in text
+        or "automatic differentiation" in text
+        or "backward through the graph" in text
+        or "does not require grad" in text
+    )
+
+
+def data_dependent_error(error: Exception) -> bool:
+    """Whether torch refused because a value would have been needed."""
+    text = str(error)
+    return (
+        "meta tensors" in text
+        or "data-dependent" in text
+        or "depends on values" in text
+        or "needs-data" in text
+    )
+
+
+def by_share(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """The result of an op whose shape depends on unknown values: a stated share."""
+    from shapewright.capture.settling import settle
+
+    made = share(name, args, kwargs, infos)
+    if made is None:
+        error = NotImplementedError(
+            f"the shape of {display_name(func)} depends on values that are not known"
+        )
+        return try_for_real(engine, func, name, args, kwargs, infos, error)
+    out, words = made
+    engine.assume(f"`{display_name(func)}` of unknown data {words}")
+    before = [torch.empty(0) for _ in infos]
+    return settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
+
+
+def share(
+    name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> tuple[Any, str] | None:
+    """Half of the elements, every element its own: what is supposed, and its words."""
+    shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
+    total = 1
+    for size in shape:
+        total *= size
+    half = max(1, total // 2) if total else 0
+
+    def index(*size: int) -> Tensor:
+        return torch.empty(size, dtype=torch.int64, device="meta")
+
+    if name in ("nonzero", "argwhere"):
+        words = f"is taken to find half: {half} of {total}"
+        if kwargs.get("as_tuple"):
+            return tuple(index(half) for _ in shape or (1,)), words
+        return torch.empty_strided(
+            (half, len(shape)), (1, max(half, 1)), dtype=torch.int64, device="meta"
+        ), words
+    if name == "where":
+        return tuple(index(half) for _ in shape or (1,)), (
+            f"is taken to find half: {half} of {total}"
+        )
+    if name == "masked_select":
+        shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
+        total = 1
+        for size in shape:
+            total *= size
+        half = max(1, total // 2) if total else 0
+        return torch.empty(half, dtype=dtype, device="meta"), (
+            f"is taken to keep half: {half} of {total}"
+        )
+    if name == "repeat_interleave" and len(infos) > 1 and infos[1].meta.shape:
+        dim = kwargs.get("dim", args[2] if len(args) > 2 else None)
+        sizes = [total] if dim is None else list(shape)
+        sizes[dim or 0] = sizes[dim or 0] * 1
+        return torch.empty(sizes, dtype=dtype, device="meta"), (
+            "is taken to repeat each once"
+        )
+    return None
+
+
+__all__ = ["Storage", "by_share", "try_for_real"]

@@ -1,0 +1,424 @@
+"""One run: the user's program on data-free tensors, and the record of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.capture import autocast, nests
+from shapewright.capture.asking import up_to_date
+from shapewright.capture.backward import backward_seen
+from shapewright.capture.building import blank_parameters
+from shapewright.capture.calls import Calls
+from shapewright.capture.defaults import claimed_defaults
+from shapewright.capture.engine import Engine, NeedsGraph
+from shapewright.capture.folding import Fold, Lazy, innermost
+from shapewright.capture.functions import applied
+from shapewright.capture.guarding import guarded
+from shapewright.capture.identity import Info
+from shapewright.capture.interrupts import Heard, undisturbed
+from shapewright.capture.keeping import kept
+from shapewright.capture.memo import Memo
+from shapewright.capture.positions import Positions, source_of
+from shapewright.capture.process import leave_if_forked
+from shapewright.capture.reaching import modules_of
+from shapewright.capture.sites import USER
+from shapewright.capture.storing import storages_kept
+from shapewright.capture.surroundings import swept
+from shapewright.capture.threads import followed
+from shapewright.capture.transforming import transforms_seen
+from shapewright.findings.finding import Finding
+from shapewright.trace.record import Assumption, Source, Trace
+
+
+class Stopped(BaseException):
+    """The time that was allowed is over."""
+
+
+@dataclass(slots=True)
+class Settings:
+    """How to run: see `shapewright.options`."""
+
+    memo: Memo | None = None
+    verify: bool = False
+    values: bool = True
+    graph: bool = False
+    target: str = ""
+    method: str = "forward"
+    letters: dict[str, int] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    progress: Callable[[str], None] | None = None
+    so_far: Callable[[Stopped], Trace] | None = None
+
+
+def record(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+) -> Trace:
+    """Run `target(*args, **kwargs)` without data and return what was seen."""
+    target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
+    root = module_of(target)
+    try:
+        return attempt(target, root, args, kwargs, settings, settings.graph)
+    except NeedsGraph:
+        return attempt(target, root, args, kwargs, settings, True)
+
+
+def before_any_call(target: str, error: BaseException) -> Trace:
+    """The trace of a program that ended while it was imported or built."""
+    finding = failure(error, Engine(), Positions(os.getcwd(), {}))
+    return Trace(
+        target=target, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False,
+    )  # fmt: skip
+
+
+def module_of(target: Any) -> nn.Module | None:
+    """The module that a target is, or is a method of."""
+    if isinstance(target, nn.Module):
+        return target
+    owner = getattr(target, "__self__", None)
+    return owner if isinstance(owner, nn.Module) else None
+
+
+def attempt(
+    target: Callable[..., Any],
+    root: nn.Module | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+    graph: bool,
+) -> Trace:
+    """One pass over the program, with or without torch's own autograd below."""
+    with undisturbed() as heard:
+        return watched_run(heard, target, root, args, kwargs, settings, graph)
+
+
+def watched_run(
+    heard: Heard,
+    target: Callable[..., Any],
+    root: nn.Module | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+    graph: bool,
+) -> Trace:
+    """Set up, run what is watched, put back, and fold what was seen."""
+    began = time.perf_counter()
+    folder = os.getcwd()
+    engine = Engine(
+        settings.memo,
+        graph=graph,
+        home=home_of(root, args, kwargs),
+        verify=settings.verify,
+        keep_values=settings.values,
+    )
+    modules = [] if root is None else list(root.named_modules())
+    near = modules or modules_of(target, (args, kwargs))
+    calls = Calls(engine, modules)
+    calls.progress = settings.progress
+    engine.sites.bound(_call.__code__)
+    error: BaseException | None = None
+    output: Any = None
+
+    def so_far(stopped: Stopped) -> Trace:
+        """What was seen until now, for a program that cannot be stopped."""
+        return finish(
+            engine, calls, [], None, stopped, folder, [], settings, began, root
+        )
+
+    settings.so_far = so_far
+    with ExitStack() as stack:
+        did = stack.enter_context(guarded())
+        swept_names = stack.enter_context(swept(near, target, engine.life))
+        changed = stack.enter_context(kept(near, (target, args, kwargs)))
+        prepare(engine, near, args, kwargs, settings)
+        stack.enter_context(calls.watched())
+        stack.enter_context(blank_parameters(engine))
+        stack.enter_context(applied(engine))
+        stack.enter_context(storages_kept(engine))
+        stack.enter_context(claimed_defaults(engine))
+        if graph:
+            stack.enter_context(backward_seen(engine))
+        stack.enter_context(transforms_seen(engine))
+        stack.enter_context(autocast.claimed())
+        stack.enter_context(followed(engine))
+        stack.enter_context(engine)
+        try:
+            with heard():
+                output = _call(engine, calls, target, root, args, kwargs, settings)
+            with torch._C.DisableTorchFunction():
+                look = partial(up_to_date, engine) if graph else engine.info
+                output = nests.snapshot(output, look)
+        except (NeedsGraph, KeyboardInterrupt):
+            raise
+        except BaseException as caught:
+            error = caught
+        leave_if_forked(did["pid"], error)
+        if engine.needs_graph and not graph:
+            raise NeedsGraph("in a thread")
+        states = states_of(engine, calls)
+    notes = [
+        text if n == 1 else f"{text} ({n} times)" for text, n in engine.notes.items()
+    ]
+    changed += swept_names
+    if changed:
+        notes.append(f"put back after the run: {', '.join(changed[:8])}")
+    if did["patched"]:
+        notes.append(f"the program changed {', '.join(did['patched'][:8])}; put back")
+    if engine.started:
+        notes.append(
+            f"{engine.started} threads were started; their calls stand in the order in "
+            "which they came, under the module that ran meanwhile"
+        )
+    if graph and not settings.graph:
+        notes.append(
+            "run again with torch's own autograd below, for gradients or written views"
+        )
+    return finish(
+        engine, calls, states, output, error, folder, notes, settings, began, root
+    )
+
+
+def _call(
+    engine: Engine,
+    calls: Calls,
+    target: Callable[..., Any],
+    root: nn.Module | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+) -> Any:
+    if isinstance(target, nn.Module):
+        return target(*args, **kwargs)
+    name = (
+        type(root).__name__
+        if root is not None
+        else getattr(target, "__name__", type(target).__name__)
+    )
+    call = calls.begin("", name, id(target), (), args, kwargs)
+    call.method = getattr(target, "__name__", "call") if root is not None else "call"
+    try:
+        out = target(*args, **kwargs)
+    finally:
+        calls.end(call)
+    call.output = nests.snapshot(out, engine.info)
+    return out
+
+
+def home_of(root: nn.Module | None, args: Any, kwargs: Any) -> str:
+    """The device that tensors without a claim are on: the model's, else the CPU."""
+    return "cpu"
+
+
+def prepare(
+    engine: Engine,
+    modules: list[tuple[str, nn.Module]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+) -> None:
+    """First sight of the model's tensors and of the inputs, each with its claim."""
+    for _, module in modules:
+        for buffer in module._buffers.values():
+            if buffer is not None:
+                engine.meet(buffer)
+    if not settings.values:
+        nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
+    for tensor in nests.tensors((args, kwargs)):
+        engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
+
+
+# -- the end of a run ----------------------------------------------------------
+
+
+def states_of(engine: Engine, calls: Calls) -> list[Any]:
+    """Parameters and buffers of every module seen: (path, name, info, identity ...)."""
+    found = []
+    for key, module in list(calls.alive.items()):
+        path = calls.paths.get(key, "")
+        for name, tensor in module._parameters.items():
+            if tensor is not None:
+                info = engine.info(tensor)
+                grad = grad_shape(engine, tensor, info) if engine.graph else None
+                found.append((path, name, info, id(tensor), False, True, grad))
+        if module._buffers:
+            hidden = module._non_persistent_buffers_set
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    info, saved = engine.info(buffer), name not in hidden
+                    found.append((path, name, info, id(buffer), True, saved, None))
+    return found
+
+
+def grad_shape(
+    engine: Engine, tensor: torch.Tensor, info: Info
+) -> tuple[int, ...] | None:
+    """The shape of the gradient that a parameter has at the end of the run."""
+    with torch._C.DisableTorchFunction():
+        grad = engine.grads.get(id(tensor))
+        for holder in (info.twin, tensor):
+            if grad is None and holder is not None:
+                grad = holder.grad
+    return None if grad is None else tuple(grad.shape)
+
+
+def finish(
+    engine: Engine,
+    calls: Calls,
+    states: list[Any],
+    output: Any,
+    error: BaseException | None,
+    folder: str,
+    notes: list[str],
+    settings: Settings,
+    began: float,
+    root: nn.Module | None,
+) -> Trace:
+    """Fold what was seen into the frozen record; most of it only when it is read."""
+    sources: dict[str, Source] = {}
+    for code in engine.sites.codes:
+        kind = engine.sites.kind_of(code)
+        if kind == USER and code.co_filename not in sources:
+            source = source_of(code.co_filename)
+            if source is not None:
+                sources[code.co_filename] = source
+    positions = Positions(folder, sources)
+    fold = Fold(engine.events, calls.records, positions, states)
+    made = Trace(
+        target=settings.target or name_of(root, calls),
+        ops=Lazy(len(engine.events), fold.ops),
+        calls=Lazy(len(calls.records), fold.module_calls),
+        states=Lazy(len(states), fold.all_states),
+        output=fold.last(output, engine.writes),
+        findings=tuple(findings_of(engine, fold, error, positions)),
+        assumptions=(*supposed(engine, fold), *map(Assumption, settings.assumed)),
+        notes=tuple(notes),
+        sources={
+            positions.relative(name): Source(
+                positions.relative(name), source.sha256, source.text
+            )
+            for name, source in sources.items()
+        },
+        letters=dict(settings.letters),
+        complete=error is None,
+        training=bool(root.training) if root is not None else False,
+        seconds=time.perf_counter() - began,
+        torch_version=torch.__version__,
+    )
+    release(engine)
+    return made
+
+
+def supposed(engine: Engine, fold: Fold) -> list[Assumption]:
+    """What was assumed, each once a line."""
+    counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
+    for (message, place), count in engine.assumptions.items():
+        span, _ = fold.place(*place)
+        key = (message, span.file if span else "", span.line if span else 0)
+        first, before = counts.get(key, (Assumption(message, span), 0))
+        counts[key] = first, before + count
+    return [replace(first, count=count) for first, count in counts.values()]
+
+
+def name_of(root: nn.Module | None, calls: Calls) -> str:
+    if root is not None:
+        return type(root).__name__
+    return calls.records[0].name if calls.records else ""
+
+
+def findings_of(
+    engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
+) -> list[Finding]:
+    """What capture met while running, the error that ended it last."""
+    found = met_while_running(engine, fold)
+    if error is not None:
+        found.append(failure(error, engine, positions))
+    return found
+
+
+def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
+    """Each finding once a line of the program, however often it was met there."""
+    found: dict[tuple[Any, ...], Finding] = {}
+    for (code, message, place), (torch_message, count) in engine.findings.items():
+        span, module = fold.place(*place)
+        key = (code, message, span)
+        if key in found:
+            found[key] = replace(found[key], count=found[key].count + count)
+        else:
+            found[key] = Finding(
+                code, "error", message, span, module, torch_message, count=count
+            )
+    return list(found.values())
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception says; its class is the program's and may fail at that."""
+    try:
+        return str(error).strip()
+    except Exception:
+        return ""
+
+
+def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
+    """The error that ended the program, at the user's own line."""
+    frames = []
+    where = error.__traceback__
+    while where is not None:
+        code = where.tb_frame.f_code
+        if engine.sites.kind_of(code) == USER:
+            frames.append(positions.frame(code, where.tb_lasti))
+        where = where.tb_next
+    if isinstance(error, RecursionError) and frames:
+        frames = [Counter(frames).most_common(1)[0][0]]  # where the circle closes
+    span = innermost(tuple(frames))
+    text = said_by(error)
+    first = text.splitlines()[0] if text else ""
+    kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        code_ = "program-exit"
+        given = "" if error.code is None else repr(error.code)
+        message = f"the program called `sys.exit({given})`"
+    elif isinstance(error, RecursionError):
+        code_, message = (
+            "program-error",
+            "`RecursionError`: maximum recursion depth exceeded",
+        )
+    elif isinstance(error, Stopped):
+        code_, message = "timeout", first or "the time allowed is over"
+    elif error is engine.error:
+        code_, message = "torch-error", first or kind
+    else:
+        code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
+    return Finding(
+        code_, "error", message, span, torch_message=f"{kind}: {text}" if text else kind
+    )
+
+
+def release(engine: Engine) -> None:
+    """Keep no tensor alive: the record has numbers and metadata only."""
+    for _, info in engine.theirs.values():
+        info.twin = None
+        info.storage.blank = info.storage.clone = None
+    for info in engine.met:
+        info.twin = None
+        info.storage.blank = info.storage.clone = None
+    engine.theirs.clear()
+    engine.their_storages.clear()
+    engine.grads.clear()
+
+
+__all__ = ["Settings", "Stopped", "record", "sys", "traceback"]

@@ -1,0 +1,88 @@
+"""Scripted and traced modules: no Python inside, so one opaque op with its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from shapewright.capture import nests
+from shapewright.capture.identity import Info
+from shapewright.capture.memo import OPAQUE, Answer
+from shapewright.capture.settling import arguments_of
+
+if TYPE_CHECKING:
+    from shapewright.capture.calls import Call
+    from shapewright.capture.engine import Engine
+
+
+class _Below(TorchDispatchMode):
+    """Sees the kernels of a scripted module and stands in for its real tensors."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.engine = engine
+        self.kernels: dict[str, int] = {}
+        self.flops: int | None = None
+        from torch.utils.flop_counter import flop_registry
+
+        self.registry = flop_registry
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = str(func._overloadpacket)
+        self.kernels[name] = self.kernels.get(name, 0) + 1
+        physical = nests.on_meta(nests.swap((args, kwargs or {}), self.engine.blank_of))
+        out = func(*physical[0], **physical[1])
+        formula = self.registry.get(func._overloadpacket)
+        if formula is not None:
+            count = formula(*physical[0], **physical[1], out_val=out)
+            self.flops = (self.flops or 0) + int(count)
+        return out
+
+
+def run(
+    engine: Engine,
+    call: Call,
+    module: torch.nn.Module,
+    original: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run a scripted module on data-free tensors and record it as one op."""
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(value) for value in tensors]
+    below = _Below(engine)
+    try:
+        with torch._C.DisableTorchFunction():
+            physical = nests.swap((args, kwargs), engine.blank_of)
+            with below:
+                out = original(module, *physical[0], **physical[1])
+    except Exception as error:
+        engine.error = error
+        raise
+    outs: list[Info] = []
+
+    def look(value: torch.Tensor) -> torch.Tensor:
+        if not hasattr(value, "_sw"):
+            with torch._C.DisableTorchFunction():
+                engine.tell(value, engine.first_sight(value))
+        outs.append(engine.info(value))
+        return value
+
+    out = nests.swap(out, look)
+    kernels = ", ".join(f"{n} x {c}" if c > 1 else n for n, c in below.kernels.items())
+    call.notes = ("scripted: seen from outside only",)
+    answer = Answer(
+        type(module).__name__,
+        arguments_of(engine, args, kwargs),
+        OPAQUE,
+        tuple(info.meta for info in outs),
+        flops=below.flops,
+        notes=(f"kernels: {kernels}",),
+    )
+    engine.record(answer, infos, tuple(outs))
+    return out

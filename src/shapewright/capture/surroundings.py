@@ -1,0 +1,206 @@
+"""What a program keeps outside its model: globals, closures, classes, caches.
+
+A tensor without data that stays in one of them would surprise the next real run. What
+holds one is put back; the rest (a counter, a list of shapes) is the program's to keep.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from types import FunctionType, ModuleType
+from typing import Any
+
+from torch import nn
+
+from shapewright.capture.holding import AROUND, ATOMS, hold, of_a_run, put_back
+from shapewright.capture.sites import SITE_PACKAGES, USER, classify
+
+Undo = Callable[[], None]
+CACHED: Any = functools._lru_cache_wrapper
+_judged: set[str] = set()
+_own: set[str] = set()
+"""Names of imported modules that were looked at, and of the user's own among them."""
+
+
+@contextmanager
+def swept(
+    modules: list[tuple[str, nn.Module]], target: Any = None, life: object = None
+) -> Iterator[list[str]]:
+    """Put back what outside the model came to hold tensors of the run.
+
+    Each of those tensors holds a reference to `life`: where none is left, nothing has
+    to be looked for. Of an installed library only the names of its modules are taken,
+    of the user's own files what can be reached through them. Yields a list of the
+    global names among what was put back.
+    """
+    names: list[str] = []
+    alive = sys.getrefcount(life)
+    everywhere = namespaces(modules, target)
+    spaces = [space for space in everywhere if is_own(space)]
+    kinds = [kind for space in spaces for kind in classes_of(space)]
+    kinds += {type(m) for _, m in modules if not is_given(type(m).__module__)} - {
+        *kinds
+    }
+    undo = [space_undo(space, names) for space in everywhere]
+    undo += [class_undo(kind, names) for kind in kinds]
+    inside = [
+        value
+        for held_by in (*spaces, *map(vars, kinds))
+        for name, value in held_by.items()
+        if type(value) not in SHUT_OUT and name[:2] != "__"
+    ]
+    inside += [
+        value
+        for _, module in modules
+        for value in vars(module).values()
+        if type(value) in CALLABLE
+    ]
+    undo += [cache_undo(value) for value in inside if isinstance(value, CACHED)]
+    bare = {id(value): value for value in inside if is_bare(value)}
+    rest = [value for value in inside if id(value) not in bare]
+    beyond = [module for _, module in modules]
+    # The target has a walk of its own: what else a file holds may be large.
+    held = [
+        hold(roots, beyond=beyond, functions=True, depth=5, most=AROUND)
+        for roots in ((target,), rest)
+    ]
+    try:
+        yield names
+    finally:
+        if life is None or sys.getrefcount(life) > alive:
+            for put in undo:
+                put()
+            for function in bare.values():
+                if function.__dict__ and of_a_run(function):
+                    function.__dict__.clear()
+            for container, saved in chain(*(one.changed() for one in held)):
+                if of_a_run(container):
+                    put_back(container, saved)
+
+
+SHUT_OUT = frozenset({*ATOMS, type, ModuleType, property})
+CALLABLE = frozenset({FunctionType, functools.partial, CACHED})
+OWN_CLASS = ("__class__",)
+"""The closure of a method that says `super()`."""
+
+
+def is_bare(value: Any) -> bool:
+    """Whether it is a function that keeps nothing: most of a program's names are."""
+    return (
+        type(value) is FunctionType
+        and (value.__closure__ is None or value.__code__.co_freevars == OWN_CLASS)
+        and value.__defaults__ is None
+        and value.__kwdefaults__ is None
+        and not value.__dict__
+    )
+
+
+def namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
+    """Globals of the user's modules, and of those that define the model's classes."""
+    names = {type(module).__module__ for _, module in modules}
+    found = {name: sys.modules.get(name) for name in names if not is_given(name)}
+    loaded = sys.modules
+    for name in loaded.keys() - _judged if len(loaded) != len(_judged) else ():
+        _judged.add(name)
+        if is_ours(name, sys.modules[name]):
+            _own.add(name)
+    found |= {name: sys.modules.get(name) for name in sorted(_own)}
+    spaces = [vars(module) for module in found.values() if type(module) is ModuleType]
+    own = getattr(target, "__globals__", None)
+    if own is not None and not any(own is space for space in spaces):
+        spaces.append(own)
+    return spaces
+
+
+def is_own(space: dict[str, Any]) -> bool:
+    """Whether a namespace is one of the user's own files."""
+    name = space.get("__name__", "")
+    return name not in sys.modules or name in _own
+
+
+def is_given(name: str) -> bool:
+    """Whether it is no program's: torch's or ours."""
+    return name.partition(".")[0] in ("torch", "torchvision", "shapewright", "numpy")
+
+
+def is_ours(name: str, module: ModuleType | None) -> bool:
+    """Whether a module is the user's own: not Python's, torch's or an installed one."""
+    if name == "__main__":
+        return True
+    file = getattr(module, "__file__", None)
+    return (
+        isinstance(file, str)
+        and not is_given(name)
+        and not file.startswith(SITE_PACKAGES)
+        and classify(file) == USER
+    )
+
+
+def classes_of(space: dict[str, Any]) -> list[type]:
+    """The classes that a namespace defines."""
+    name = space.get("__name__")
+    return [
+        value
+        for value in space.values()
+        if isinstance(value, type) and value.__module__ == name
+    ]
+
+
+def space_undo(space: dict[str, Any], names: list[str]) -> Undo:
+    """Names of a namespace that came to mean a tensor of the run."""
+    before = dict(space)
+
+    def undo() -> None:
+        for name, value in list(space.items()):
+            if before.get(name) is value or not of_a_run(value):
+                continue
+            names.append(name)
+            if name in before:
+                space[name] = before[name]
+            else:
+                del space[name]
+
+    return undo
+
+
+def class_undo(kind: type, names: list[str]) -> Undo:
+    """The same for the attributes of a class."""
+    before = dict(vars(kind))
+
+    def undo() -> None:
+        for name, value in list(vars(kind).items()):
+            if before.get(name) is value or not of_a_run(value):
+                continue
+            names.append(f"{kind.__name__}.{name}")
+            if name in before:
+                setattr(kind, name, before[name])
+            else:
+                delattr(kind, name)
+
+    return undo
+
+
+def cache_undo(function: Any) -> Undo:
+    """`functools.cache` forgets all where it has remembered a tensor of the run."""
+    before = function.cache_info()
+
+    def undo() -> None:
+        if function.cache_info() == before:
+            return
+        found = gc.get_referents(function)
+        found += [
+            link
+            for cache in found
+            if isinstance(cache, dict)
+            for entry in cache.values()
+            for link in (entry, *gc.get_referents(entry))
+        ]
+        if any(of_a_run(value) for value in found if not callable(value)):
+            function.cache_clear()
+
+    return undo

@@ -1,0 +1,223 @@
+"""Calls that may share storage: views and casts. Always run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+
+from shapewright.capture import asking, computing, nests, plans, settling
+from shapewright.capture.identity import (
+    BLANK,
+    Info,
+    Meta,
+    Storage,
+    intern_meta,
+)
+from shapewright.capture.memo import COPY, SAME, VIEW, Answer
+from shapewright.capture.names import plain_name
+from shapewright.capture.private import UninitializedTensor
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """A call whose result may be its input, a view of it, or a copy.
+
+    It is always run, because it may share storage; what it gives is remembered.
+    """
+    first = args[0] if args else None
+    if kwargs or (type(first) is not Tensor and type(first) is not Parameter):
+        return general(engine, func, args, kwargs or {})
+    info: Info = getattr(first, "_sw", None) or engine.info(first)
+    return seen(engine, func, first, info, args[1:], args[1:])
+
+
+def seen(
+    engine: Engine, func: Any, first: Tensor, info: Info, rest: Args, hashed: Args
+) -> Any:
+    """A view of data-free storage, as it was answered before; else the general form."""
+    meta = info.meta
+    try:
+        answer = engine.memo.answers.get((func, meta, hashed))
+    except TypeError:  # lists, slices
+        answer = None
+    if (
+        answer is None
+        or info.kind != BLANK
+        or engine.graph
+        or (meta.requires_grad and torch.is_grad_enabled())
+    ):
+        return general(engine, func, (first, *rest), {}, hashed)
+    out = func(first if info.twin is None else info.twin, *rest)
+    kind = answer.kind
+    if type(out) is Tensor:
+        if kind == SAME:
+            out, new = first, info
+        else:
+            storage = info.storage if kind == VIEW else Storage(meta.device)
+            storage.viewed = kind == VIEW
+            new = Info(answer.metas[0], storage, BLANK)
+            out._sw = new  # type: ignore[attr-defined]
+            out._sw_life = engine.life  # type: ignore[attr-defined]
+        if engine.recording:
+            engine.events.append(
+                (answer, (info,), (new,), engine.sites.here(), engine.call)
+            )
+        return out
+    outs = []
+    for item, known in zip(out, answer.metas, strict=True):
+        new = Info(known, info.storage, BLANK)
+        info.storage.viewed = True
+        item._sw = new
+        item._sw_life = engine.life
+        outs.append(new)
+    engine.record(answer, (info,), tuple(outs))
+    return out
+
+
+def general(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
+) -> Any:
+    """A view in any form; remembered where only plain values were asked for."""
+    first, rest = args[0] if args else None, args[1:]
+    if type(first) is not Tensor and type(first) is not Parameter:
+        if isinstance(first, UninitializedTensor):
+            return engine.run(func, args, kwargs)
+        return slow(engine, func, args, kwargs)
+    info = engine.info(first)
+    if (
+        engine.graph
+        or info.kind != BLANK
+        or info.meta.layout != "strided"
+        or (info.meta.requires_grad and torch.is_grad_enabled())
+        or nests.tensors((rest, kwargs))
+    ):
+        return slow(engine, func, args, kwargs)
+    physical = first if info.twin is None else info.twin
+    arguments = ((info.meta, *rest), kwargs)
+    try:
+        out = func(physical, *rest, **kwargs)
+    except BaseException as error:
+        error = in_eager_words(engine, func, args, kwargs, error)
+        engine.raise_theirs(settling.failed(engine, func, arguments, [info], error))
+    kept = info.meta.requires_grad and not first.is_inference()
+    kept = kept and plain_name(func) not in plans.CUTS
+    if out is physical:
+        answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
+        engine.record(answer, (info,), (info,))
+        out = first
+    elif isinstance(out, Tensor):
+        shared, new = attach(engine, out, physical, info, kept)
+        answer = Answer(func, arguments, VIEW if shared else COPY, (new.meta,), (None,))
+        engine.record(answer, (info,), (new,))
+    elif isinstance(out, tuple | list):
+        outs = tuple(attach(engine, item, physical, info, kept)[1] for item in out)
+        metas = tuple(item.meta for item in outs)
+        answer = Answer(func, arguments, VIEW, metas, (None,) * len(outs))
+        engine.record(answer, (info,), outs)
+    else:
+        return out
+    if not kwargs and not engine.verify:
+        try:
+            engine.memo.answers[
+                (func, info.meta, rest if hashed is None else hashed)
+            ] = answer
+        except TypeError:
+            pass
+    return out
+
+
+def attach(
+    engine: Engine, out: Tensor, physical: Tensor, info: Info, follows: bool
+) -> tuple[bool, Info]:
+    """What is known of a tensor cut from a data-free one, and if it shares storage.
+
+    A view that is made without grad still requires grad if its base does.
+    """
+    shared = out.untyped_storage()._cdata == physical.untyped_storage()._cdata
+    storage = info.storage if shared else Storage(info.meta.device)
+    storage.viewed = storage.viewed or shared
+    rg = shared and follows and settling.differentiable(out.dtype, info.meta)
+    meta = intern_meta(engine.memo.metas, out, info.meta.device, rg)
+    new = Info(meta, storage, BLANK)
+    engine.tell(out, new)
+    return shared, new
+
+
+def slow(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The general form: any operands, gradients, known values."""
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    if _computable(engine, infos):
+        done = computing.compute(engine, func, args, kwargs, infos)
+        if done is not computing.TOO_LARGE:
+            return done
+    if any(info.storage.known for info in infos) and len(infos) > 1:
+        args, kwargs = _sizes(engine, args, kwargs)
+        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    name = plain_name(func)
+    if name == "tensor_split" and len(infos) > 1 and not infos[1].storage.known:
+        engine.assume("`torch.tensor_split` at unknown places: taken as 0")
+    return asking.ask_torch(engine, func, name, args, kwargs, infos, None)
+
+
+def _computable(engine: Engine, infos: list[Info]) -> bool:
+    known = bool(infos) and all(info.storage.known for info in infos)
+    return known and computing.allowed(engine, infos)
+
+
+def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """Known 0-dim integers among the later arguments are sizes: plain numbers."""
+
+    def size(value: Any) -> Any:
+        if isinstance(value, Tensor) and value.dim() == 0:
+            info = engine.info(value)
+            if info.storage.known and not value.dtype.is_floating_point:
+                return int(engine.value_of(value))
+        if isinstance(value, tuple | list) and type(value) in (tuple, list):
+            return type(value)(size(item) for item in value)
+        return value
+
+    return (args[0], *(size(v) for v in args[1:])), {
+        name: size(v) for name, v in kwargs.items()
+    }
+
+
+def in_eager_words(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
+) -> BaseException:
+    """The error as the CPU words it, where asking the CPU costs nothing.
+
+    Views compute nothing, so the same call on a CPU tensor without memory of its own
+    (all strides zero) raises what the user would see.
+    """
+    if not isinstance(error, Exception):
+        return error
+    try:
+        stand_in = [
+            torch.empty_strided(
+                info.meta.shape, info.meta.stride, dtype=info.meta.torch_dtype
+            )
+            if _bytes(info.meta) <= 1 << 20
+            else torch.empty((), dtype=info.meta.torch_dtype).expand(info.meta.shape)
+            for info in (engine.info(v) for v in nests.tensors((args, kwargs)))
+        ]
+        parts = iter(stand_in)
+        swapped = nests.swap((args, kwargs), lambda _: next(parts))
+        func(*swapped[0], **swapped[1])
+    except Exception as eager:
+        return eager
+    return error
+
+
+def _bytes(meta: Meta) -> int:
+    total = meta.torch_dtype.itemsize
+    for size in meta.shape:
+        total *= size
+    return total

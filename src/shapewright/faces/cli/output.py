@@ -1,0 +1,107 @@
+"""Where a result goes: stdout, or a file that is ours to overwrite."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+import threading
+from pathlib import Path
+
+from shapewright.faces.cli.parser import Unusable
+
+MARK = "# shapewright "
+"""How a text file of ours begins; the rest of that line says what it shows."""
+
+RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"trace",\s*"target":')
+"""How a JSON file of ours begins."""
+
+
+def writable(path: Path) -> None:
+    """Raise `Unusable` unless `path` can be written without losing anything.
+
+    A file that is not there, is empty, is not a regular file (`/dev/null`) or was
+    written by us may be written.
+    """
+    if path.is_dir():
+        raise Unusable(f"`{path}` is a folder, -o needs a file")
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise Unusable(f"no folder `{path.parent}` to write `{path.name}` to")
+        return
+    if _regular(path) and not _ours(path):
+        raise Unusable(
+            f"`{path}` was not written by shapewright, so it is not overwritten; "
+            "name another file or remove it"
+        )
+
+
+def _regular(path: Path) -> bool:
+    return stat.S_ISREG(path.stat().st_mode)
+
+
+def _ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(200).decode("utf-8", "replace")
+    return not head or head.startswith(MARK) or RECORD.match(head) is not None
+
+
+def save(path: Path, text: str) -> None:
+    """Write `text` to `path`, all of it or nothing."""
+    writable(path)
+    if path.exists() and not _regular(path):
+        path.write_text(text, encoding="utf-8")
+        return
+    import tempfile  # here, because most runs save nothing
+
+    target = path.resolve()
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise Unusable(f"cannot write `{path}`: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions that the file has, or that a new file gets."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def leave(code: int) -> None:
+    """End with all of the result written, whatever the program left running.
+
+    Its threads would keep the process alive, and what it does at exit may print.
+    """
+    own = {threading.main_thread(), threading.current_thread()}
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        sys.stdout.flush()
+    if any(not t.daemon and t not in own for t in threading.enumerate()):
+        sys.stderr.flush()
+        os._exit(code)
+    if "torch" in sys.modules:
+        sys.stdout = sys.stderr
+        with contextlib.suppress(OSError):
+            os.dup2(2, 1)
+
+
+def show(text: str) -> None:
+    """Write `text` to stdout. A reader that has gone (`| head`) is not an error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would try to flush again at exit and complain on stderr.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,147 @@
+"""`shapewright trace`: the shape of every tensor in a program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shapewright.faces.cli import display, output, progress
+from shapewright.faces.cli.display import Display
+from shapewright.faces.cli.parser import Unusable
+
+if TYPE_CHECKING:
+    from shapewright.api import Outcome
+    from shapewright.trace.record import Trace
+
+SUMMARY = "the shape of every tensor"
+
+DESCRIPTION = """\
+Run TARGET with tensors that hold no data and show the shape of every tensor in it.
+
+TARGET is what to run:
+  model.py:Net            a class, an instance or a function in a file
+  "model.py:Net(10)"      with arguments
+  package.models:build    the same in a module
+  script.py               a script, run as __main__
+  hf:config.json          a transformers config, or the name of a config class
+  timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `shapewright trace` takes."""
+    add = parser.add_argument
+    add(
+        "-i",
+        dest="specs",
+        action="append",
+        metavar="SPEC",
+        help='what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, '
+        "or with -i again",
+    )
+    add(
+        "--by",
+        choices=("module", "op", "line"),
+        default="module",
+        help="what a row is: a module, a tensor call or a source line "
+        "(default: module)",
+    )
+    add(
+        "--format",
+        choices=("text", "json"),
+        help="a table, or the versioned record (default: text, or json with "
+        "-o FILE.json)",
+    )
+    add(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE; one that shapewright did not write is never replaced",
+    )
+    add(
+        "--timeout",
+        type=_seconds,
+        metavar="S",
+        help="stop the program after S seconds and show what ran until then",
+    )
+    add("target", metavar="TARGET", help="what to run; options stand before it")
+    add("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trace the target, print or save the result, return the exit code."""
+    if options.rest:
+        raise Unusable(
+            f"`{options.rest[0]}` stands after the target; options stand before it"
+        )
+    if options.file:
+        output.writable(options.file)
+    file = options.file and options.file.absolute()  # the program may change folder
+
+    def told(outcome: Outcome) -> None:
+        if file is None:
+            output.show(_rendered(outcome.trace, options, display.of(sys.stdout)))
+        else:
+            _saved(outcome.trace, options, file)
+
+    outcome = _outcome(options, told)
+    told(outcome)
+    return outcome.exit_code
+
+
+def _outcome(
+    options: argparse.Namespace, abandoned: Callable[[Outcome], None]
+) -> Outcome:
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    spec = ", ".join(options.specs) if options.specs else None
+    try:
+        with progress.on(sys.stderr) as report:
+            return api.trace_target(
+                options.target,
+                spec,
+                timeout=options.timeout,
+                progress=report,
+                abandoned=abandoned,
+            )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+
+
+def _rendered(trace: Trace, options: argparse.Namespace, display: Display) -> str:
+    json = options.file is not None and options.file.suffix == ".json"
+    if options.format == "json" or (options.format is None and json):
+        return f"{trace.to_json()}\n"
+    from shapewright.views.terminal import text
+
+    return text(trace, options.by, display.width, display.color, display.unicode)
+
+
+def _saved(trace: Trace, options: argparse.Namespace, file: Path) -> None:
+    """The result in a file; what must not be missed, on stderr."""
+    rendered = _rendered(trace, options, Display())
+    mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
+    output.save(file, mark + rendered)
+    for finding in trace.findings:
+        place = f"{finding.span}: " if finding.span else ""
+        print(
+            f"{place}{finding.severity}[{finding.code}]: {finding.message}",
+            file=sys.stderr,
+        )
+    partial = "" if trace.complete else ", as far as the program came"
+    print(f"wrote {options.file}: {len(trace.ops)} ops{partial}", file=sys.stderr)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
+    return seconds

@@ -1,0 +1,5 @@
+"""Findings: data only."""
+
+from shapewright.findings.finding import Finding, Related, Severity
+
+__all__ = ["Finding", "Related", "Severity"]

@@ -1,0 +1,1 @@
+"""Targets and specs: what to run and what to feed it."""

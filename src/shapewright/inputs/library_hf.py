@@ -1,0 +1,205 @@
+"""`hf:config.json`, `hf:GPT2Config(n_layer=2)`, `hf:gpt2`, `hf:GPT2LMHeadModel`.
+
+Configs of transformers to models without weights; nothing is read from the network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.hf_inputs import candidates
+from shapewright.inputs.library import (
+    constructing,
+    display,
+    keywords,
+    library,
+    nobody,
+)
+from shapewright.inputs.loaded import Loaded, declared_by, loaded_object
+from shapewright.inputs.target import Target
+
+_START = len("hf:")
+
+
+def load(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+    """Build a transformers model from a config; the base model unless a head is named.
+
+    `hf:PLACE:CLASS` names the class for a config that is given by file or name.
+    """
+    transformers = library("transformers", target)
+    place, _, head = target.place.partition(":")
+    settings = keywords(target)
+    with offline():
+        config, model_class = _config(transformers, place, settings, target)
+        if head:
+            model_class = _class(transformers, head, target)
+        with _uninitialised(transformers), building, constructing(target.place):
+            model = _model(transformers, config, model_class, target)
+    examples = candidates(model, config)
+    if model.main_input_name == "input_ids":  # the others inherit the same dummies
+        examples += tuple(declared_by(model))
+    name = display(target, type(model).__name__)
+    return loaded_object(model, name, nobody(), examples=examples, config=config)
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """No network for the Hub's client while a model is built."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+@contextmanager
+def _uninitialised(transformers: ModuleType) -> Iterator[None]:
+    """No weights are drawn, as transformers itself does on the meta device.
+
+    `init_weights` still ties them; `no_init_weights` of transformers would not.
+    """
+    base = transformers.PreTrainedModel
+    before = vars(base).get("initialize_weights")
+    if before is not None:
+        base.initialize_weights = lambda self: None
+    try:
+        yield
+    finally:
+        if before is not None:
+            base.initialize_weights = before
+
+
+def _config(
+    transformers: ModuleType, place: str, settings: dict[str, Any], target: Target
+) -> tuple[Any, Any]:
+    """The config that `place` means, and the model class if it names one."""
+    known = transformers.CONFIG_MAPPING
+    if _is_path(place):
+        data = _read(Path(place)) | settings
+        return _made(_class_of_type(known, data, place), data, settings, target), None
+    if place in known:
+        return _made(known[place], settings, settings, target), None
+    found = _class(transformers, place, target)
+    if issubclass(found, transformers.PreTrainedModel):
+        return _made(found.config_class, settings, settings, target), found
+    return _made(found, settings, settings, target), None
+
+
+def _is_path(place: str) -> bool:
+    return place.endswith((".json", "/")) or Path(place).exists()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    file = path / "config.json" if path.is_dir() else path
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"no such file: `{file}`") from None
+    except json.JSONDecodeError as error:
+        lines = error.doc.splitlines() or [""]
+        line = lines[min(error.lineno, len(lines)) - 1]
+        raise InputError(
+            f"{file}:{error.lineno}:{error.colno}: no JSON: {error.msg}",
+            line,
+            error.colno - 1,
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read `{file}`: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"`{file}` holds no JSON object")
+    return data
+
+
+def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
+    kind = data.get("model_type")
+    if kind is None:
+        raise InputError(
+            f"`{place}` has no `model_type`, so it is no config of a model"
+        )
+    if kind not in known:
+        hint = did_you_mean(str(kind), list(known))
+        raise InputError(
+            f"`{place}` is of the type `{kind}`, which this version of transformers"
+            f" does not have{hint}"
+        )
+    return known[kind]
+
+
+def _class(transformers: ModuleType, name: str, target: Target) -> Any:
+    """A config or model class of transformers by name."""
+    at = target.text.index(name, _START)
+    if "/" in name:
+        raise InputError(
+            f"`{name}` would be read from the network; save its config.json and write"
+            " `hf:PATH/config.json`",
+            target.text,
+            at,
+        )
+    found = getattr(transformers, name, None) if name.isidentifier() else None
+    accepted = (transformers.PreTrainedModel, transformers.PretrainedConfig)
+    if isinstance(found, type) and issubclass(found, accepted):
+        return found
+    names = [*transformers.CONFIG_MAPPING, *_classes(transformers)]
+    hint = did_you_mean(name, names)
+    raise InputError(
+        f"transformers has no config or model `{name}`{hint}", target.text, at
+    )
+
+
+def _classes(transformers: ModuleType) -> list[str]:
+    endings = ("Config", "Model", "LMHeadModel")
+    return [n for n in dir(transformers) if n.endswith(endings) or "For" in n]
+
+
+def _made(
+    config_class: Any, data: dict[str, Any], settings: dict[str, Any], target: Target
+) -> Any:
+    """A config; a setting that it does not have is a mistake."""
+    try:
+        default = config_class()
+    except Exception:  # some configs have no defaults
+        default = None
+    for name in settings if default is not None else ():
+        if not hasattr(default, name):
+            fields = [field for field in default.to_dict() if field[0] != "_"]
+            raise InputError(
+                f"{config_class.__name__} has no `{name}`{did_you_mean(name, fields)}",
+                target.text,
+                target.text.index(name, target.text.index("(")),
+            )
+    try:
+        return config_class.from_dict(data)
+    except Exception as error:
+        said = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"{config_class.__name__} refuses these settings: {said}"
+        ) from error
+
+
+def _model(
+    transformers: ModuleType, config: Any, model_class: Any, target: Target
+) -> Any:
+    if model_class is not None:
+        if not isinstance(config, model_class.config_class):
+            raise InputError(
+                f"{model_class.__name__} needs a {model_class.config_class.__name__},"
+                f" this is a {type(config).__name__}",
+                target.text,
+                target.text.index(model_class.__name__),
+            )
+        return model_class._from_config(config)
+    if type(config) not in transformers.MODEL_MAPPING:
+        raise InputError(
+            f"transformers has no base model for {type(config).__name__};"
+            f" name a class, as in `{target.text.partition('(')[0]}:CLASS`"
+        )
+    return transformers.AutoModel.from_config(config)

@@ -1,0 +1,244 @@
+"""What to feed a target, as data: `f32[B=8, 3, H=32, W=32]`.
+
+The grammar stands in `reader.py`. Nothing is evaluated and torch is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from shapewright.inputs import size as sizes
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.reader import Reader
+from shapewright.inputs.tensor import Range, TensorSpec
+from shapewright.inputs.tensor_reader import Written
+from shapewright.trace.fact import ITEMSIZE, SHORT
+
+REPRESENTATIVE = {"H": 64, "W": 64, "C": 3, "B": 2, "N": 2}
+"""What a letter without a size stands for until it is varied; others are 16."""
+
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The inputs of a target.
+
+    Example: ``parse("f32[B=8, T], mask=bool[B, T]")`` has
+    ``args == (TensorSpec((8, 16), "float32", ...),)``, `kwargs` with the one key
+    ``mask``, ``letters == {"B": 8, "T": 16}`` and ``letters_free == ("T",)``.
+
+    `args` and `kwargs` are nests of lists, tuples and dicts; leaves are `TensorSpec`
+    and plain values. `letters_free` are the letters without a stated size: they have a
+    representative one. `positions` says where in `text` each input begins.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    letters: dict[str, int]
+    letters_free: tuple[str, ...]
+    text: str = field(compare=False)
+    positions: dict[int | str, int] = field(compare=False, repr=False)
+    written: tuple[tuple[Any, ...], dict[str, Any]] = field(repr=False)
+
+    @property
+    def leaves(self) -> tuple[TensorSpec, ...]:
+        """The tensors, in the order in which they are written."""
+        return tuple(_leaves([*self.args, *self.kwargs.values()]))
+
+    def with_sizes(self, **letters: int) -> Spec:
+        """The same spec with other sizes for some of its letters.
+
+        Example: ``parse("f32[B=8, 2*B]").with_sizes(B=3).leaves[0].shape == (3, 6)``.
+        """
+        for name, size in letters.items():
+            if name not in self.letters:
+                known = ", ".join(f"`{letter}`" for letter in self.letters) or "none"
+                hint = did_you_mean(name, self.letters)
+                raise InputError(
+                    f"the spec has no letter `{name}`{hint} (it has {known})"
+                )
+            if size < 0:
+                raise InputError(f"the size {size} of `{name}` is negative")
+        free = tuple(name for name in self.letters_free if name not in letters)
+        stated = self.letters | letters
+        return _worked_out(self.written, stated, free, self.text, self.positions)
+
+    def __str__(self) -> str:
+        stated = {
+            name: size
+            for name, size in self.letters.items()
+            if name not in self.letters_free
+        }
+        args, kwargs = self.written
+        items = [_text(value, stated) for value in args]
+        items += [f"{name}={_text(value, stated)}" for name, value in kwargs.items()]
+        return ", ".join(items)
+
+
+def parse(text: str) -> Spec:
+    """Read a spec.
+
+    Example: ``parse("f32[B=8, 3, H=32, W=32]").leaves[0].shape == (8, 3, 32, 32)``.
+
+    Raises `InputError`, which points at the character, for anything that is no spec.
+    """
+    reader = Reader(text)
+    try:
+        written = reader.read()
+    except RecursionError:
+        raise InputError("this spec is too deeply nested", text, 0) from None
+    letters = {name: size for name, (size, _) in reader.stated.items()}
+    free = tuple(name for name in reader.met if name not in letters)
+    letters |= {name: REPRESENTATIVE.get(name, 16) for name in free}
+    ordered = {name: letters[name] for name in reader.met}
+    return _worked_out(written, ordered, free, text, reader.positions)
+
+
+def _worked_out(
+    written: tuple[tuple[Any, ...], dict[str, Any]],
+    letters: dict[str, int],
+    free: tuple[str, ...],
+    text: str,
+    positions: dict[int | str, int],
+) -> Spec:
+    def leaf(value: Any, name: str) -> Any:
+        if isinstance(value, Written):
+            return _tensor(value, name, letters, text)
+        if isinstance(value, sizes.Letter | sizes.Arithmetic):
+            return _size(value, letters, text)
+        return value
+
+    args = tuple(mapped(value, leaf, str(i)) for i, value in enumerate(written[0]))
+    kwargs = {name: mapped(value, leaf, name) for name, value in written[1].items()}
+    return Spec(args, kwargs, letters, free, text, positions, written)
+
+
+def mapped(nest: Any, leaf: Callable[[Any, str], Any], name: str = "") -> Any:
+    """The nest with `leaf(value, path)` in place of every value.
+
+    Paths join keys and positions by dots: `0.image`, `batch.1`.
+    """
+    if isinstance(nest, dict):
+        return {
+            key: mapped(value, leaf, f"{name}.{key}") for key, value in nest.items()
+        }
+    if isinstance(nest, list | tuple):
+        items = [mapped(value, leaf, f"{name}.{i}") for i, value in enumerate(nest)]
+        return items if isinstance(nest, list) else tuple(items)
+    return leaf(nest, name)
+
+
+def _leaves(nest: Any) -> Iterator[TensorSpec]:
+    if isinstance(nest, TensorSpec):
+        yield nest
+    elif isinstance(nest, dict):
+        yield from _leaves(list(nest.values()))
+    elif isinstance(nest, list | tuple):
+        for value in nest:
+            yield from _leaves(value)
+
+
+def _tensor(
+    written: Written, name: str, letters: dict[str, int], text: str
+) -> TensorSpec:
+    shape = tuple(_size(size, letters, text) for size in written.sizes)
+    if prod(shape) * ITEMSIZE[written.dtype] > _LARGEST:
+        bytes_ = prod(shape) * ITEMSIZE[written.dtype]
+        raise InputError(
+            f"this tensor has {bytes_:.1e} bytes, more than a tensor can have",
+            text,
+            written.position,
+        )
+    if isinstance(written.fill, tuple) and _shape_of(written.fill) != shape:
+        given = _shape_of(written.fill)
+        raise InputError(
+            f"the values have shape {given}, the tensor {shape}"
+            if given
+            else "these rows of values differ in length",
+            text,
+            written.position,
+        )
+    return TensorSpec(
+        shape,
+        written.dtype,
+        written.device,
+        name,
+        tuple(
+            None if isinstance(size, sizes.Number) else sizes.text(size)
+            for size in written.sizes
+        ),
+        written.fill,
+        written.requires_grad,
+    )
+
+
+def _size(size: sizes.Size, letters: dict[str, int], text: str) -> int:
+    try:
+        found = sizes.value(size, letters)
+    except sizes.DividedByZero as error:
+        raise InputError("this size divides by zero", text, error.position) from None
+    if found < 0:
+        used = {letter.name: letters[letter.name] for letter in sizes.letters_in(size)}
+        where = ", ".join(f"{name}={value}" for name, value in used.items())
+        raise InputError(
+            f"the size `{sizes.text(size)}` is {found}"
+            + (f" at {where}" if where else ""),
+            text,
+            size.position,
+        )
+    return found
+
+
+def _shape_of(values: Any) -> tuple[int, ...] | None:
+    """The shape of nested tuples of numbers, None where they are ragged."""
+    if not isinstance(values, tuple):
+        return ()
+    inner = {_shape_of(value) for value in values}
+    if len(inner) > 1 or None in inner:
+        return None
+    return (len(values), *(inner.pop() or () if inner else ()))
+
+
+def _text(value: Any, stated: dict[str, int]) -> str:
+    if isinstance(value, Written):
+        return _tensor_text(value, stated)
+    if isinstance(value, sizes.Letter | sizes.Arithmetic):
+        return sizes.text(value)
+    if isinstance(value, dict):
+        items = [f"{key!r}: {_text(item, stated)}" for key, item in value.items()]
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, list):
+        kind = "list" if _looks_like_sizes(value) else ""
+        return kind + "[" + ", ".join(_text(item, stated) for item in value) + "]"
+    if isinstance(value, tuple):
+        items = [_text(item, stated) for item in value]
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+    return repr(value)
+
+
+def _looks_like_sizes(items: list[Any]) -> bool:
+    plain = (int, sizes.Letter, sizes.Arithmetic)
+    return bool(items) and all(
+        isinstance(item, plain) and not isinstance(item, bool) for item in items
+    )
+
+
+def _tensor_text(written: Written, stated: dict[str, int]) -> str:
+    inside = ", ".join(sizes.text(size, stated) for size in written.sizes)
+    device = "" if written.device == "cpu" else f"@{written.device}"
+    grad = "!grad" if written.requires_grad else ""
+    fill = "" if written.fill is None else f"={_fill_text(written.fill)}"
+    return f"{SHORT.get(written.dtype, written.dtype)}[{inside}]{device}{grad}{fill}"
+
+
+def _fill_text(fill: Any) -> str:
+    if isinstance(fill, tuple):
+        return f"[{', '.join(_fill_text(value) for value in fill)}]"
+    return fill if isinstance(fill, str) else str(fill)
+
+
+__all__ = ["Range", "Spec", "TensorSpec", "mapped", "parse"]

@@ -1,0 +1,1 @@
+"""What torch's operators make of metadata. `shapewright.rules.all` registers them."""

@@ -1,0 +1,194 @@
+"""Padding, and moving between space and channels: pad, pixel_shuffle, unfold, fold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.rules.meta import Made, Meta, Misfit
+from shapewright.rules.promotion import FLOATING, KNOWN
+from shapewright.rules.registry import rule
+from shapewright.rules.strides import channels_last, formatted, suggested_format
+
+Shape = tuple[int, ...]
+
+
+@rule("torch.nn.functional.pad", "torch._C._nn.pad", "torch.constant_pad_nd")
+def pad(
+    input: Meta, pad: Any, mode: str = "constant", value: float | None = None
+) -> Any:
+    """`(8, 3, 32, 32)` padded (1, 1, 2, 2) gives (8, 3, 36, 34)."""
+    pads = tuple(pad)
+    shape, dtype, count = input.shape, input.dtype, len(pads)
+    if any(type(size) is not int for size in pads) or dtype not in KNOWN:
+        return NotImplemented
+    if count % 2:
+        raise Misfit("Padding length must be divisible by 2")
+    if count > 2 * len(shape):
+        raise Misfit(
+            "Padding length should be less than or equal to two times the input "
+            f"dimension but got padding length {count} and input of dimension "
+            f"{len(shape)}"
+        )
+    if 0 in shape or not any(pads):
+        return NotImplemented
+    made = _padded(shape, pads)
+    if min(made) < 1:
+        return NotImplemented
+    if mode == "constant":
+        if min(pads) < 0:
+            return NotImplemented
+        return Made(made, dtype, _kept(made, input), "ConstantPadNdBackward0")
+    return _mirrored(input, made, pads, mode)
+
+
+def _padded(shape: Shape, pads: Shape) -> Shape:
+    sizes = list(shape)
+    for at in range(len(pads) // 2):
+        sizes[-1 - at] += pads[2 * at] + pads[2 * at + 1]
+    return tuple(sizes)
+
+
+def _kept(made: Shape, input: Meta) -> Shape | None:
+    if len(made) not in (4, 5):
+        return None
+    return formatted(made, suggested_format(input.shape, input.stride))
+
+
+def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
+    dims, ndim = len(pads) // 2, len(input.shape)
+    if dims > 3 or ndim not in (dims + 1, dims + 2) or min(pads) < 0:
+        return NotImplemented
+    if input.dtype not in FLOATING:
+        return NotImplemented
+    if mode != "replicate" and not _reachable(input.shape, pads, mode):
+        return NotImplemented
+    stride = _kept(made, input)
+    hinted = suggested_format(input.shape, input.stride) != "contiguous_format"
+    if ndim == 4 and dims == 3 and hinted:
+        return NotImplemented
+    if mode == "circular":
+        return Made(made, input.dtype, None, "CopySlices")
+    name = {"reflect": "Reflection", "replicate": "Replication"}.get(mode)
+    if name is None:
+        return NotImplemented
+    return Made(made, input.dtype, stride, f"{name}Pad{dims}DBackward0")
+
+
+def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
+    """Whether a mirrored edge lies inside the tensor."""
+    room = 0 if mode == "circular" else 1
+    return all(
+        max(pads[2 * at], pads[2 * at + 1]) <= size - room
+        for at, size in zip(range(len(pads) // 2), reversed(shape), strict=False)
+    )
+
+
+def _shuffled(input: Meta, made: Shape, grad_fn: str) -> Any:
+    shape = input.shape
+    if len(shape) == 5 and suggested_format(shape, input.stride) == "channels_last_3d":
+        return NotImplemented
+    if len(shape) == 4 and suggested_format(shape, input.stride) == "channels_last":
+        return Made(made, input.dtype, channels_last(made), grad_fn)
+    return Made(made, input.dtype, None, grad_fn)
+
+
+@rule("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
+def pixel_shuffle(input: Meta, upscale_factor: int) -> Any:
+    """`(8, 12, 16, 16)` by 2 gives (8, 3, 32, 32)."""
+    shape, by = input.shape, upscale_factor
+    if len(shape) < 3:
+        raise Misfit(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input "
+            f"with {len(shape)} dimension(s)"
+        )
+    if by < 1 or 0 in shape:
+        return NotImplemented
+    if shape[-3] % (by * by):
+        raise Misfit(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+            "the square of upscale_factor, but input.size(-3)="
+            f"{shape[-3]} is not divisible by {by * by}"
+        )
+    made = (*shape[:-3], shape[-3] // (by * by), shape[-2] * by, shape[-1] * by)
+    return _shuffled(input, made, "PixelShuffleBackward0")
+
+
+@rule("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
+def pixel_unshuffle(input: Meta, downscale_factor: int) -> Any:
+    """`(8, 3, 32, 32)` by 2 gives (8, 12, 16, 16)."""
+    shape, by = input.shape, downscale_factor
+    if len(shape) < 3 or by < 1 or 0 in shape:
+        return NotImplemented
+    if shape[-2] % by or shape[-1] % by:
+        return NotImplemented
+    made = (*shape[:-3], shape[-3] * by * by, shape[-2] // by, shape[-1] // by)
+    return _shuffled(input, made, "PixelUnshuffleBackward0")
+
+
+def _pair(value: Any) -> tuple[int, int] | None:
+    if type(value) is int:
+        return (value, value)
+    value = tuple(value)
+    if len(value) == 1:
+        return (value[0], value[0])
+    return value if len(value) == 2 else None
+
+
+def _blocks(
+    sizes: Shape, kernel: Any, dilation: Any, padding: Any, stride: Any
+) -> tuple[int, int] | None:
+    """How many sliding blocks fit, down and across."""
+    reach, margin, step = _pair(dilation), _pair(padding), _pair(stride)
+    if kernel is None or reach is None or margin is None or step is None:
+        return None
+    if min(*kernel, *reach, *step) < 1 or min(margin) < 0:
+        return None
+    down, across = (
+        (size + 2 * pad - far * (width - 1) - 1) // by + 1
+        for size, width, far, pad, by in zip(
+            sizes, kernel, reach, margin, step, strict=True
+        )
+    )
+    return (down, across) if min(down, across) > 0 else None
+
+
+@rule("torch.nn.functional.unfold")
+def unfold(
+    input: Meta,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
+    """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): one column a block."""
+    shape, kernel = input.shape, _pair(kernel_size)
+    if len(shape) not in (3, 4) or 0 in shape or input.dtype not in FLOATING:
+        return NotImplemented
+    blocks = _blocks(shape[-2:], kernel, dilation, padding, stride)
+    if blocks is None or kernel is None:
+        return NotImplemented
+    rows = shape[-3] * kernel[0] * kernel[1]
+    made = (*shape[:-3], rows, blocks[0] * blocks[1])
+    return Made(made, input.dtype, None, "Im2ColBackward0")
+
+
+@rule("torch.nn.functional.fold")
+def fold(
+    input: Meta,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
+    """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12): overlaps add up."""
+    shape, kernel, sizes = input.shape, _pair(kernel_size), _pair(output_size)
+    if len(shape) not in (2, 3) or 0 in shape or input.dtype not in FLOATING:
+        return NotImplemented
+    if kernel is None or sizes is None or shape[-2] % (kernel[0] * kernel[1]):
+        return NotImplemented
+    blocks = _blocks(sizes, kernel, dilation, padding, stride)
+    if blocks is None or blocks[0] * blocks[1] != shape[-1]:
+        return NotImplemented
+    made = (*shape[:-2], shape[-2] // (kernel[0] * kernel[1]), *sizes)
+    return Made(made, input.dtype, None, "Col2ImBackward0")

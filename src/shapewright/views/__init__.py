@@ -1,0 +1,23 @@
+"""Views of a trace. Importing this lets a trace show itself; nothing heavy is loaded.
+
+Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
+``notebook.html(trace)``.
+"""
+
+from shapewright.trace.record import Trace, renderers
+
+
+def _text(trace: Trace) -> str:
+    from shapewright.views.terminal import text
+
+    return text(trace, trace.by)  # type: ignore[arg-type]
+
+
+def _html(trace: Trace) -> str:
+    from shapewright.views.notebook import html
+
+    return html(trace)
+
+
+renderers["text/plain"] = _text
+renderers["text/html"] = _html

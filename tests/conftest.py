@@ -1,0 +1,1 @@
+"""Puts `tests/` on the path, so that suites can share what stands here."""

@@ -1,0 +1,79 @@
+"""The command line: a mistake gets one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shapewright.faces.cli.main import main
+
+MISTAKES = {
+    "": "no command given; `shapewright --help` lists them",
+    "tarce": "no command `tarce`; did you mean `trace`?",
+    "frobnicate": "no command `frobnicate`; there is trace",
+    "--vers": "no option `--vers`; did you mean `--version`?",
+    "trace": "no target given; write it after the options, as in `model.py:Net`",
+    "trace --bye=op m.py:Net": "no option `--bye=op`; did you mean `--by`?",
+    "trace --by layer m.py:Net": "no `--by` `layer`; there is module, op, line",
+    "trace --format jsn m.py:Net": "no `--format` `jsn`; did you mean `json`?",
+    "trace --timeout soon m.py:Net": "--timeout: needs a number of seconds, got `soon`",
+    "trace --timeout 0 m.py:Net": "--timeout: needs a number of seconds, got `0`",
+    "trace -i": "-i: expected one argument",
+    "trace m.py:Net --by op": "`--by` stands after the target; options stand before it",
+    "trace -o no/such/t.json m.py:Net": "no folder `no/such` to write `t.json` to",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES, ids=lambda line: line or "nothing")
+def test_a_mistake_gets_one_sentence(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == f"error: {MISTAKES[line]}\n"
+
+
+def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert main(["trace", "--help"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    for word in ("trace", "-i SPEC", "--by {module,op,line}", "--timeout S", "TARGET"):
+        assert word in printed.out
+
+
+def test_piped_help_is_the_same_at_any_width() -> None:
+    helps = {
+        subprocess.run(
+            [sys.executable, "-m", "shapewright", "trace", "--help"],
+            env={"COLUMNS": columns},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for columns in ("40", "200")
+    }
+    assert len(helps) == 1
+    assert max(map(len, helps.pop().decode().splitlines())) <= 88
+
+
+def test_version_names_all_that_a_bug_report_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--version"]) == 0
+    printed = capsys.readouterr().out
+    assert [part.split()[0] for part in printed.split(", ")] == [
+        "shapewright",
+        "torch",
+        "Python",
+    ]
+
+
+def test_the_installed_command_is_the_module() -> None:
+    script = Path(sys.executable).with_name("shapewright")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("shapewright ")

@@ -1,0 +1,50 @@
+"""What is imported when: counts that keep the start fast."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LENET = f"{ROOT / 'examples' / 'lenet.py'}:Net"
+
+LIST = """
+import json, sys
+modules = [name for name in sys.modules if name.count(".") < 2]
+print(json.dumps(modules), file=sys.stderr)
+"""
+
+
+def imported(program: str) -> set[str]:
+    """The modules that stand in `sys.modules` after `program`, in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", program + LIST], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def command(*arguments: str) -> str:
+    return f"from shapewright.faces.cli.main import main\nmain({list(arguments)})"
+
+
+def test_import_shapewright_loads_no_torch() -> None:
+    assert not {"torch", "numpy", "rich"} & imported("import shapewright")
+
+
+def test_help_and_mistakes_load_no_torch() -> None:
+    for arguments in (["--help"], ["trace", "--help"], ["tarce"], ["--version"]):
+        loaded = imported(command(*arguments))
+        assert not {"torch", "numpy", "rich"} & loaded, arguments
+
+
+def test_a_bad_target_is_refused_before_torch_is_loaded() -> None:
+    assert "torch" not in imported(command("trace", "no_such_file.py:Net"))
+
+
+def test_a_trace_loads_neither_dynamo_nor_sympy() -> None:
+    loaded = imported(command("trace", "-i", "f32[B=1024, 3, 32, 32]", LENET))
+    assert "torch" in loaded
+    assert not {"torch._dynamo", "torch._inductor", "sympy"} & loaded

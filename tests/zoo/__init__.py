@@ -1,0 +1,1 @@
+"""The long coverage: other people's operators and models, against torch itself."""
