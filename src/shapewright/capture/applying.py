@@ -91,8 +91,9 @@ def write(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """An in-place answer: nothing to compute, but the write must show."""
-    tensors = nests.tensors((args, kwargs))
-    target, info = tensors[0], infos[0]
+    simple = bool(args) and type(args[0]) is Tensor
+    target = args[0] if simple else nests.tensors((args, kwargs))[0]
+    info = infos[0]
     follow(engine, infos, info)
     if info.kind == BLANK and not target.is_inference():
         increment_version(target)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.capture import nests
+from shapewright.capture.nests import snapshot
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -101,20 +101,18 @@ class Calls:
     ) -> Call:
         """Open a call: everything until `end` belongs to it."""
         engine = self.engine
+        records = self.records
         number = self.counts[key] = self.counts.get(key, 0) + 1
-        index = len(self.records)
+        index = len(records)
         parent = engine.call if index else None
-        depth = self.records[parent].depth + 1 if parent is not None else 0
+        depth = records[parent].depth + 1 if parent is not None else 0
         look = engine.info
-        snapshot = nests.snapshot
-        inputs = (
-            tuple([getattr(v, "_sw", None) or snapshot(v, look) for v in args]),
-            {name: snapshot(v, look) for name, v in kwargs.items()} if kwargs else {},
-        )
-        call = Call(
-            index, path, name, number, parent, depth, site, len(engine.events), inputs
-        )
-        self.records.append(call)
+        given = tuple([getattr(v, "_sw", None) or snapshot(v, look) for v in args])
+        named = {name: snapshot(v, look) for name, v in kwargs.items()}
+        first = len(engine.events)
+        inputs = given, named
+        call = Call(index, path, name, number, parent, depth, site, first, inputs)
+        records.append(call)
         engine.call = index
         return call
 
@@ -162,23 +160,23 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
     thread = get_ident()
     here = engine.sites.here
     look = engine.info
-    snapshot = nests.snapshot
     paths = calls.paths
     script = torch.jit.ScriptModule
     progress = calls.progress
+    begin = calls.begin
+    events = engine.events
 
     def _call_impl(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         if get_ident() != thread or not engine.recording:
             return original(module, *args, **kwargs)
+        kind = type(module)
         path = paths.get(id(module))
         if path is None:
             path = calls.path_of(module)
         if progress is not None:
             progress(path)
-        call = calls.begin(
-            path, type(module).__name__, id(module), here(), args, kwargs
-        )
-        if type(module) in FUSED and not module.training:
+        call = begin(path, kind.__name__, id(module), here(), args, kwargs)
+        if kind in FUSED and not module.training:
             call.notes = slow_path(engine, module)
         try:
             if isinstance(module, script):
@@ -189,7 +187,7 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
                 out = original(module, *args, **kwargs)
         finally:
             engine.call = call.parent or 0
-            call.end = len(engine.events)
+            call.end = len(events)
         call.output = getattr(out, "_sw", None) or snapshot(out, look)
         return out
 

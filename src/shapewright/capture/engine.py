@@ -37,6 +37,7 @@ from shapewright.capture.private import (
 from shapewright.capture.sites import Sites
 
 Tensor = torch.Tensor
+STRIDED = torch.strided
 KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
@@ -164,9 +165,56 @@ class Engine(TorchFunctionMode):
     def adopt(self, tensor: Tensor, device: str | None = None) -> Info:
         """First sight of a tensor that no recorded call made."""
         with torch._C.DisableTorchFunction():
-            info = self.first_sight(tensor, device)
+            kind = type(tensor)
+            if (
+                (kind is Parameter or kind is Tensor)
+                and tensor.is_meta
+                and tensor.layout is STRIDED
+                and not (tensor.is_nested or tensor.is_quantized)
+                and not is_transformed(tensor)
+            ):
+                info = self.plain_sight(tensor, device or self.home)
+            else:
+                info = self.first_sight(tensor, device)
         self.theirs[id(tensor)] = (tensor, info)
         return info
+
+    def plain_sight(self, tensor: Tensor, claim: str) -> Info:
+        """First sight of a data-free tensor: a model built on meta has thousands."""
+        rg = tensor.requires_grad
+        meta = intern_meta(self.memo.metas, tensor, claim, rg)
+        key = tensor.untyped_storage()._cdata
+        storage = self.their_storages.get(key)
+        if storage is None:
+            storage = self.their_storages[key] = Storage(claim)
+        info = Info(meta, storage, BLANK)
+        if rg:
+            if tensor.grad_fn is not None:
+                info.grad_fn = tensor.grad_fn.name()
+            if not self.graph:
+                info.twin = tensor.detach()
+        return info
+
+    def recall(self, seen: dict[int, tuple[Tensor, Info]]) -> None:
+        """Tensors that an earlier run of the same program saw, still as they were."""
+        self.theirs.update(seen)
+        with torch._C.DisableTorchFunction():
+            for tensor, info in seen.values():
+                self.their_storages[tensor.untyped_storage()._cdata] = info.storage
+                if info.kind == BLANK and info.meta.requires_grad and not self.graph:
+                    info.twin = tensor.detach()
+
+    def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
+        """Parameters and data-free buffers of which the next run may know the same."""
+        return {
+            key: (tensor, info)
+            for key, (tensor, info) in self.theirs.items()
+            if (info.kind == BLANK or isinstance(tensor, Parameter))
+            and not (info.storage.known or info.storage.viewed)
+            and info.meta.layout == "strided"
+            and info.grad_fn is None
+            and not self.reshaped
+        }
 
     def meet(self, tensor: Tensor, mine: bool = False) -> None:
         """First sight, before the run, of a parameter, a buffer or an input.
@@ -177,7 +225,7 @@ class Engine(TorchFunctionMode):
         info: Info | None = getattr(tensor, "_sw", None)
         if info is None:
             if id(tensor) not in self.theirs:
-                self.adopt(tensor, str(tensor.device))
+                self.adopt(tensor)
             return
         if info.meta.layout != "strided":
             return
@@ -197,20 +245,11 @@ class Engine(TorchFunctionMode):
             layout = "nested" if tensor.is_nested else layout
             kind = BLANK if tensor.is_meta else THEIRS
             return Info(opaque_meta(tensor, claim, layout), Storage(claim), kind)
-        rg = tensor.requires_grad
         if tensor.is_meta:
-            claim = device or self.home
-            storage = self.storage_of(tensor, claim)
-            meta = intern_meta(self.memo.metas, tensor, claim, rg)
-            info = Info(meta, storage, BLANK)
-            if rg:
-                info.grad_fn = tensor.grad_fn.name() if tensor.grad_fn else None
-                if not self.graph:
-                    info.twin = tensor.detach()
-            return info
+            return self.plain_sight(tensor, device or self.home)
         claim = device or str(tensor.device)
         storage = self.storage_of(tensor, claim)
-        meta = intern_meta(self.memo.metas, tensor, claim, rg)
+        meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)
         info = Info(meta, storage, THEIRS)
         info.grad_fn = tensor.grad_fn.name() if tensor.grad_fn else None
         if (
@@ -227,8 +266,7 @@ class Engine(TorchFunctionMode):
         key = tensor.untyped_storage()._cdata
         storage = self.their_storages.get(key)
         if storage is None:
-            known = not tensor.is_meta
-            storage = self.their_storages[key] = Storage(claim, known=known)
+            storage = self.their_storages[key] = Storage(claim, not tensor.is_meta)
         return storage
 
     def blank_of(self, tensor: Tensor) -> Tensor:

@@ -39,6 +39,8 @@ def _patient_collector() -> Iterator[None]:
     """Collect cycles more rarely: the record is many small tuples and no cycles.
 
     With Python's own thresholds a third of a run's time goes into looking for them.
+    Afterwards all that is young is called old, which is two list heads moved, where
+    the next collection would look at each event of the record.
     """
     before = gc.get_threshold()
     if before[0]:
@@ -46,6 +48,9 @@ def _patient_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        if before[0] and not gc.get_freeze_count():  # else the program's are frozen
+            gc.freeze()
+            gc.unfreeze()
         gc.set_threshold(*before)
 
 

@@ -11,7 +11,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import IOBase
-from itertools import islice
 from logging import Handler, Logger
 from operator import is_
 from threading import Thread
@@ -28,6 +27,8 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.parameter import Parameter
+
+from shapewright.capture.mappings import Mappings, same
 
 ATOMS: set[type] = {
     int, float, bool, complex, str, bytes, NoneType, range, slice, frozenset,
@@ -53,25 +54,46 @@ Pair = tuple[Any, Any]
 class Held:
     """What was held: most containers of a model are empty and stay so."""
 
-    __slots__ = ("dicts", "empty", "kinds", "lists", "sets")
+    __slots__ = (
+        "dicts", "empty", "filled", "inner", "kinds", "lists", "mappings", "objects",
+        "sets",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Iterable[Any] = ()) -> None:
         self.empty: list[Any] = []
+        self.filled: list[Any] = []
+        self.inner: list[Any] = []  # what is in modules and is no plain value
         self.dicts: list[Pair] = []
         self.lists: list[Pair] = []
         self.sets: list[Pair] = []
-        self.kinds: list[tuple[Any, type]] = []
+        self.mappings: tuple[Mappings, ...] = ()
+        self.objects: list[Any] = list(modules)
+        self.kinds = list(map(type, self.objects))
 
     def reclass(self) -> None:
         """Give each object its class back: a lazy module that met its first input."""
-        for value, kind in self.kinds:
+        if list(map(type, self.objects)) == self.kinds:
+            return
+        for value, kind in zip(self.objects, self.kinds, strict=True):
             if type(value) is not kind:
                 value.__class__ = kind
 
+    def groups(self, containers: list[Any]) -> list[Any]:
+        """Note containers of which most are empty; return those that are not."""
+        self.empty = containers
+        self.filled = list(filter(None, containers))
+        return self.filled.copy()
+
     def changed(self) -> Iterator[Pair]:
         """Those that no longer hold what they held."""
-        for container in filter(None, self.empty):
-            yield container, ()
+        now = list(filter(None, self.empty))
+        if len(now) != len(self.filled) or not all(map(is_, now, self.filled)):
+            before = set(map(id, self.filled))
+            for container in now:
+                if id(container) not in before:
+                    yield container, ()
+        for mappings in self.mappings:
+            yield from mappings.changed()
         for container, saved in self.dicts:
             if not same(container, saved):
                 yield container, saved
@@ -99,10 +121,10 @@ class Held:
         return items
 
 
-STANDARD = tuple(vars(nn.Module()))
+STANDARD = list(vars(nn.Module()))
 """The attributes that every module has, in order: `training`, parameters, buffers,
 hooks of many kinds, and last its children."""
-CHILDREN = len(STANDARD) - 1
+COMMON = len(STANDARD)
 
 
 def size_of(container: Any) -> int:
@@ -139,41 +161,35 @@ def hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
 
     Nearly all of these containers are empty, and there are a dozen a module.
     """
+    own = Mappings([module.__dict__ for module in modules])
+    names, values = own.names, own.values
+    groups: list[Any] = []
     rest: list[Any] = []
-    for module in modules:
-        attributes = module.__dict__
-        held.kinds.append((module, type(module)))
-        held.dicts.append((attributes, attributes.copy()))
-        values = list(attributes.values())
-        if tuple(islice(attributes, CHILDREN + 1)) != STANDARD:
-            rest += values
-            continue
-        hooks = values[3:CHILDREN]
-        if any(hooks):
-            rest += hooks
-        else:
-            held.empty += hooks
-        for place in (1, 2, CHILDREN):
-            group = values[place]
-            if not group:
-                held.empty.append(group)
-                continue
-            held.dicts.append((group, group.copy()))
-            if place == CHILDREN:
-                continue
-            for tensor in group.values():
-                own = tensor.__dict__ if type(tensor) in TENSORS else None
-                if own is not None and not own:
-                    held.empty.append(own)
-                elif tensor is not None and not is_built(own):
-                    rest.append(tensor)
-        rest += [
-            value
-            for value in values[CHILDREN + 1 :]
-            if type(value) not in ATOMS
-            and (type(value) is not tuple or not ATOMS.issuperset(map(type, value)))
-        ]
-    return rest
+    first = 0
+    for size in own.sizes:
+        beyond = first + size
+        if names[first : first + COMMON] == STANDARD:
+            groups += values[first + 1 : first + COMMON]
+            first += COMMON
+        rest += values[first:beyond]
+        first = beyond
+    filled = held.groups(groups)
+    inside = Mappings([group for group in filled if isinstance(group, dict)])
+    held.mappings = own, inside
+    for value in inside.values:
+        attributes = value.__dict__ if type(value) in TENSORS else None
+        if attributes is not None and not attributes:
+            held.empty.append(attributes)
+        elif not is_built(attributes):
+            rest.append(value)
+    rest += [group for group in filled if not isinstance(group, dict)]
+    held.inner = [
+        value
+        for value in rest
+        if type(value) not in ATOMS
+        and (type(value) is not tuple or not ATOMS.issuperset(map(type, value)))
+    ]
+    return held.inner
 
 
 def hold(
@@ -193,10 +209,10 @@ def hold(
     module, a tensor, an empty container) come first and cost least.
     """
     atoms = ATOMS if functions else SHUT
-    held = Held()
-    seen = {id(value) for value in (*beyond, *modules)}
-    empty, kinds, dicts = held.empty.append, held.kinds.append, held.dicts.append
-    started = (*roots, *hold_modules(held, modules))
+    held = Held(modules)
+    seen = {id(value) for value in (*beyond, *held.objects)}
+    started = (*roots, *hold_modules(held, held.objects.copy()))
+    empty, dicts = held.empty.append, held.dicts.append
     layer = [value for value in started if type(value) not in atoms]
     while layer and depth:
         inner: list[Any] = []
@@ -210,7 +226,8 @@ def hold(
             if kind in BUILT_IN:
                 containers: tuple[Any, ...] = (value,)
             else:
-                kinds((value, kind))
+                held.objects.append(value)
+                held.kinds.append(kind)
                 containers = containers_of(value, kind)
             for container in containers:
                 exact = type(container) in BUILT_IN
@@ -286,15 +303,6 @@ def function_parts(function: FunctionType) -> tuple[Any, ...]:
         tuple((function.__kwdefaults__ or {}).values()),
         tuple(cells),
     )
-
-
-def same(now: dict[Any, Any], then: dict[Any, Any]) -> bool:
-    """Whether two mappings hold the same objects under the same names, in order."""
-    if dict.__len__(now) != len(then):
-        return False
-    if not all(map(is_, dict.values(now), then.values())):
-        return False
-    return dict.keys(now) == then.keys()
 
 
 def put_back(container: Any, saved: Any) -> None:

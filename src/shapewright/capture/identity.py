@@ -125,15 +125,13 @@ def intern_meta(
     metas: Metas, tensor: torch.Tensor, device: str, requires_grad: bool
 ) -> Meta:
     """The interned metadata of a strided tensor."""
-    shape = tuple(tensor.shape)
-    stride = tensor.stride()
     offset: Any = tensor.storage_offset()
-    dtype = tensor.dtype
-    key = (shape, stride, dtype, offset, device, requires_grad)
+    key = (tensor.shape, tensor.stride(), tensor.dtype, offset, device, requires_grad)
     meta = metas.get(key)
     if meta is None:
-        made = Meta(shape, stride, dtype, offset, device, requires_grad, "strided")
-        meta = metas[key] = made
+        shape = tuple(tensor.shape)
+        meta = Meta(shape, key[1], key[2], offset, device, requires_grad, "strided")
+        metas[(shape, *key[1:])] = meta
     return meta
 
 

@@ -138,28 +138,32 @@ def on_meta(
 
 def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
     """Arguments as a rule reads them: metadata for tensors, names for torch's types."""
+    kind = type(value)
+    if kind in UNCHANGED:
+        return value
     if isinstance(value, Tensor):
         return meta_of(value)
-    kind = type(value)
+    if kind is tuple:
+        return tuple([plain(item, meta_of) for item in value])
+    if kind is list:
+        return [plain(item, meta_of) for item in value]
+    if kind is dict:
+        return {name: plain(item, meta_of) for name, item in value.items()}
+    if kind is torch.Size:
+        return tuple(value)
     if kind is torch.dtype:
         return DTYPE_NAMES[value]
     if kind is torch.device:
         return str(value)
     if kind is torch.memory_format or kind is torch.layout:
         return str(value).removeprefix("torch.")
-    if kind is tuple or kind is list:
-        return kind(plain(item, meta_of) for item in value)
-    if kind is torch.Size:
-        return tuple(value)
     if kind is slice:
-        return slice(
-            plain(value.start, meta_of),
-            plain(value.stop, meta_of),
-            plain(value.step, meta_of),
-        )
-    if kind is dict:
-        return {name: plain(item, meta_of) for name, item in value.items()}
+        ends = (value.start, value.stop, value.step)
+        return slice(*[plain(end, meta_of) for end in ends])
     return value
+
+
+UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
 
 
 def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:

@@ -19,12 +19,13 @@ FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
 """What a function mode sees for `x.shape`: a bound `__get__`; torch names no type."""
 
 
-def is_transformed(tensor: torch.Tensor) -> bool:
-    """Whether vmap, grad or another functorch transform wraps it.
+is_transformed: Callable[[torch.Tensor], bool] = (
+    torch._C._functorch.is_functorch_wrapped_tensor
+)
+"""Whether vmap, grad or another functorch transform wraps it.
 
-    There is no public test, and a wrapper's strides and values are not its own.
-    """
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+There is no public test, and a wrapper's strides and values are not its own.
+"""
 
 
 def in_transform() -> bool:

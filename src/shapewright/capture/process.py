@@ -29,11 +29,23 @@ Undo = Callable[[], object]
 
 @contextmanager
 def as_before() -> Iterator[dict[str, Any]]:
-    """Put back whatever of the process the program changes.
+    """Put back whatever of the process the program changes in the block.
 
-    Yields a dict that tells, on leaving, what the program did: `threads` that it
-    started and that still run, `folder` changed, `patched` names of torch. In a child
-    process that the program forked, nothing follows: the child ends here.
+    Yields a dict that tells, on leaving, what the program did: see `process_taken`.
+    """
+    did, put_back = process_taken()
+    try:
+        yield did
+    finally:
+        put_back()
+
+
+def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
+    """The process as it is, and how to put it back, once or after each of many runs.
+
+    The dict tells, after that, what the program did: `threads` that it started and
+    that still run, `folder` changed, `patched` names of torch. In a child process that
+    the program forked, putting back does not return: the child ends.
     """
     did: dict[str, Any] = {"patched": [], "pid": os.getpid()}
     folder = os.getcwd()
@@ -51,19 +63,20 @@ def as_before() -> Iterator[dict[str, Any]]:
         undo_mapping(vars(torch._tensor_str.PRINT_OPTS)),
         *(undo_namespace(space, did["patched"]) for space in PATCHABLE),
     ]
-    try:
-        yield did
-    finally:
+
+    def put_back() -> None:
         leave_if_forked(did["pid"], sys.exception())
         did["threads"] = len(set(threading.enumerate()) - threads)
         did["folder"] = here() != folder
         if did["folder"]:
             os.chdir(folder)
-        for put_back in undo:
-            put_back()
+        for one in undo:
+            one()
         for write, before, read in settings:
             if not equal(read(), before):
                 write(before)
+
+    return did, put_back
 
 
 def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
@@ -234,12 +247,12 @@ def undo_handlers() -> Undo:
     """Signal handlers and the timer; only the main thread may touch them."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: handler_of(number) for number in SIGNALS}
     timer = signal.getitimer(signal.ITIMER_REAL)
 
     def undo() -> None:
         for number, handler in before.items():
-            if signal.getsignal(number) is not handler and handler is not None:
+            if handler_of(number) is not handler and handler is not None:
                 signal.signal(number, handler)
         if timer == (0.0, 0.0) and signal.getitimer(signal.ITIMER_REAL) != timer:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -247,6 +260,8 @@ def undo_handlers() -> Undo:
     return undo
 
 
+handler_of: Callable[[int], Any] = getattr(signal, "_signal", signal).getsignal
+"""`signal.getsignal` without an enumeration's member made of each answer."""
 SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 GLOBAL_HOOKS: list[dict[Any, Any]] = [
     value

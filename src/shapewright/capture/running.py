@@ -25,17 +25,14 @@ from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.engine import Engine, NeedsGraph
 from shapewright.capture.folding import Fold, Lazy, innermost
 from shapewright.capture.functions import applied
-from shapewright.capture.guarding import guarded
 from shapewright.capture.identity import Info
 from shapewright.capture.interrupts import Heard, undisturbed
-from shapewright.capture.keeping import kept
 from shapewright.capture.memo import Memo
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
-from shapewright.capture.reaching import modules_of
 from shapewright.capture.sites import USER
 from shapewright.capture.storing import storages_kept
-from shapewright.capture.surroundings import swept
+from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
 from shapewright.capture.transforming import transforms_seen
 from shapewright.findings.finding import Finding
@@ -51,6 +48,7 @@ class Settings:
     """How to run: see `shapewright.options`."""
 
     memo: Memo | None = None
+    taken: Taken | None = None  # of the same target, when several runs share it
     verify: bool = False
     values: bool = True
     graph: bool = False
@@ -70,11 +68,10 @@ def record(
 ) -> Trace:
     """Run `target(*args, **kwargs)` without data and return what was seen."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
-    root = module_of(target)
     try:
-        return attempt(target, root, args, kwargs, settings, settings.graph)
+        return attempt(target, args, kwargs, settings, settings.graph)
     except NeedsGraph:
-        return attempt(target, root, args, kwargs, settings, True)
+        return attempt(target, args, kwargs, settings, True)
 
 
 def before_any_call(target: str, error: BaseException) -> Trace:
@@ -86,31 +83,24 @@ def before_any_call(target: str, error: BaseException) -> Trace:
     )  # fmt: skip
 
 
-def module_of(target: Any) -> nn.Module | None:
-    """The module that a target is, or is a method of."""
-    if isinstance(target, nn.Module):
-        return target
-    owner = getattr(target, "__self__", None)
-    return owner if isinstance(owner, nn.Module) else None
-
-
 def attempt(
     target: Callable[..., Any],
-    root: nn.Module | None,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     settings: Settings,
     graph: bool,
 ) -> Trace:
     """One pass over the program, with or without torch's own autograd below."""
-    with undisturbed() as heard:
-        return watched_run(heard, target, root, args, kwargs, settings, graph)
+    try:
+        with undisturbed() as heard:
+            return watched_run(heard, target, args, kwargs, settings, graph)
+    finally:
+        settings.so_far = None  # it holds the run, and the run holds it
 
 
 def watched_run(
     heard: Heard,
     target: Callable[..., Any],
-    root: nn.Module | None,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     settings: Settings,
@@ -119,6 +109,8 @@ def watched_run(
     """Set up, run what is watched, put back, and fold what was seen."""
     began = time.perf_counter()
     folder = os.getcwd()
+    taken = settings.taken or take(target, args, kwargs)
+    root = taken.root
     engine = Engine(
         settings.memo,
         graph=graph,
@@ -126,9 +118,7 @@ def watched_run(
         verify=settings.verify,
         keep_values=settings.values,
     )
-    modules = [] if root is None else list(root.named_modules())
-    near = modules or modules_of(target, (args, kwargs))
-    calls = Calls(engine, modules)
+    calls = Calls(engine, taken.modules)
     calls.progress = settings.progress
     engine.sites.bound(_call.__code__)
     error: BaseException | None = None
@@ -142,10 +132,9 @@ def watched_run(
 
     settings.so_far = so_far
     with ExitStack() as stack:
-        did = stack.enter_context(guarded())
-        swept_names = stack.enter_context(swept(near, target, engine.life))
-        changed = stack.enter_context(kept(near, (target, args, kwargs)))
-        prepare(engine, near, args, kwargs, settings)
+        changes = stack.enter_context(as_taken(taken, args, kwargs, engine.life))
+        engine.recall(taken.seen)
+        prepare(engine, taken.near, args, kwargs, settings)
         stack.enter_context(calls.watched())
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(applied(engine))
@@ -167,18 +156,19 @@ def watched_run(
             raise
         except BaseException as caught:
             error = caught
-        leave_if_forked(did["pid"], error)
+        leave_if_forked(taken.did["pid"], error)
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
         states = states_of(engine, calls)
+        if settings.taken is not None and not taken.seen:
+            taken.seen.update(engine.unwritten())
     notes = [
         text if n == 1 else f"{text} ({n} times)" for text, n in engine.notes.items()
     ]
-    changed += swept_names
-    if changed:
-        notes.append(f"put back after the run: {', '.join(changed[:8])}")
-    if did["patched"]:
-        notes.append(f"the program changed {', '.join(did['patched'][:8])}; put back")
+    if changes.put_back:
+        notes.append(f"put back after the run: {', '.join(changes.put_back[:8])}")
+    if changes.patched:
+        notes.append(f"the program changed {', '.join(changes.patched[:8])}; put back")
     if engine.started:
         notes.append(
             f"{engine.started} threads were started; their calls stand in the order in "
@@ -234,8 +224,8 @@ def prepare(
     """First sight of the model's tensors and of the inputs, each with its claim."""
     for _, module in modules:
         for buffer in module._buffers.values():
-            if buffer is not None:
-                engine.meet(buffer)
+            if buffer is not None and getattr(buffer, "_sw", None) is not None:
+                engine.meet(buffer)  # the others when the program first uses them
     if not settings.values:
         nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
     for tensor in nests.tensors((args, kwargs)):
@@ -247,19 +237,25 @@ def prepare(
 
 def states_of(engine: Engine, calls: Calls) -> list[Any]:
     """Parameters and buffers of every module seen: (path, name, info, identity ...)."""
-    found = []
+    found: list[Any] = []
+    theirs, info_of = engine.theirs, engine.info
     for key, module in list(calls.alive.items()):
+        parameters, buffers = module._parameters, module._buffers
+        if not parameters and not buffers:
+            continue
         path = calls.paths.get(key, "")
-        for name, tensor in module._parameters.items():
+        for name, tensor in parameters.items():
             if tensor is not None:
-                info = engine.info(tensor)
+                identity = id(tensor)
+                pair = theirs.get(identity)
+                info = info_of(tensor) if pair is None else pair[1]
                 grad = grad_shape(engine, tensor, info) if engine.graph else None
-                found.append((path, name, info, id(tensor), False, True, grad))
-        if module._buffers:
+                found.append((path, name, info, identity, False, True, grad))
+        if buffers:
             hidden = module._non_persistent_buffers_set
-            for name, buffer in module._buffers.items():
+            for name, buffer in buffers.items():
                 if buffer is not None:
-                    info, saved = engine.info(buffer), name not in hidden
+                    info, saved = info_of(buffer), name not in hidden
                     found.append((path, name, info, id(buffer), True, saved, None))
     return found
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
 from torch import nn
 
-from shapewright.capture.holding import AROUND, ATOMS, hold, of_a_run, put_back
+from shapewright.capture.holding import AROUND, ATOMS, hold, of_a_run
+from shapewright.capture.holding import put_back as container_put_back
 from shapewright.capture.sites import SITE_PACKAGES, USER, classify
 
 Undo = Callable[[], None]
@@ -27,19 +27,18 @@ _own: set[str] = set()
 """Names of imported modules that were looked at, and of the user's own among them."""
 
 
-@contextmanager
-def swept(
-    modules: list[tuple[str, nn.Module]], target: Any = None, life: object = None
-) -> Iterator[list[str]]:
-    """Put back what outside the model came to hold tensors of the run.
+def surroundings_taken(
+    modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
+) -> tuple[list[str], Undo]:
+    """What is outside the model as it is, and how to put it back after a run.
 
-    Each of those tensors holds a reference to `life`: where none is left, nothing has
-    to be looked for. Of an installed library only the names of its modules are taken,
-    of the user's own files what can be reached through them. Yields a list of the
-    global names among what was put back.
+    Puts back what came to hold tensors of the run; there is nothing to look for where
+    the run left none alive. Of an installed library only the names of its modules are
+    taken, of the user's own files what can be reached through them, and through the
+    functions among `inner`, what the modules hold. The list names, after that, the
+    globals that were put back.
     """
     names: list[str] = []
-    alive = sys.getrefcount(life)
     everywhere = namespaces(modules, target)
     spaces = [space for space in everywhere if is_own(space)]
     kinds = [kind for space in spaces for kind in classes_of(space)]
@@ -54,12 +53,7 @@ def swept(
         for name, value in held_by.items()
         if type(value) not in SHUT_OUT and name[:2] != "__"
     ]
-    inside += [
-        value
-        for _, module in modules
-        for value in vars(module).values()
-        if type(value) in CALLABLE
-    ]
+    inside += [value for value in inner if type(value) in CALLABLE]
     undo += [cache_undo(value) for value in inside if isinstance(value, CACHED)]
     bare = {id(value): value for value in inside if is_bare(value)}
     rest = [value for value in inside if id(value) not in bare]
@@ -69,18 +63,18 @@ def swept(
         hold(roots, beyond=beyond, functions=True, depth=5, most=AROUND)
         for roots in ((target,), rest)
     ]
-    try:
-        yield names
-    finally:
-        if life is None or sys.getrefcount(life) > alive:
-            for put in undo:
-                put()
-            for function in bare.values():
-                if function.__dict__ and of_a_run(function):
-                    function.__dict__.clear()
-            for container, saved in chain(*(one.changed() for one in held)):
-                if of_a_run(container):
-                    put_back(container, saved)
+
+    def put_back() -> None:
+        for put in undo:
+            put()
+        for function in bare.values():
+            if function.__dict__ and of_a_run(function):
+                function.__dict__.clear()
+        for container, saved in chain(*(one.changed() for one in held)):
+            if of_a_run(container):
+                container_put_back(container, saved)
+
+    return names, put_back
 
 
 SHUT_OUT = frozenset({*ATOMS, type, ModuleType, property})
