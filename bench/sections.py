@@ -23,11 +23,12 @@ def forward(rounds: int) -> Section:
                 "bare": subjects.bare(make),
                 "ours": subjects.ours(make),
                 "again": subjects.ours_again(make),
+                "apart": subjects.ours_apart(make),
             },
             rounds,
         )
         if measured.refused:
-            rows.append((name, *(str(measured.refused) for _ in range(1)), "", "", ""))
+            rows.append((name, str(measured.refused), "", "", "", ""))
             met = met and name not in subjects.MODELS
             continue
         full, again = (measured.ratio(who, "bare") for who in ("ours", "again"))
@@ -40,14 +41,24 @@ def forward(rounds: int) -> Section:
                 measured.time("ours").text(1, 1e3),
                 f"{full.text()}, {verdict(full.median, FULL)}",
                 f"{again.text()}, {verdict(again.median, AGAIN)}",
+                measured.ratio("apart", "bare").text(),
             )
         )
     return Section(
         "Full record against a bare forward on meta tensors",
         "Under `no_grad`, everything warm. *First*: one public call with an empty memo."
-        " *Again*: the second of two runs that share a memo. The first four models are"
-        " written out in `bench/models.py`.",
-        ("model", "bare meta, ms", "first, ms", "first / bare", "again / bare"),
+        " *Again*: the second of two runs in a row, which share the memo and what was"
+        " looked at of the model before the first. *Apart*: the second of two public"
+        " calls that share a memo only. The first four models are written out in"
+        " `bench/models.py`.",
+        (
+            "model",
+            "bare meta, ms",
+            "first, ms",
+            "first / bare",
+            "again / bare",
+            "apart / bare",
+        ),
         tuple(rows),
         met,
     )

@@ -66,15 +66,19 @@ class Rounds:
 
 
 def clocked(prepare: Prepare) -> float:
-    """Seconds of one measurement under `no_grad`, other garbage collected before."""
+    """Seconds of one call under `no_grad`: garbage is collected before, the result
+    freed after.
+    """
     with torch.no_grad(), warnings.catch_warnings(), redirect_stdout(StringIO()):
         warnings.simplefilter("ignore")
         run = prepare()
         gc.collect()
         try:
             began = time.perf_counter()
-            run()
-            return time.perf_counter() - began
+            result = run()
+            took = time.perf_counter() - began
+            del result
+            return took
         finally:
             for undo in AFTERWARDS:
                 undo()
