@@ -16,6 +16,7 @@ import torch
 
 from shapewright.capture import nests
 from shapewright.capture.identity import Info, Meta
+from shapewright.capture.private import casts
 
 _PRODUCTS = """
     _convolution addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
@@ -139,14 +140,20 @@ def kind_of(metas: list[Meta]) -> str | None:
 def listed(name: str, kind: str) -> bool:
     """Whether autocast knows a call by its name."""
     called = CALLED.get(name, name)
+    if kind == "cuda" and name in CUDNN:
+        return True
     lists = (LOWER, FULL, WIDEST, REFUSED)
-    return (kind == "cuda" and name in CUDNN) or any(called in x[kind] for x in lists)
+    return any(called in x[kind] for x in lists) and casts(called, kind)
 
 
 def target_dtype(name: str, kind: str, dtypes: list[torch.dtype]) -> torch.dtype | None:
     """The dtype that float operands of this call are cast to; None leaves them."""
     called = CALLED.get(name, name)
-    if called in LOWER[kind] or (kind == "cuda" and name in CUDNN):
+    if kind == "cuda" and name in CUDNN:
+        return torch.get_autocast_dtype(kind)
+    if not casts(called, kind):  # a list grew after this torch
+        return None
+    if called in LOWER[kind]:
         return torch.get_autocast_dtype(kind)
     if called in FULL[kind]:
         return torch.float32

@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
@@ -50,6 +51,20 @@ any_autocast: Callable[[], bool] = getattr(
     torch._C, "_is_any_autocast_enabled", torch.is_autocast_enabled
 )
 """One call for all devices; the public one asks a device at a time."""
+
+
+@cache
+def casts(name: str, kind: str) -> bool:
+    """Whether autocast of this torch, for `cpu` or `cuda`, has `aten::name` in a list.
+
+    The lists grow from version to version (`rms_norm` after 2.6).
+    """
+    key = f"Autocast{kind.upper()}"
+    return any(
+        torch._C._dispatch_has_kernel_for_dispatch_key(found, key)
+        for found in torch._C._dispatch_get_all_op_names()
+        if found.partition(".")[0] == f"aten::{name}"
+    )
 
 
 step_aside: list[Callable[[], AbstractContextManager[None]]] = []
@@ -123,7 +138,11 @@ class _DeviceContext:
 
     @staticmethod
     def put(context: Any) -> None:
-        if context is not _DeviceContext.get():
+        if context is _DeviceContext.get():
+            return
+        if context is None:  # torch 2.6 asks whether it is there, not what it is
+            del torch._GLOBAL_DEVICE_CONTEXT.device_context
+        else:
             torch._GLOBAL_DEVICE_CONTEXT.device_context = context
 
 
