@@ -1,0 +1,262 @@
+"""An operator call, run on small real tensors, with its index map checked against them.
+
+The values are made up: floats count up, or are small whole numbers where they are
+multiplied, so that sums are exact; indices are drawn within range.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isclose, isnan, prod
+from typing import Any
+
+import torch
+
+from shapewright.capture.identity import DTYPE_NAMES, DTYPES
+from shapewright.rules.maps.all import MAPS
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.evaluating import element
+from shapewright.rules.maps.index_map import IndexMap, NotDrawn
+
+Tensor = torch.Tensor
+RUNNABLE = 1 << 22
+"""Elements, over all tensors, up to which a call is run for real."""
+SHOWN = 4096
+"""Elements up to which a tensor's values are kept for showing."""
+
+
+class Wrong(Exception):
+    """The index map and torch disagree: our bug, never to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaOf:
+    """A tensor's metadata, as a maker of index maps sees it."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    device: str = "cpu"
+    requires_grad: bool = False
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> MetaOf:
+        """The metadata of a real tensor."""
+        stride = tuple(tensor.stride())
+        return cls(tuple(tensor.shape), stride, DTYPE_NAMES[tensor.dtype])
+
+
+def draw_call(
+    func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], text: str = ""
+) -> Drawn:
+    """Run a call on real tensors, and describe it with its index map, if it has one.
+
+    Raises `Wrong` where map and torch disagree on one of the elements looked at.
+    """
+    named = arguments_of(name, args, kwargs)
+    # What is written in place is described as it was.
+    before = {key: value.detach().clone() for key, value in tensors_in(named)}
+    inputs = tuple(side(key, value) for key, value in tensors_in(named))
+    plain = {key: value for key, value in named.items() if not list(tensors_of(value))}
+    try:
+        with torch.no_grad():
+            made = func(*args, **kwargs)
+    except Exception as error:
+        text_of = str(error).strip().splitlines()
+        said = text_of[0] if text_of else type(error).__name__
+        return Drawn(text, name, inputs, error=said, arguments=plain)
+    outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
+    sides = outputs_of(outs, named)
+    maps, reason = maps_of(name, named, before)
+    checked = 0
+    if maps and len(maps) != len(outs):
+        raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
+    for drawn, out in zip(maps, outs, strict=False):
+        checked += check(name, drawn, out, before)
+    return Drawn(text, name, inputs, sides, maps, reason, checked, "", plain)
+
+
+def arguments_of(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Arguments by the names that the map's maker gives them."""
+    make = MAPS.get(name)
+    if make is not None:
+        try:
+            bound = inspect.signature(make).bind(*args, **kwargs).arguments
+        except TypeError:
+            bound = None
+        if bound is not None:
+            return dict(bound)
+    return {**{str(n): value for n, value in enumerate(args)}, **kwargs}
+
+
+def tensors_of(nest: Any) -> Iterator[Tensor]:
+    """The tensors of a nest, in order."""
+    if isinstance(nest, Tensor):
+        yield nest
+    elif isinstance(nest, tuple | list):
+        for item in nest:
+            yield from tensors_of(item)
+
+
+def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors with the names that they have in a map: `input`, `tensors.0`."""
+    for name, value in named.items():
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            for place, item in enumerate(value):
+                if isinstance(item, Tensor):
+                    yield f"{name}.{place}", item
+
+
+def side(name: str, tensor: Tensor, shares: str | None = None) -> Side:
+    """A tensor as it is shown."""
+    values = tensor.tolist() if 0 < tensor.numel() <= SHOWN else None
+    meta = MetaOf.of(tensor)
+    offset = int(tensor.storage_offset())
+    return Side(name, meta.shape, meta.dtype, meta.stride, offset, values, shares)
+
+
+def outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
+    """What came out, and whose storage each of it looks at."""
+    owners = {t.untyped_storage().data_ptr(): key for key, t in tensors_in(named)}
+    sides = []
+    for place, out in enumerate(outs):
+        shares = owners.get(out.untyped_storage().data_ptr()) if out.numel() else None
+        name = "out" if len(outs) == 1 else f"out.{place}"
+        sides.append(side(name, out, shares))
+    return tuple(sides)
+
+
+def maps_of(
+    name: str, named: dict[str, Any], before: dict[str, Tensor]
+) -> tuple[tuple[IndexMap, ...], str]:
+    """The index maps of a call that torch took, or the reason for none."""
+    make = MAPS.get(name)
+    if make is None:
+        return (), f"`{name}` has no index map"
+
+    def plain(key: str, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return MetaOf.of(before[key])
+        if isinstance(value, tuple | list):
+            items = [plain(f"{key}.{n}", item) for n, item in enumerate(value)]
+            return type(value)(items)
+        if isinstance(value, torch.dtype):
+            return DTYPE_NAMES[value]
+        return value
+
+    given: dict[str, Any] = {}
+    places: tuple[Any, ...] = ()
+    parameters = inspect.signature(make).parameters
+    for key, value in named.items():
+        kind = parameters[key].kind if key in parameters else None
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            places = tuple(plain(key, tuple(value)))
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            given |= {inner: plain(inner, item) for inner, item in value.items()}
+        else:
+            given[key] = plain(key, value)
+    if places:
+        first = [given.pop(key) for key in parameters if key in given and key in named]
+        found = make(*first, *places)
+    else:
+        found = make(**given)
+    if isinstance(found, NotDrawn):
+        return (), found.reason
+    return (found if isinstance(found, tuple) else (found,)), ""
+
+
+# -- checking --------------------------------------------------------------------------
+
+
+def check(
+    name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
+) -> int:
+    """Compare the map with torch's output at random elements; how many they were."""
+    if tuple(out.shape) != drawn.shape:
+        raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
+    count = out.numel()
+    if not count:
+        return 0
+    draw = random.Random(0)
+    cost = prod(loop.size for loop in drawn.loops) or 1
+    few = max(4, min(most, 20_000 // cost))
+    places = draw.sample(range(count), min(few, count))
+    tensors = {key: reader(value) for key, value in before.items()}
+    for place in places:
+        index = unravel(place, drawn.shape)
+        found = element(drawn, index, tensors, by_torch)
+        real = out[index].item() if index else out.item()
+        if not same(found, real):
+            raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
+    return len(places)
+
+
+def reader(tensor: Tensor) -> Any:
+    """What gives a tensor's element at an index."""
+    return lambda at: tensor[at].item() if at else tensor.item()
+
+
+def unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of the element at a place in row-major order."""
+    index: list[int] = []
+    for size in reversed(shape):
+        place, here = divmod(place, size)
+        index.append(here)
+    return tuple(reversed(index))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two numbers are equal, but for rounding."""
+    if isinstance(one, complex) or isinstance(other, complex):
+        return bool(abs(complex(one) - complex(other)) <= 1e-4 * (1 + abs(other)))
+    if one is None or isnan(other):
+        return one is not None and isnan(one)
+    return isclose(one, other, rel_tol=1e-4, abs_tol=1e-4)
+
+
+def by_torch(name: str, values: list[Any], at: int | None) -> Any:
+    """A function that a map names, on numbers: of all steps, or of the reads of one."""
+    if at is None and name in ELEMENTWISE:
+        return getattr(torch, name)(*map(torch.tensor, values)).item()
+    operand = torch.tensor(values, dtype=torch.float64 if values else None)
+    over_all: Any = OVER_ALL.get(name) or getattr(torch, name)
+    made = over_all(operand)
+    return made[at].item() if at is not None else made.item()
+
+
+ELEMENTWISE = frozenset(
+    """add sub mul div true_divide floor_divide remainder fmod pow atan2 maximum minimum
+    eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or
+    bitwise_xor hypot copysign lerp addcmul addcdiv where""".split()
+)
+OVER_ALL: dict[str, Any] = {
+    "softmax": lambda values: torch.softmax(values, 0),
+    "log_softmax": lambda values: torch.log_softmax(values, 0),
+    "sort": lambda values: torch.sort(values, stable=True).values,
+    "descending": lambda values: torch.sort(values, descending=True).values,
+    "argsort": lambda values: torch.argsort(values, stable=True),
+}
+"""Functions of all steps that give as many values; the map's `at` says which."""
+
+
+# -- values for tensors that are only typed --------------------------------------------
+
+
+def typed_tensor(shape: tuple[int, ...], dtype: str, seed: int, high: int) -> Tensor:
+    """Made-up values: floats count up from 0, whole numbers lie below `high`."""
+    torch_dtype = DTYPES[dtype]
+    count = prod(shape)
+    generator = torch.Generator().manual_seed(seed)
+    if torch_dtype is torch.bool:
+        return torch.randint(0, 2, shape, generator=generator).bool()
+    if torch_dtype.is_floating_point or torch_dtype.is_complex:
+        period = 1 << (24 if torch_dtype.itemsize >= 4 else 7)
+        return (torch.arange(count) % period).reshape(shape).to(torch_dtype)
+    return torch.randint(0, max(high, 1), shape, generator=generator).to(torch_dtype)

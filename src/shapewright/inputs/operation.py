@@ -1,0 +1,198 @@
+"""An operator call as a person types it, read as data: nothing in it is evaluated.
+
+    >>> call = parse_call("torch.gather(f32[4, 6], dim=0, index=i64[1, 6])")
+    >>> call.name, [str(leaf) for leaf in call.leaves()]
+    ('torch.gather', ['f32[4, 6]', 'i64[1, 6]'])
+
+Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, operators
+(`f32[3, 1] + f32[4]`), indexing (`f32[4, 4][:, None]`), calls in calls
+(`torch.arange(12).view(3, 4)`). Tensors are `DTYPE[sizes]`; all else is a literal.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.tensor import DTYPES, TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of torch that is a value: `torch.float32`, `torch.channels_last`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """One call: a dotted torch name and its arguments, nested calls among them.
+
+    Leaves of arguments are `TensorSpec`, `Named`, `OperationCall` or plain values.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    def leaves(self) -> Iterator[TensorSpec]:
+        """The tensors that are typed in it, in order."""
+        yield from tensors((self.args, tuple(self.kwargs.values())))
+
+
+def tensors(nest: Any) -> Iterator[TensorSpec]:
+    """The tensors in a nest of arguments."""
+    if isinstance(nest, TensorSpec):
+        yield nest
+    elif isinstance(nest, OperationCall):
+        yield from nest.leaves()
+    elif isinstance(nest, tuple | list):
+        for item in nest:
+            yield from tensors(item)
+
+
+def parse_call(text: str) -> OperationCall:
+    """Read a call; for anything else an `InputError` points at the place."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise InputError("not an expression", text, (error.offset or 1) - 1) from None
+    made = _Reader(text.strip()).value(tree)
+    if isinstance(made, TensorSpec):
+        return OperationCall("tensor", (made,), {}, text.strip())
+    if not isinstance(made, OperationCall):
+        raise InputError("not a call of a torch operator", text, 0)
+    return made
+
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "torch.add", ast.Sub: "torch.sub", ast.Mult: "torch.mul",
+    ast.Div: "torch.div", ast.FloorDiv: "torch.floor_divide",
+    ast.Mod: "torch.remainder", ast.Pow: "torch.pow", ast.MatMult: "torch.matmul",
+    ast.BitAnd: "torch.bitwise_and", ast.BitOr: "torch.bitwise_or",
+    ast.Lt: "torch.lt", ast.LtE: "torch.le", ast.Gt: "torch.gt", ast.GtE: "torch.ge",
+    ast.Eq: "torch.eq", ast.NotEq: "torch.ne",
+}  # fmt: skip
+PREFIXES = {
+    "F": "torch.nn.functional", "nn": "torch.nn", "linalg": "torch.linalg",
+    "fft": "torch.fft",
+}  # fmt: skip
+
+
+class _Reader:
+    """Turns a syntax tree into data, and knows where in the text each part stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def refuse(self, message: str, node: ast.AST) -> InputError:
+        column = getattr(node, "col_offset", 0)
+        return InputError(message, self.text, column)
+
+    def value(self, node: ast.expr) -> Any:
+        """One value: a tensor, a call, a name of torch, or a literal."""
+        if isinstance(node, ast.Subscript):
+            return self.subscript(node)
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            sides = self.value(node.left), self.value(node.right)
+            return self.made(OPERATORS[type(node.op)], sides, {}, node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            name = OPERATORS.get(type(node.ops[0]))
+            if name:
+                sides = self.value(node.left), self.value(node.comparators[0])
+                return self.made(name, sides, {}, node)
+        if isinstance(node, ast.Attribute):
+            if node.attr in ("T", "mT", "H", "mH") and not self.dotted(node):
+                name = f"torch.Tensor.{node.attr}"
+                return self.made(name, (self.value(node.value),), {}, node)
+            return self.attribute(node)
+        if isinstance(node, ast.Name) and node.id in DTYPES:
+            return TensorSpec((), DTYPES[node.id])
+        return self.literal(node)
+
+    def literal(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.List):
+            return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(item) for item in node.elts)
+        if isinstance(node, ast.Slice):
+            ends = (node.lower, node.upper, node.step)
+            return slice(*(None if end is None else self.value(end) for end in ends))
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            pass
+        if isinstance(node, ast.Name):
+            raise self.refuse(
+                f"unknown name `{node.id}`{did_you_mean(node.id, DTYPES)}", node
+            )
+        raise self.refuse("only tensors, literals and torch's names are read", node)
+
+    def made(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], node: ast.expr
+    ) -> OperationCall:
+        text = ast.get_source_segment(self.text, node) or self.text
+        return OperationCall(name, args, kwargs, text)
+
+    def dotted(self, node: ast.expr) -> str:
+        """`torch.nn.functional.relu` for a chain of names, else nothing."""
+        parts: list[str] = []
+        inner = node
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or inner.id in DTYPES:
+            return ""
+        first = PREFIXES.get(inner.id, inner.id)
+        return ".".join([first, *reversed(parts)])
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        name = self.dotted(node)
+        if name.startswith("torch.") and name.count(".") == 1:
+            return Named(name)
+        raise self.refuse(f"unknown name `{name or node.attr}`", node)
+
+    def call(self, node: ast.Call) -> Any:
+        for part in (*node.args, *node.keywords):
+            if isinstance(part, ast.Starred) or getattr(part, "arg", "") is None:
+                raise self.refuse("`*` and `**` are not read", node)
+        args = tuple(self.value(argument) for argument in node.args)
+        kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
+        name = self.dotted(node.func)
+        if name.startswith("torch."):
+            return self.made(name, args, kwargs, node)
+        if name:
+            hint = f"torch.{name}" if "." not in name else "torch..."
+            raise self.refuse(f"`{name}` is not torch's; write `{hint}`", node)
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            method = f"torch.Tensor.{node.func.attr}"
+            return self.made(method, (base, *args), kwargs, node)
+        raise self.refuse("only torch's operators are called", node)
+
+    def subscript(self, node: ast.Subscript) -> Any:
+        base = node.value
+        if isinstance(base, ast.Name) and base.id in DTYPES:
+            items = (
+                node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            )
+            return TensorSpec(tuple(self.size(item) for item in items), DTYPES[base.id])
+        index = self.value(node.slice)
+        inner = (self.value(base), index)
+        return self.made("torch.Tensor.__getitem__", inner, {}, node)
+
+    def size(self, node: ast.expr) -> int:
+        """A size of a tensor: a whole number that is not negative."""
+        try:
+            found = ast.literal_eval(node)
+        except ValueError:
+            raise self.refuse("a size is a whole number here", node) from None
+        if type(found) is not int or found < 0:
+            raise self.refuse("a size is a whole number, 0 or more", node)
+        return found

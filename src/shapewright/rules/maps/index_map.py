@@ -1,0 +1,196 @@
+"""Which input elements an output element reads, as data.
+
+An `IndexMap` says of one output tensor, for the element at `letters`: start from
+`start`, go through `loops`, skip the steps whose `conditions` do not hold, take `term`
+of the elements that `reads` name, and `combine` what came. Indices are expressions
+in the letters, so that a page or another program only has to evaluate them.
+
+Example: `torch.gather(input, 0, index)` with an index of shape (2, 3)::
+
+    i, j = out_letters(2)
+    IndexMap((2, 3), (Read("input", (Element("index", (i, j)), j)),))
+
+which is read as `out[i, j] = input[index[i, j], j]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from shapewright.dims.expression import Expression, Letter, Value, as_expression
+
+LETTERS = "ijklmnpqrs"
+LOOPS = "uvwxyzabcdefgh"
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Expression):
+    """The value of an integer tensor at an index: `index[i, j]`."""
+
+    tensor: str
+    indices: tuple[Expression, ...]
+
+    def value(self, letters: Mapping[str, Any]) -> int:
+        at = tuple(index.value(letters) for index in self.indices)
+        return int(letters[self.tensor](at))
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(index.letters() for index in self.indices))
+
+    def __str__(self) -> str:
+        return f"{self.tensor}[{', '.join(map(str, self.indices))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A condition: `low <= expression < high`."""
+
+    expression: Expression
+    low: int
+    high: int
+
+    def holds(self, letters: Mapping[str, Any]) -> bool:
+        """Whether it holds for these values of the letters."""
+        return self.low <= self.expression.value(letters) < self.high
+
+    def __str__(self) -> str:
+        if self.high == self.low + 1:
+            return f"{self.expression} == {self.low}"
+        return f"{self.low} <= {self.expression} < {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """A condition: two expressions are the same number."""
+
+    left: Expression
+    right: Expression
+
+    def holds(self, letters: Mapping[str, Any]) -> bool:
+        """Whether it holds for these values of the letters."""
+        return self.left.value(letters) == self.right.value(letters)
+
+    def __str__(self) -> str:
+        return f"{self.left} == {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One element of an input, by the input's name in the call.
+
+    `when` are the conditions under which this read is meant, where a map has several
+    to choose from.
+    """
+
+    tensor: str
+    indices: tuple[Expression, ...]
+    when: tuple[Within | Equal, ...] = ()
+
+    def applies(self, letters: Mapping[str, Any]) -> bool:
+        """Whether this read is meant for these values of the letters."""
+        return all(condition.holds(letters) for condition in self.when)
+
+    def __str__(self) -> str:
+        if not self.indices:
+            return self.tensor
+        return f"{self.tensor}[{', '.join(map(str, self.indices))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A letter that goes through `size` numbers from 0."""
+
+    letter: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """How each element of one output comes about. See the module's text.
+
+    `term` is "copy" (the first read that applies; a step without one does not count),
+    "product" of all reads, or the name of a torch function of them ("add"). `combine`
+    is "last" (a later step replaces an earlier one; where there are no loops there is
+    one step), "sum", or the name of a function of all steps ("amax", "softmax"), whose
+    result is taken at the index `at` where it has several. `start` is what stands
+    there before the first step: a read, a number, or None; `scale` divides a sum.
+    """
+
+    shape: tuple[int, ...]
+    reads: tuple[Read, ...]
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[Within | Equal, ...] = ()
+    term: str = "copy"
+    combine: str = "last"
+    start: Read | float | None = None
+    scale: int | None = None
+    at: Expression | None = None
+    letters: tuple[str, ...] = field(default=())
+    sentence: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.letters:
+            object.__setattr__(self, "letters", tuple(LETTERS[: len(self.shape)]))
+        assert len(self.letters) == len(self.shape)
+
+    def named(self, index: Sequence[int]) -> dict[str, Any]:
+        """The output letters with the values of an output index."""
+        return dict(zip(self.letters, index, strict=True))
+
+    def steps(self, letters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The values of all letters, for each step of the loops that counts."""
+        names = [loop.letter for loop in self.loops]
+        for at in product(*(range(loop.size) for loop in self.loops)):
+            step = {**letters, **dict(zip(names, at, strict=True))}
+            if all(condition.holds(step) for condition in self.conditions):
+                yield step
+
+
+def out_letters(rank: int) -> tuple[Letter, ...]:
+    """The letters of an output's dims: `i, j, k, ...`."""
+    return tuple(Letter(name) for name in LETTERS[:rank])
+
+
+def loop_letters(*sizes: int) -> tuple[tuple[Loop, ...], tuple[Letter, ...]]:
+    """Loops of these sizes, and their letters: `u, v, w, ...`."""
+    loops = tuple(Loop(LOOPS[n], size) for n, size in enumerate(sizes))
+    return loops, tuple(Letter(loop.letter) for loop in loops)
+
+
+def read(tensor: str, *indices: Value, when: tuple[Within | Equal, ...] = ()) -> Read:
+    """A read, with numbers among its indices."""
+    return Read(tensor, tuple(as_expression(index) for index in indices), when)
+
+
+Maker = Callable[..., Any]
+MAPS: dict[str, Maker] = {}
+"""Makers of index maps, by dotted torch name. See `index_map`."""
+
+
+def index_map(*names: str) -> Callable[[Maker], Maker]:
+    """Register the decorated function as the maker of the index map of `names`.
+
+    It mirrors the torch function's signature, with metadata (`.shape`, `.dtype`) where
+    the call has a tensor, and returns one `IndexMap` or a tuple of them, one for each
+    output, or `NotDrawn` with a reason. A call that torch refuses never comes here.
+    A tensor is named in the map as the maker's parameter is; the items of a list of
+    tensors as `tensors.0`, `tensors.1`.
+    """
+
+    def register(make: Maker) -> Maker:
+        for name in names:
+            assert name not in MAPS, f"two maps for {name}"
+            MAPS[name] = make
+        return make
+
+    return register
+
+
+@dataclass(frozen=True, slots=True)
+class NotDrawn:
+    """Why a call has no index map."""
+
+    reason: str
