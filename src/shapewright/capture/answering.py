@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import autocast
+from shapewright.capture import autocast, overlapping
 from shapewright.capture.applying import apply
 from shapewright.capture.asking import ask_torch
 from shapewright.capture.devices import check_devices
@@ -14,7 +14,7 @@ from shapewright.capture.identity import VALUED, Info
 from shapewright.capture.names import plain_name
 from shapewright.capture.private import any_autocast
 from shapewright.capture.ruled import ruled
-from shapewright.capture.settling import poison
+from shapewright.capture.settling import poison, writes
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -38,6 +38,8 @@ def miss(
     differ = any(info.meta.device != first for info in infos)
     if differ and check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
+    if "out" in kwargs or writes(name, kwargs):
+        overlapping.check(engine, func, name, args, kwargs, infos)
     if any_autocast():
         error = autocast.refuse(name, [info.meta for info in infos])
         if error is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.graph import increment_version
 
-from shapewright.capture import nests
+from shapewright.capture import nests, overlapping
 from shapewright.capture.identity import BLANK, META, Info, Meta, Storage
 from shapewright.capture.memo import INPLACE, SAME, Answer
 from shapewright.capture.names import plain_name
@@ -94,6 +94,11 @@ def write(
     simple = bool(args) and type(args[0]) is Tensor
     target = args[0] if simple else nests.tensors((args, kwargs))[0]
     info = infos[0]
+    for other in infos[1:]:  # who shares memory is in no key
+        if other.storage is info.storage:
+            name = plain_name(answer.func)
+            overlapping.check(engine, answer.func, name, args, kwargs, infos)
+            break
     follow(engine, infos, info)
     if info.kind == BLANK and not target.is_inference():
         increment_version(target)

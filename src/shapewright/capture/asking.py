@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
-from shapewright.capture import autocast, nests, plans, representing
+from shapewright.capture import autocast, nests, overlapping, plans, representing
 from shapewright.capture.applying import Slot
 from shapewright.capture.counting import counted
 from shapewright.capture.disagreeing import wrong_in
@@ -144,7 +144,10 @@ def direct(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """Graph mode: torch below every call, with its own autograd."""
-    return ask_torch(engine, func, plain_name(func), args, kwargs, infos, None)
+    name = plain_name(func)
+    if "out" in kwargs or writes(name, kwargs):
+        overlapping.check(engine, func, name, args, kwargs, infos)
+    return ask_torch(engine, func, name, args, kwargs, infos, None)
 
 
 def _without_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
 
 from shapewright.capture import autocast, nests, plans
 from shapewright.capture.devices import check_devices
@@ -50,7 +53,10 @@ def compute(
         engine, func, args, kwargs, infos
     ):
         return TOO_LARGE
-    physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
+    value_of: Callable[[Tensor], Tensor] = engine.value_of
+    if "out" in kwargs or name[-1] == "_":  # torch asks whether it is the same tensor
+        value_of = once(value_of)
+    physical = nests.on_meta(nests.swap((args, kwargs), value_of), "cpu")
     before = nests.tensors(physical)
     versions = versions_of(before)
     out = engine.run(func, *physical)
@@ -60,6 +66,18 @@ def compute(
     return settle(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )
+
+
+def once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The same stand-in each time that a tensor occurs in a call."""
+    made: dict[int, Tensor] = {}
+
+    def changed(tensor: Tensor) -> Tensor:
+        if id(tensor) not in made:
+            made[id(tensor)] = change(tensor)
+        return made[id(tensor)]
+
+    return changed
 
 
 def numel(shape: tuple[int, ...]) -> int:

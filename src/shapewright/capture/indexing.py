@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parameter import Parameter
 
-from shapewright.capture import asking, computing, nests
+from shapewright.capture import asking, computing, nests, overlapping
 from shapewright.capture.calling import call_op
 from shapewright.capture.identity import VALUED, Info, Storage, intern_meta
 from shapewright.capture.viewing import _computable, general, seen, slow
@@ -93,6 +93,7 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     infos = [engine.info(tensor) for tensor in nests.tensors(args)]
     if _computable(engine, infos):
         return computing.compute(engine, func, args, {}, infos)
+    overlapping.check_item(engine, func, (target, where, value), infos)
     items = where if type(where) is tuple else (where,)
     changed: list[Any] = []
     for item in items:

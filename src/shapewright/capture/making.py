@@ -33,6 +33,10 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
     name = func.__name__
     tensors = nests.tensors((args, kwargs))
     infos = [engine.info(value) for value in tensors]
+    if kwargs.get("out") is not None:
+        from shapewright.capture.calling import call_op
+
+        return call_op(engine, func, args, kwargs)
     if name in plans.LIKE or name in ("new_tensor", "new"):
         return like(engine, func, name, args, kwargs, infos)
     if any(not info.storage.known for info in infos):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import computing, nests, settling
+from shapewright.capture import computing, nests, overlapping, placing, settling
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
 from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
@@ -294,6 +294,10 @@ def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
         return packed(engine, func, args, kwargs, infos)
     if name == "_pad_packed_sequence":
         return call_op(engine, func, args, kwargs)
+    if "out" in kwargs:
+        overlapping.check(engine, func, name, args, kwargs, infos)
+    if name == "repeat_interleave":
+        return placing.repeated(engine, func, args, kwargs, infos)
     return representing.by_share(engine, func, name, args, kwargs, infos)
 
 

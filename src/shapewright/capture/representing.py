@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import autocast, nests
+from shapewright.capture import autocast, nests, overlapping
+from shapewright.capture.computing import numel
 from shapewright.capture.identity import Info, Storage
 from shapewright.capture.names import display_name
 from shapewright.capture.private import any_autocast
@@ -43,7 +44,8 @@ def stand_in(
         whole.copy_((steps * steps).sin_().mul_(0.25).add_(0.5))
     else:
         whole.fill_(whole_number)
-    if out.dim() >= 2 and out.shape[-1] == out.shape[-2] and out.is_floating_point():
+    square = out.dim() >= 2 and out.shape[-1] == out.shape[-2]
+    if square and out.is_floating_point() and not overlapping.expanded(meta):
         out.copy_(torch.eye(out.shape[-1], dtype=torch.float32).expand(out.shape))
     return out
 
@@ -178,8 +180,11 @@ def by_share(
             f"the shape of {display_name(func)} depends on values that are not known"
         )
         return try_for_real(engine, func, name, args, kwargs, infos, error)
-    out, words = made
-    engine.assume(f"`{display_name(func)}` of unknown data {words}")
+    out, words, node = made
+    if words:
+        engine.assume(f"`{display_name(func)}` of unknown data {words}")
+    if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
+        vars(out)["_sw_node"] = (node,)
     before = [torch.empty(0) for _ in infos]
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
@@ -188,44 +193,33 @@ def by_share(
 
 def share(
     name: str, args: Args, kwargs: Kwargs, infos: list[Info]
-) -> tuple[Any, str] | None:
-    """Half of the elements, every element its own: what is supposed, and its words."""
+) -> tuple[Any, str, str] | None:
+    """Half of the elements, every element its own: what is supposed.
+
+    With it come the words for it ("" where nothing had to be supposed) and the name of
+    the result's node in autograd ("" where it has none).
+    """
     shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
-    total = 1
-    for size in shape:
-        total *= size
+    total = numel(shape)
     half = max(1, total // 2) if total else 0
+    words = f"is taken to find half: {half} of {total}" if total else ""
 
     def index(*size: int) -> Tensor:
         return torch.empty(size, dtype=torch.int64, device="meta")
 
+    if name == "where" or (name == "nonzero" and kwargs.get("as_tuple")):
+        return tuple(index(half) for _ in shape or (1,)), words, ""
     if name in ("nonzero", "argwhere"):
-        words = f"is taken to find half: {half} of {total}"
-        if kwargs.get("as_tuple"):
-            return tuple(index(half) for _ in shape or (1,)), words
         return torch.empty_strided(
-            (half, len(shape)), (1, max(half, 1)), dtype=torch.int64, device="meta"
-        ), words
-    if name == "where":
-        return tuple(index(half) for _ in shape or (1,)), (
-            f"is taken to find half: {half} of {total}"
-        )
+            (half, len(shape)), (1, half), dtype=torch.int64, device="meta"
+        ), words, ""  # fmt: skip
     if name == "masked_select":
         shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
-        total = 1
-        for size in shape:
-            total *= size
+        total = numel(shape)
         half = max(1, total // 2) if total else 0
-        return torch.empty(half, dtype=dtype, device="meta"), (
-            f"is taken to keep half: {half} of {total}"
-        )
-    if name == "repeat_interleave" and len(infos) > 1 and infos[1].meta.shape:
-        dim = kwargs.get("dim", args[2] if len(args) > 2 else None)
-        sizes = [total] if dim is None else list(shape)
-        sizes[dim or 0] = sizes[dim or 0] * 1
-        return torch.empty(sizes, dtype=dtype, device="meta"), (
-            "is taken to repeat each once"
-        )
+        words = f"is taken to keep half: {half} of {total}" if total else ""
+        node = "MaskedSelectBackward0"
+        return torch.empty(half, dtype=dtype, device="meta"), words, node
     return None
 
 

@@ -228,8 +228,12 @@ def prepare(
                 engine.meet(buffer)  # the others when the program first uses them
     if not settings.values:
         nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
-    for tensor in nests.tensors((args, kwargs)):
+    given = nests.tensors((args, kwargs))
+    for tensor in given:
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
+    devices = {engine.info(t).meta.device for t in given if t.is_meta or t.dim()}
+    if "meta" in devices and len(devices) > 1:
+        engine.assume("an input on `meta` is taken to be where the others are")
 
 
 # -- the end of a run ----------------------------------------------------------

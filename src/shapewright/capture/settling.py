@@ -83,7 +83,7 @@ def settle(
             if value is physical:
                 info = infos[i]
                 if written is not None:
-                    info = refreshed(engine, originals[i], value, info)
+                    info = refreshed(engine, originals[i], value, info, "out" in kwargs)
                 elif kind == NEW:
                     kind = SAME
                 outs.append(info)
@@ -103,7 +103,13 @@ def settle(
     result = nests.swap(out, hand_out)
     if written is not None and not outs:
         outs.append(
-            refreshed(engine, originals[written], before[written], infos[written])
+            refreshed(
+                engine,
+                originals[written],
+                before[written],
+                infos[written],
+                "out" in kwargs,
+            )
         )
     if written is not None:
         follow(engine, infos, infos[written])
@@ -200,11 +206,22 @@ def _blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
     )
 
 
-def refreshed(engine: Engine, original: Tensor, physical: Tensor, info: Info) -> Info:
-    """What is known of a tensor after it was written, its metadata read again."""
+def refreshed(
+    engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
+) -> Info:
+    """What is known of a tensor after it was written, its metadata read again.
+
+    `given` says that it was `out=`.
+    """
     if info.meta.layout != "strided":
         return info
     rg = physical.requires_grad or info.meta.requires_grad
+    old = info.meta
+    fits = given and physical.is_meta and physical.shape == old.shape
+    if fits and physical.stride() != old.stride:
+        # Some data-free kernels lay `out=` anew though it fits; no real one does.
+        with torch.no_grad():
+            physical.as_strided_(old.shape, old.stride, old.offset)
     meta = intern_meta(engine.memo.metas, physical, info.meta.device, rg)
     name = node_of(physical) or info.grad_fn
     if meta is info.meta and name == info.grad_fn:

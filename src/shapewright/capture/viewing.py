@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parameter import Parameter
 
-from shapewright.capture import asking, computing, nests, plans, settling
+from shapewright.capture import asking, computing, nests, placing, plans, settling
 from shapewright.capture.identity import (
     BLANK,
     Info,
@@ -162,8 +162,9 @@ def slow(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
         args, kwargs = _sizes(engine, args, kwargs)
         infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     name = plain_name(func)
-    if name == "tensor_split" and len(infos) > 1 and not infos[1].storage.known:
-        engine.assume("`torch.tensor_split` at unknown places: taken as 0")
+    if name in ("narrow", "tensor_split") and len(infos) > 1:
+        args, kwargs = placing.placed(engine, func, name, args, kwargs)
+        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     return asking.ask_torch(engine, func, name, args, kwargs, infos, None)
 
 

@@ -1,0 +1,101 @@
+"""Calls told by a tensor where to cut or how often to repeat, when it is not known.
+
+What does not depend on the place (`narrow`), or is stated besides (`output_size`), is
+exact; the rest is supposed, and said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture import asking
+from shapewright.capture.computing import numel
+from shapewright.capture.identity import Info
+from shapewright.capture.names import display_name
+from shapewright.capture.settling import arguments_of
+from shapewright.rules.elementwise import not_implemented
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def placed(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
+    """`narrow` and `tensor_split` with plain numbers for the places not known."""
+    if name == "narrow":
+        start: Any = args[2] if len(args) > 2 else kwargs.get("start")
+        if _unknown(engine, start) and not start.dim():
+            engine.assume(f"`{display_name(func)}` at an unknown place: taken at 0")
+            return _with(args, kwargs, 2, "start", "start", 0)
+    word = "tensor_indices_or_sections"
+    where: Any = args[1] if len(args) > 1 else kwargs.get(word)
+    if name != "tensor_split" or not _unknown(engine, where):
+        return args, kwargs
+    if where.dtype != torch.int64 or where.dim() > 1:
+        return args, kwargs
+    if not where.dim():
+        engine.assume(
+            "`torch.tensor_split` into an unknown number of parts: taken as 1"
+        )
+        return _with(args, kwargs, 1, word, "sections", 1)
+    dim: Any = kwargs.get("dim", args[2] if len(args) > 2 else 0)
+    whole = args[0] if args else kwargs["input"]
+    shape, count = engine.info(whole).meta.shape, where.shape[0]
+    if not -len(shape) <= dim < len(shape):
+        return args, kwargs
+    if count:
+        engine.assume("`torch.tensor_split` at unknown places: taken as equal parts")
+    ends = [-(-shape[dim] * (i + 1) // (count + 1)) for i in range(count)]
+    return _with(args, kwargs, 1, word, "indices", ends)
+
+
+def _unknown(engine: Engine, value: Any) -> bool:
+    """Whether it is a tensor of whole numbers that are not known."""
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
+        return False
+    return value.dtype != torch.bool and not engine.info(value).storage.known
+
+
+def _with(
+    args: Args, kwargs: Kwargs, place: int, word: str, new: str, value: Any
+) -> tuple[Args, Kwargs]:
+    """The arguments with one of them replaced, by its place or its name."""
+    if len(args) > place:
+        return (*args[:place], value, *args[place + 1 :]), kwargs
+    rest = {key: item for key, item in kwargs.items() if key != word}
+    return args, {**rest, new: value}
+
+
+def repeated(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """`repeat_interleave` by unknown counts: `output_size` tells, else each once."""
+    given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
+    alone = len(infos) == 1
+    times = infos[0 if alone else 1].meta
+    if times.dtype not in ("int32", "int64"):
+        refused = not_implemented("repeat_interleave_cpu", times.dtype)
+        engine.raise_theirs(NotImplementedError(str(refused)))
+    if alone and len(times.shape) != 1:
+        words = "repeat_interleave only accept 1D vector as repeat"
+        engine.raise_theirs(RuntimeError(words))
+    called = kwargs
+    if given.get("output_size") is None:
+        shape, dim = infos[0].meta.shape, given.get("dim")
+        inside = dim is None or -len(shape) <= dim < len(shape)
+        size = numel(shape) if dim is None else shape[dim] if inside else 0
+        if size:
+            name = display_name(func)
+            engine.assume(f"`{name}` of unknown data is taken to repeat each once")
+        called = {**kwargs, "output_size": size}
+    out = asking.ask_torch(engine, func, "repeat_interleave", args, called, infos, None)
+    if engine.recording:
+        engine.events[-1][0].arguments = arguments_of(engine, args, kwargs)
+    return out
