@@ -106,6 +106,28 @@ def _operator_summary(results: Sequence[Result]) -> Summary:
     return Summary(lines, faults == 0)
 
 
+def _overlap_summary(results: Sequence[Result]) -> Summary:
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts.update(result.get("counts", {result.get("verdict", "crashed"): 1}))
+    wrong = counts["silently-wrong"] + counts["crashed"] + counts["too slow"]
+    lines = (
+        f"{len(results)} operators, {counts['valid']:,} calls, of which the CPU refuses"
+        f" {counts['refused']:,}",
+        f"equal to real CPU tensors: {share(counts['equal'], counts['valid'])}",
+        f"said to be unknown: {counts['said-unknown']:,}, and"
+        f" {counts['stopped-unknown']:,} where the run stops there",
+        f"raised though the CPU does not: {counts['raised-wrongly']:,}",
+        f"silently wrong (the bar is 0): {wrong:,}",
+        f"not recorded, a fault of the recorder: {counts['not-recorded']:,}",
+        f"bare meta differs from the CPU on: {counts['meta differs']:,}",
+        f"left out, because the real call kills the process:"
+        f" {counts['not on the CPU']:,}",
+    )
+    faults = wrong + counts["raised-wrongly"] + counts["not-recorded"]
+    return Summary(lines, faults == 0)
+
+
 HEADINGS = {
     "silently-wrong": "Silently wrong",
     "raised-wrongly": "Raised though the CPU does not",
@@ -229,6 +251,7 @@ def general(cause: str) -> str:
 SUMMARIES: dict[str, Callable[[Sequence[Result]], Summary]] = {
     "operators": _operator_summary,
     "variants": _operator_summary,
+    "overlaps": _overlap_summary,
     "small": _equal_summary("every module's output equal to a real run"),
     "timm": _equal_summary("models traced with outputs equal to bare meta's"),
     "transformers": _transformers_summary,
@@ -236,6 +259,7 @@ SUMMARIES: dict[str, Callable[[Sequence[Result]], Summary]] = {
 TEXTS: dict[str, Callable[[Sequence[Result]], str]] = {
     "operators": _operator_text,
     "variants": _operator_text,
+    "overlaps": _operator_text,
     "small": _unequal_text,
     "timm": _unequal_text,
     "transformers": _transformers_text,
@@ -252,6 +276,12 @@ TITLES = {
         "Coverage: operators as methods and in place",
         "The same samples through the other forms of each operator: `x.add(y)`,"
         " `x.add_(y)`, `x + y`, `x += y`.",
+    ),
+    "overlaps": (
+        "Coverage: writes into shared memory",
+        "Calls with `out=` and in place whose written tensor shares memory with an"
+        " operand, or lies several times in one place, against the same call on real"
+        " CPU tensors: does it raise, and what comes out?",
     ),
     "small": (
         "Coverage: real against claimed",

@@ -11,6 +11,7 @@ from zoo.conftest import asked
 KINDS = {
     "operators": "zoo.operators",
     "variants": "zoo.variants",
+    "overlaps": "zoo.overlaps",
     "small": "zoo.small",
     "timm": "zoo.timm_models",
     "transformers": "zoo.transformers_models",
@@ -37,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_equals_torch(module: str, name: str) -> None:
     result = importlib.import_module(module).check(name)
-    if module in ("zoo.operators", "zoo.variants"):
+    if module in ("zoo.operators", "zoo.variants", "zoo.overlaps"):
         wrong = ("silently-wrong", "raised-wrongly", "not-recorded")
         assert not {kind: result["counts"].get(kind, 0) for kind in wrong if
                     result["counts"].get(kind)}, result["exceptions"]  # fmt: skip
