@@ -45,7 +45,7 @@ def ask_torch(
     """Let torch's own kernels say, on data-free tensors; remember what can be."""
     if engine.graph:
         infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
-    wrong = wrong_in(func) or written_by_name(name)
+    wrong = wrong_in(func) or written_by_name(name) or laid_by_columns(name, kwargs)
     notes: tuple[str, ...] = ()
     if wrong:
         if representing.small(infos) and not engine.graph:
@@ -126,6 +126,21 @@ def written_by_name(name: str) -> frozenset[str]:
         return frozenset()
     in_place = in_place and name not in plans.RESHAPED_IN_PLACE
     return frozenset({"accepts-error"} if in_place else ())
+
+
+BY_COLUMNS = frozenset(
+    """
+    qr svd geqrf ormqr lu_solve lu_unpack triangular_solve cholesky cholesky_solve
+    cholesky_inverse inverse
+""".split()
+)
+
+
+def laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
+    """An empty `out=` of linear algebra grows to LAPACK's strides, on the CPU."""
+    algebra = name.startswith("linalg_") or name in BY_COLUMNS
+    grows = algebra and any(not t.numel() for t in nests.tensors(kwargs.get("out")))
+    return frozenset({"stride"} if grows else ())
 
 
 def stand_in_for(engine: Engine, name: str) -> Callable[[Tensor], Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from shapewright.capture import autocast, nests, overlapping
 from shapewright.capture.computing import numel
@@ -185,9 +186,34 @@ def by_share(
         engine.assume(f"`{display_name(func)}` of unknown data {words}")
     if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
         vars(out)["_sw_node"] = (node,)
+    if isinstance(kwargs.get("out"), Tensor):
+        return into(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
+
+
+def into(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    out: Tensor,
+) -> Any:
+    """A result that is written into `out=`, which grows to its shape."""
+    from shapewright.capture.settling import settle, versions_of
+
+    before = [engine.blank_of(tensor) for tensor in nests.tensors((args, kwargs))]
+    versions = versions_of(before)
+    target = engine.blank_of(kwargs["out"])
+    with torch.no_grad():
+        if target.shape != out.shape:
+            target.resize_(out.shape).as_strided_(out.shape, out.stride())
+        increment_version(target)
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, target, known=False
     )
 
 

@@ -11,6 +11,7 @@ from shapewright.capture.devices import claim_of
 from shapewright.capture.identity import (
     BLANK,
     META,
+    THEIRS,
     VALUED,
     Info,
     Meta,
@@ -227,7 +228,11 @@ def refreshed(
     if meta is info.meta and name == info.grad_fn:
         return info
     new = Info(meta, info.storage, info.kind, name, info.number)
-    if info.twin is not None:
+    laid_anew = meta.shape != old.shape or meta.stride != old.stride
+    if given and laid_anew and original is not physical and info.kind != THEIRS:
+        with torch.no_grad():  # the program reads sizes from the tensor itself
+            original.resize_(meta.shape).as_strided_(meta.shape, meta.stride)
+    if info.twin is not None and (physical.is_meta or not laid_anew):
         blank = physical if physical.is_meta else info.twin
         new.twin = blank if physical is not original else None
     engine.retell(original, new)
