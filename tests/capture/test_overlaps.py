@@ -75,6 +75,9 @@ PROGRAMS = {
     "kthvalue": lambda x: torch.kthvalue(
         x.view(3, 4), 2, 0, out=(x[:4], torch.empty(4, dtype=torch.int64))
     )[1],
+    "out grows into its input": lambda x: torch.take(
+        x, torch.tensor([0, 1, 2]), out=x[:1]
+    ),
     "masked_select": lambda x: torch.masked_select(x, x > -1, out=x),
     "item shifted": with_values,
     "item rows": rows,
@@ -127,4 +130,14 @@ def test_where_no_trial_tells_it_is_supposed():
                            out=x[1:5].view(2, 2))  # fmt: skip
 
     trace = sw.options(values=False).trace(program, torch.ones(12))
+    assert "also reads" in trace.assumptions[0].message or trace.findings
+
+
+def test_an_out_that_grows_into_an_index_is_not_taken_silently():
+    def program(source, index):
+        return torch.gather(source, 0, index[1:], out=index[:1])
+
+    trace = sw.options(values=False).trace(
+        program, torch.arange(3), torch.tensor([0, 1, 2])
+    )
     assert "also reads" in trace.assumptions[0].message or trace.findings

@@ -231,8 +231,8 @@ def prepare(
     given = nests.tensors((args, kwargs))
     for tensor in given:
         engine.meet(tensor, mine=getattr(tensor, "_sw", None) is not None)
-    devices = {engine.info(t).meta.device for t in given if t.is_meta or t.dim()}
-    if "meta" in devices and len(devices) > 1:
+    own = [t for t in given if getattr(t, "_sw", None) is None]
+    if any(t.is_meta for t in own) and any(t.dim() and not t.is_meta for t in own):
         engine.assume("an input on `meta` is taken to be where the others are")
 
 

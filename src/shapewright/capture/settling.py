@@ -113,6 +113,12 @@ def settle(
             )
         )
     if written is not None:
+        if "out" in kwargs and grown(infos, outs):
+            # Real kernels let `out=` grow first, and ask for overlap then.
+            from shapewright.capture import overlapping
+
+            now = [engine.info(tensor) for tensor in originals]
+            overlapping.check(engine, func, name, args, kwargs, now)
         follow(engine, infos, infos[written])
         if not known:
             poison(infos[written].storage)
@@ -134,6 +140,12 @@ def settle(
     )
     engine.record(answer, infos, tuple(outs))
     return result
+
+
+def grown(before: list[Info], after: list[Info]) -> bool:
+    """Whether a tensor that went in came out with another shape."""
+    shapes = {info.number: info.meta.shape for info in before}
+    return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
 
 
 def versions_of(tensors: list[Tensor]) -> list[int]:
