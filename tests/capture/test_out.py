@@ -57,10 +57,12 @@ def test_an_empty_out_grows_for_all_that_follows(name, whose):
     assert all(out.shape == (0,) for out in mine)
 
 
-@pytest.mark.parametrize("name", ["sort", "solve"])
-def test_an_out_that_fits_keeps_its_strides(name):
+@pytest.mark.parametrize("name", ["sort", "solve", "matmul"])
+def test_an_out_that_fits_is_laid_as_the_cpu_lays_it(name):
     def program(x):
         out = torch.empty(3, 4).t()
+        if name == "matmul":
+            return torch.matmul(x[:, 0], x, out=torch.empty(6)[::2])
         if name == "sort":
             torch.sort(x, dim=0, out=(out, torch.empty(4, 3, dtype=INT)))
         else:

@@ -68,6 +68,7 @@ def settle(
     name = plain_name(func)
     originals = nests.tensors((args, kwargs))
     written = written_of(func, kwargs, before, versions)
+    given = "out" in kwargs and name not in ("matmul", "linalg_matmul")
     if device is None:
         device = claim_of(infos, kwargs, engine.home)
     owners = {
@@ -84,7 +85,7 @@ def settle(
             if value is physical:
                 info = infos[i]
                 if written is not None:
-                    info = refreshed(engine, originals[i], value, info, "out" in kwargs)
+                    info = refreshed(engine, originals[i], value, info, given)
                 elif kind == NEW:
                     kind = SAME
                 outs.append(info)
@@ -109,7 +110,7 @@ def settle(
                 originals[written],
                 before[written],
                 infos[written],
-                "out" in kwargs,
+                given,
             )
         )
     if written is not None:
@@ -224,7 +225,8 @@ def refreshed(
 ) -> Info:
     """What is known of a tensor after it was written, its metadata read again.
 
-    `given` says that it was `out=`.
+    `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
+    of the real ones only `matmul` does, of a vector with a matrix, and on meta too.
     """
     if info.meta.layout != "strided":
         return info
@@ -232,7 +234,6 @@ def refreshed(
     old = info.meta
     fits = given and physical.is_meta and physical.shape == old.shape
     if fits and physical.stride() != old.stride:
-        # Some data-free kernels lay `out=` anew though it fits; no real one does.
         with torch.no_grad():
             physical.as_strided_(old.shape, old.stride, old.offset)
     meta = intern_meta(engine.memo.metas, physical, info.meta.device, rg)
