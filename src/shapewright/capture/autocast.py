@@ -107,7 +107,7 @@ CALLED = {
 """Python's names, and those of kernels, for the names of the lists."""
 
 OPEN = frozenset("""
-    bilinear cosine_similarity gru gru_cell inner interpolate kron linalg_norm
+    bilinear cosine_similarity einsum gru gru_cell inner interpolate kron linalg_norm
     linalg_multi_dot local_response_norm lstm_cell multi_dot
     multi_head_attention_forward normalize pad pairwise_distance rnn_relu rnn_relu_cell
     rnn_tanh rnn_tanh_cell tensordot triplet_margin_with_distance_loss upsample

@@ -239,3 +239,31 @@ def _permuted(shape: Shape, order: list[int]) -> Stride:
         strides[dim] = step
         step *= shape[dim]
     return tuple(strides)
+
+
+@lru_cache(_REMEMBERED)
+def viewed(shape: Shape, stride: Stride, wanted: Shape) -> Stride | None:
+    """Strides of `x.view(wanted)`; None where no view has that shape.
+
+    Mirrors `computeStride` in `ATen/TensorUtils.cpp`. `wanted` has no -1 and as many
+    elements. Example: `viewed((2, 1, 3), (3, 9, 1), (2, 3)) == (3, 1)`.
+    """
+    if not shape:
+        return (1,) * len(wanted)
+    if 0 in shape:
+        return stride if shape == wanted else contiguous(wanted)
+    strides = [0] * len(wanted)
+    at, base, had, made = len(wanted) - 1, stride[-1], 1, 1
+    for dim in range(len(shape) - 1, -1, -1):
+        had *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or stride[dim - 1] == had * base):
+            continue  # the next dim goes on where this one ends
+        while at >= 0 and (made < had or wanted[at] == 1):
+            strides[at] = made * base
+            made *= wanted[at]
+            at -= 1
+        if made != had:
+            return None
+        if dim:
+            base, had, made = stride[dim - 1], 1, 1
+    return tuple(strides) if at == -1 else None
