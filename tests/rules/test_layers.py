@@ -221,16 +221,36 @@ def indexing(chance: Chance) -> Call:
     )
 
 
+def cell(chance: Chance) -> Call:
+    name, gates = chance.choice(
+        [("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)]
+    )
+    batch, width, hidden = chance.sizes(3)
+    dtype = chance.choice(FLOATS)
+    x = chance.tensor([batch, chance.seldom(width, 5)], dtype)
+    state = chance.seldom(torch.ones, chance.tensor, 0.2)([batch, hidden], dtype=dtype)
+    weights = [torch.ones(gates * hidden, n, dtype=dtype) for n in (width, hidden)]
+    bias = torch.ones(gates * hidden, dtype=chance.seldom(dtype, torch.float16))
+    states = (state, state) if gates == 4 else state
+    biases = chance.choice([(), (bias, bias)])
+    return getattr(torch, f"{name}_cell"), (x, states, *weights, *biases), {}
+
+
 def recurrent(chance: Chance) -> Call:
+    if chance.random() < 0.3:
+        return cell(chance)
     kind = chance.choice(["LSTM", "GRU", "RNN"])
+    dtype = chance.seldom(torch.float32, torch.float64, 0.2)
     made = getattr(torch.nn, kind)(
         3, 4, chance.choice([1, 2]), bidirectional=chance.random() < 0.5,
         batch_first=chance.random() < 0.5, bias=chance.random() < 0.8,
     )  # fmt: skip
     func = {"LSTM": torch.lstm, "GRU": torch.gru, "RNN": torch.rnn_tanh}[kind]
-    x = torch.ones(5, 2, 3)
+    made = made.to(dtype)
+    x = torch.ones(5, 2, 3, dtype=dtype)
     directions = 2 if made.bidirectional else 1
-    state = torch.ones(made.num_layers * directions, 5 if made.batch_first else 2, 4)
+    batch = 5 if made.batch_first else 2
+    state = torch.ones(made.num_layers * directions, batch, 4, dtype=dtype)
     state = (state, state) if kind == "LSTM" else state
     more = (made.bias, made.num_layers, 0.0, False, made.bidirectional)
     return func, (x, state, made._flat_weights, *more, made.batch_first), {}

@@ -1,7 +1,13 @@
-"""LSTM, GRU and RNN over whole sequences, not packed; and their cells."""
+"""LSTM, GRU and RNN over whole sequences, not packed; and their cells.
+
+FLOPs are those of the products with the weights. On the CPU torch's counter sees none
+of an LSTM's, since these run inside one kernel of oneDNN; the same arithmetic is
+counted for it as for the others.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
@@ -35,6 +41,7 @@ def _sequence(
     gates: int,
 ) -> Any:
     directions = 2 if bidirectional else 1
+    fused = gates == 4 and input.dtype == "float32"  # by oneDNN
     per_layer = (4 if has_biases else 2) * directions
     if type(params) not in (list, tuple) or len(params) != per_layer * num_layers:
         return NotImplemented
@@ -55,13 +62,25 @@ def _sequence(
     if batch_first:
         a, b, c = contiguous(shape)
         shape, stride = (batch, length, width), (b, a, c)
-    node = None if batch_first or not bidirectional else "CatBackward0"
+    node: str | None = "CatBackward0" if bidirectional else "StackBackward0"
+    if batch_first:
+        node = "TransposeBackward0" if gates == 4 else "TransposeBackward1"
+    elif fused and not bidirectional:
+        node = "MkldnnRnnLayerBackward0"
+    if gates == 4 and input.dtype not in ("float32", "float64"):
+        node = None  # whether oneDNN takes halves depends on the processor
     made = Made(shape, input.dtype, stride, node)
     last = Made(want, input.dtype, None, "StackBackward0")
     return (made, *(last for _ in states))
 
 
-@rule("torch.lstm")
+def _flops(input: Meta, hx: Any, params: Any, *_: Any, **__: Any) -> int:
+    """Each step multiplies by every weight matrix once."""
+    weights: int = sum(prod(param.shape) for param in params if len(param.shape) == 2)
+    return 2 * prod(input.shape[:2]) * weights
+
+
+@rule("torch.lstm", flops=_flops)
 def lstm(
     input: Meta,
     hx: Any,
@@ -89,7 +108,7 @@ def lstm(
 
 
 def _register(name: str, gates: int) -> None:
-    @rule(name)
+    @rule(name, flops=_flops)
     def recurrent(
         input: Meta,
         hx: Any,
@@ -112,3 +131,42 @@ def _register(name: str, gates: int) -> None:
 _register("torch.gru", 3)
 _register("torch.rnn_tanh", 1)
 _register("torch.rnn_relu", 1)
+
+
+def _cell_flops(
+    input: Meta, hx: Any, w_ih: Meta, w_hh: Meta, *_: Any, **__: Any
+) -> int:
+    return 2 * input.shape[0] * (prod(w_ih.shape) + prod(w_hh.shape))
+
+
+def _register_cell(name: str, gates: int, nodes: tuple[str, ...]) -> None:
+    @rule(f"torch.{name}", flops=_cell_flops)
+    def cell(
+        input: Meta, hx: Any, w_ih: Meta, w_hh: Meta, b_ih: Meta | None = None,
+        b_hh: Meta | None = None,
+    ) -> Any:  # fmt: skip
+        states = tuple(hx) if isinstance(hx, list | tuple) else (hx,)
+        given = (*states, w_ih, w_hh, *(b for b in (b_ih, b_hh) if b is not None))
+        if input.dtype not in FLOATING or any(m.dtype != input.dtype for m in given):
+            return NotImplemented
+        if len(states) != len(nodes) or len(input.shape) != 2 or 0 in input.shape:
+            return NotImplemented
+        hidden = states[0].shape[-1]
+        rows, want = gates * hidden, (input.shape[0], hidden)
+        biases = [b.shape for b in (b_ih, b_hh) if b is not None]
+        if (
+            w_ih.shape != (rows, input.shape[1])
+            or w_hh.shape != (rows, hidden)
+            or any(shape != (rows,) for shape in biases)
+            or len(biases) == 1
+            or any(s.shape != want or s.stride != contiguous(want) for s in states)
+        ):
+            return NotImplemented
+        made = tuple(Made(want, input.dtype, None, node) for node in nodes)
+        return made if len(made) > 1 else made[0]
+
+
+_register_cell("lstm_cell", 4, ("MulBackward0", "AddBackward0"))
+_register_cell("gru_cell", 3, ("AddBackward0",))
+_register_cell("rnn_tanh_cell", 1, ("TanhBackward0",))
+_register_cell("rnn_relu_cell", 1, ("ReluBackward0",))
