@@ -169,7 +169,8 @@ def joining(chance: Chance) -> Call:
 
 def padding(chance: Chance) -> Call:
     x = chance.tensor(chance.sizes(chance.choice([1, 2, 3, 4, 5])), chance.choice(ANY))
-    pads = chance.sizes(2 * chance.choice([1, 1, 2, 3, 4]), 0, 1, 1, 2)
+    among = chance.choice([(0, 1, 1, 2), (0, 1, -1), (0, 0, -1), (0,)])
+    pads = chance.sizes(2 * chance.choice([1, 1, 2, 3, 4]), *among)
     modes = ["constant", "constant", "reflect", "replicate", "circular"]
     return chance.choice(
         [
@@ -177,6 +178,8 @@ def padding(chance: Chance) -> Call:
             (F.pixel_shuffle, (x, chance.choice([1, 2])), {}),
             (F.unfold, (x, chance.choice([1, 2])), {"padding": chance.choice([0, 1])}),
             (torch.roll, (x, 1, chance.choice([0, -1])), {}),
+            (torch.roll, (x, (1, 2), (0, -1)), {}),
+            (torch.roll, (x, 1), {}),
             (torch.flip, (x, [chance.choice([0, -1])]), {}),
             (torch.sort, (x, chance.choice([0, -1])), {}),
             (torch.topk, (x, chance.choice([1, 2]), chance.choice([0, -1])), {}),

@@ -7,13 +7,24 @@ from typing import Any
 from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.promotion import FLOATING, KNOWN
 from shapewright.rules.registry import rule
-from shapewright.rules.strides import channels_last, formatted, suggested_format
+from shapewright.rules.strides import (
+    channels_last,
+    formatted,
+    like,
+    suggested_format,
+)
 
 Shape = tuple[int, ...]
 
 
-@rule("torch.nn.functional.pad", "torch._C._nn.pad", "torch.constant_pad_nd")
-def pad(
+@rule("torch.constant_pad_nd")
+def constant_pad_nd(input: Meta, pad: Any, value: Any = 0) -> Any:
+    """As `pad` with a constant."""
+    return padded(input, pad)
+
+
+@rule("torch.nn.functional.pad", "torch._C._nn.pad")
+def padded(
     input: Meta, pad: Any, mode: str = "constant", value: float | None = None
 ) -> Any:
     """`(8, 3, 32, 32)` padded (1, 1, 2, 2) gives (8, 3, 36, 34)."""
@@ -29,16 +40,20 @@ def pad(
             f"dimension but got padding length {count} and input of dimension "
             f"{len(shape)}"
         )
-    if 0 in shape or not any(pads):
+    if 0 in shape:
         return NotImplemented
     made = _padded(shape, pads)
-    if min(made) < 1:
+    if mode == "constant" and min(made, default=0) >= 0:
+        kept = _kept(made, input) if max(pads, default=0) > 0 else _cut(made, input)
+        return Made(made, dtype, kept, "ConstantPadNdBackward0")
+    if not any(pads) or min(made) < 1:
         return NotImplemented
-    if mode == "constant":
-        if min(pads) < 0:
-            return NotImplemented
-        return Made(made, dtype, _kept(made, input), "ConstantPadNdBackward0")
     return _mirrored(input, made, pads, mode)
+
+
+def _cut(made: Shape, input: Meta) -> Shape:
+    """Only less than before, or nothing new: a copy of what is left."""
+    return like(made, input.stride)
 
 
 def _padded(shape: Shape, pads: Shape) -> Shape:

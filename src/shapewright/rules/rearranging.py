@@ -20,15 +20,17 @@ def _named(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @rule("torch.roll", "torch.Tensor.roll")
 def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
-    """`(8, 16)` rolled by 1 gives (8, 16)."""
+    """`(8, 16)` rolled by 1 gives (8, 16): dim by dim, or as one row without dims."""
     shape = input.shape
     dims = (dims,) if type(dims) is int else tuple(dims)
-    if 0 in shape or len(dims) != 1 or (type(shifts) is not int and len(shifts) != 1):
+    shifts = (shifts,) if type(shifts) is int else tuple(shifts)
+    if 0 in shape or not shape or len(shifts) != max(len(dims), 1):
         return NotImplemented
-    if not shape:
+    if any(type(one) is not int for one in dims + shifts):
         return NotImplemented
-    wrap_dim(dims[0], len(shape))
-    hinted = suggested_format(shape, input.stride)
+    for dim in dims:
+        wrap_dim(dim, len(shape))
+    hinted = suggested_format(shape, input.stride) if dims else "contiguous_format"
     if hinted != "contiguous_format" and 1 in shape:
         return NotImplemented
     kept = formatted(shape, hinted)
