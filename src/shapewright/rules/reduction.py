@@ -208,11 +208,23 @@ def linalg_norm(
 ) -> Any:  # fmt: skip
     """Vector norms only; matrix norms are left to torch."""
     one = type(dim) is int or (isinstance(dim, tuple | list) and len(dim) == 1)
+    one = one or (dim is None and len(A.shape) == 1)
     if out is not None or (ord is not None and not one):
         return NotImplemented
     if _many(dim):
         return NotImplemented
     return _vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
+
+
+@rule("torch.linalg.matrix_norm")
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: Any = False, *,
+    dtype: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
+    """The Frobenius norm; the others are left to torch."""
+    if out is not None or ord != "fro" or len(A.shape) < 2 or tuple(dim) != (-2, -1):
+        return NotImplemented
+    return _vector_norm(A, 2, dim, keepdim, dtype)
 
 
 @rule("torch.nn.functional.normalize")
