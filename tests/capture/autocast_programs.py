@@ -76,6 +76,17 @@ OPS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
     "bilinear": (
         lambda x: F.bilinear(x, x, torch.ones(2, 6, 6), torch.ones(2)), (rows,)
     ),
+    "affine_grid": (
+        lambda x: F.affine_grid(x.view(4, 2, 3), [4, 1, 5, 5], align_corners=False),
+        (rows,),
+    ),
+    "logdet": (torch.logdet, (square,)),
+    "matrix_exp": (torch.matrix_exp, (square,)),
+    "multilabel_soft_margin": (F.multilabel_soft_margin_loss, (rows, spread)),
+    "gumbel_softmax_of_halves": (F.gumbel_softmax, (halves,)),
+    "gru_cell": (
+        lambda x: torch.gru_cell(x, x, torch.ones(18, 6), torch.ones(18, 6)), (rows,)
+    ),
     "prelu": (lambda x: F.prelu(x, torch.ones(1)), (rows,)),
     # kept as they come
     "add_mixed": (lambda x, y: x + y, (rows, halves)),

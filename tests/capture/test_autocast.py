@@ -62,6 +62,8 @@ LOWER, FULL = "bfloat16", "float32"
 NO_ORACLE: dict[str, list[tuple[tuple[int, ...], str]]] = {
     "grid_sample_of_halves": [((2, 3, 4, 4), LOWER)],
     "ctc": [((), FULL)],
+    "affine_grid": [((4, 5, 5, 2), LOWER)],
+    "gru_cell": [((4, 6), LOWER)],
     "ConvBlock": [((2, 2), LOWER)],
     "MultiheadAttention": [((2, 4, 6), LOWER), ((2, 4, 4), FULL)],
     "TransformerEncoderLayer": [((2, 4, 6), FULL)],

@@ -103,14 +103,17 @@ CALLED = {
     "max_pool3d_with_indices": "max_pool3d", "_cdist_forward": "cdist",
     "linalg_inv_ex": "linalg_inv", "norm_except_dim": "norm", "inner": "tensordot",
     "lstm": "mkldnn_rnn_layer", "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
+    "affine_grid": "bmm",
 }  # fmt: skip
 """Python's names, and those of kernels, for the names of the lists."""
 
 OPEN = frozenset("""
-    bilinear cosine_similarity einsum gru gru_cell inner interpolate kron linalg_norm
-    linalg_multi_dot local_response_norm lstm_cell multi_dot
-    multi_head_attention_forward normalize pad pairwise_distance rnn_relu rnn_relu_cell
-    rnn_tanh rnn_tanh_cell tensordot triplet_margin_with_distance_loss upsample
+    bilinear corrcoef cosine_similarity cov einsum gru gru_cell
+    gumbel_softmax inner interpolate kron linalg_matrix_exp linalg_multi_dot
+    linalg_norm local_response_norm logdet lstm_cell matrix_exp multi_dot
+    multi_head_attention_forward multilabel_soft_margin_loss normalize pad
+    pairwise_distance rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot
+    triplet_margin_with_distance_loss upsample
 """.split())  # fmt: skip
 """Made of other calls, some of which autocast touches: torch answers, not a rule."""
 

@@ -136,6 +136,11 @@ _TABLE: list[tuple[str, str, Binary]] = [
     ("atan2 arctan2", "FMI", _to_float("atan2", _three("Atan2", 0, -1, -1))),
     ("copysign", "FMI", _to_float("copysign", _three("Copysign", 0, 1, -1))),
     ("hypot", "FMI", _float_only("hypot", "Hypot")),
+    (
+        "logaddexp",
+        "FM",
+        Binary(Family("hfc", "same", "logaddexp_cpu"), _three("Logaddexp", 0, -1, -1)),
+    ),
     ("logaddexp2", "FM", _float_only("logaddexp2", "Logaddexp2")),
     ("gcd", "FMI", Binary(Family("i", "same", "gcd_cpu"), _three("Gcd", 0, -1, -1))),
     ("lcm", "FMI", Binary(Family("i", "same", "lcm_cpu"), _three("Lcm", 0, -1, -1))),

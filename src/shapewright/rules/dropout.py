@@ -67,6 +67,10 @@ rule("torch.nn.functional.dropout", random=True)(_functional(False, ()))
 rule("torch.nn.functional.dropout2d", random=True)(_functional(True, (4,)))
 
 
+rule("torch.nn.functional.dropout1d", random=True)(_functional(True, (3,)))
+rule("torch.nn.functional.dropout3d", random=True)(_functional(True, (5,)))
+
+
 @rule("torch.dropout", random=True)
 def dropout(input: Any, p: float, train: bool) -> Any:
     """As `torch.nn.functional.dropout`, without a check of `p` in Python."""

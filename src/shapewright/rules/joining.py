@@ -160,6 +160,23 @@ def vstack(tensors: Any, *, out: Any = None) -> Any:
     return cat([_at_least(tensor, 2) for tensor in tensors], 0)
 
 
+@rule("torch.column_stack")
+def column_stack(tensors: Any, *, out: Any = None) -> Any:
+    """`(8,)` and (8, 2) give (8, 3): vectors become columns."""
+    if not isinstance(tensors, tuple | list):
+        return NotImplemented
+    return cat([_column(meta) for meta in tensors], 1, out=out)
+
+
+def _column(meta: Meta) -> Meta:
+    """A vector as a matrix of one column, by `reshape`."""
+    if len(meta.shape) > 1:
+        return meta
+    size = meta.shape[0] if meta.shape else 1
+    step = meta.stride[0] if meta.shape else 1
+    return operand(meta)._replace(shape=(size, 1), stride=(step, 1))
+
+
 @rule("torch.dstack")
 def dstack(tensors: Any, *, out: Any = None) -> Any:
     """Two of `(2, 3)` give (2, 3, 2)."""

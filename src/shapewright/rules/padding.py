@@ -9,6 +9,7 @@ from shapewright.rules.promotion import FLOATING, KNOWN
 from shapewright.rules.registry import rule
 from shapewright.rules.strides import (
     channels_last,
+    contiguous,
     formatted,
     like,
     suggested_format,
@@ -138,6 +139,17 @@ def pixel_unshuffle(input: Meta, downscale_factor: int) -> Any:
         return NotImplemented
     made = (*shape[:-3], shape[-3] * by * by, shape[-2] // by, shape[-1] // by)
     return _shuffled(input, made, "PixelUnshuffleBackward0")
+
+
+@rule("torch.channel_shuffle", "torch.nn.functional.channel_shuffle")
+def channel_shuffle(input: Meta, groups: int) -> Any:
+    """`(8, 12, 16, 16)` in 3 groups gives (8, 12, 16, 16)."""
+    shape = input.shape
+    if len(shape) < 3 or 0 in shape or type(groups) is not int or groups < 1:
+        return NotImplemented
+    if shape[1] % groups or input.stride != contiguous(shape):
+        return NotImplemented
+    return Made(shape, input.dtype, None, "ChannelShuffleBackward0")
 
 
 def _pair(value: Any) -> tuple[int, int] | None:

@@ -1,0 +1,211 @@
+"""Counts, covariances, differences and places in sorted rows."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.rules.axes import axis
+from shapewright.rules.contraction import is_plain
+from shapewright.rules.elementwise import new, pointwise
+from shapewright.rules.meta import Made, Meta
+from shapewright.rules.promotion import FLOATING, KIND, KNOWN
+from shapewright.rules.registry import rule
+from shapewright.rules.strides import contiguous
+
+FLOATS = ("float32", "float64")
+
+
+@rule("torch.histc", "torch.Tensor.histc")
+def histc(
+    input: Meta, bins: int = 100, min: Any = 0, max: Any = 0, *, out: Any = None
+) -> Any:
+    """`(128,)` in 10 bins gives (10,)."""
+    if out is not None or input.dtype not in FLOATS or type(bins) is not int:
+        return NotImplemented
+    if bins < 1 or min > max or any(abs(end) == float("inf") for end in (min, max)):
+        return NotImplemented
+    return Made((bins,), input.dtype, None, None)
+
+
+@rule("torch.bucketize")
+def bucketize(
+    input: Any, boundaries: Meta, *, out_int32: bool = False, right: bool = False,
+    out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 16)` among boundaries (10,) gives int64 places (8, 16)."""
+    return searchsorted(
+        boundaries, input, out_int32=out_int32, right=right, out=out, plain=False
+    )
+
+
+@rule("torch.searchsorted")
+def searchsorted(
+    sorted_sequence: Meta, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: Any = None, sorter: Any = None, out: Any = None, plain: bool = True,
+) -> Any:  # fmt: skip
+    """`(8, 3)` in rows (8, 10) gives int64 places (8, 3).
+
+    Where tensors are not in row-major order torch warns, so it answers.
+    """
+    rows = sorted_sequence.shape
+    if out is not None or side is not None or sorter is not None:
+        return NotImplemented
+    if not hasattr(input, "shape") or input.dtype != sorted_sequence.dtype:
+        return NotImplemented
+    if input.dtype not in KNOWN or KIND[input.dtype] not in (1, 2):
+        return NotImplemented
+    if not is_plain(sorted_sequence, input) or not rows:
+        return NotImplemented
+    matched = plain and len(input.shape) == len(rows) and input.shape[:-1] == rows[:-1]
+    if len(rows) != 1 and not matched:
+        return NotImplemented
+    return Made(input.shape, "int32" if out_int32 else "int64", None, "")
+
+
+def _covariance_flops(input: Meta, *_: Any, **__: Any) -> int:
+    rows = input.shape[0] if len(input.shape) > 1 else 1
+    return 2 * rows * prod(input.shape)
+
+
+def _covariance(input: Meta, node: str) -> Any:
+    shape = input.shape
+    if input.dtype not in FLOATS or len(shape) not in (1, 2) or 0 in shape:
+        return NotImplemented
+    rows = shape[0] if len(shape) == 2 else 1
+    if shape[-1] < 2:
+        return NotImplemented  # torch warns: no degrees of freedom are left
+    return Made((rows, rows) if rows > 1 else (), input.dtype, None, node)
+
+
+@rule("torch.cov", "torch.Tensor.cov", flops=_covariance_flops)
+def cov(
+    input: Meta, *, correction: int = 1, fweights: Any = None, aweights: Any = None
+) -> Any:
+    """`(5, 100)`, one variable a row, gives (5, 5)."""
+    if correction not in (0, 1) or fweights is not None or aweights is not None:
+        return NotImplemented
+    return _covariance(input, "SqueezeBackward0")
+
+
+@rule("torch.corrcoef", "torch.Tensor.corrcoef", flops=_covariance_flops)
+def corrcoef(input: Meta) -> Any:
+    """`(5, 100)`, one variable a row, gives (5, 5)."""
+    made = _covariance(input, "ClampBackward1")
+    return NotImplemented if made is NotImplemented or not made.shape else made
+
+
+@rule("torch.diff", "torch.Tensor.diff")
+def diff(
+    input: Meta, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None,
+    *, out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 16)` gives (8, 15): each element less the one before it."""
+    if out is not None or prepend is not None or append is not None or n != 1:
+        return NotImplemented
+    dtype, shape = input.dtype, input.shape
+    if dtype not in KNOWN or dtype == "bool" or not shape or 0 in shape:
+        return NotImplemented
+    at = axis(dim, len(shape))
+    less = (*shape[:at], shape[at] - 1, *shape[at + 1 :])
+    part = Made(less, dtype, input.stride)
+    return pointwise(dtype, "SubBackward0", part, part)
+
+
+@rule("torch.trapezoid", "torch.trapz")
+def trapezoid(y: Meta, x: Meta | None = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """`(8, 16)` gives (8,): the area under each row."""
+    if x is not None or y.dtype not in FLOATING or not y.shape or 0 in y.shape:
+        return NotImplemented
+    if dx is not None and type(dx) not in (int, float):
+        return NotImplemented
+    at = axis(dim, len(y.shape))
+    shape = (*y.shape[:at], *y.shape[at + 1 :])
+    return Made(shape, y.dtype, None, "MulBackward1") if y.shape[at] > 1 else (
+        NotImplemented
+    )  # fmt: skip
+
+
+@rule("torch.isclose", "torch.Tensor.isclose")
+def isclose(
+    input: Meta, other: Meta, rtol: float = 1e-5, atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> Any:  # fmt: skip
+    """Two of (8, 16) give bool (8, 16)."""
+    if input.dtype != other.dtype or input.dtype not in KNOWN or min(rtol, atol) < 0:
+        return NotImplemented
+    if input.shape != other.shape or not is_plain(input, other):
+        return NotImplemented
+    return Made(input.shape, "bool", None, "")
+
+
+@rule("torch.isin")
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False,
+    invert: bool = False,
+) -> Any:  # fmt: skip
+    """`(8, 16)` among (5,) gives bool (8, 16)."""
+    if not hasattr(elements, "shape") or not hasattr(test_elements, "shape"):
+        return NotImplemented
+    if elements.dtype != test_elements.dtype or elements.dtype not in KNOWN:
+        return NotImplemented
+    if KIND[elements.dtype] not in (1, 2) or elements.dtype in ("float16", "bfloat16"):
+        return NotImplemented
+    if not is_plain(elements, test_elements):
+        return NotImplemented
+    return Made(elements.shape, "bool", None, "")
+
+
+def _to_complex(name: str, node: str) -> None:
+    @rule(f"torch.{name}")
+    def joined(real: Meta, imag: Meta, *, out: Any = None) -> Any:
+        if out is not None or real.dtype != imag.dtype or real.dtype not in FLOATS:
+            return NotImplemented
+        dtype = "complex64" if real.dtype == "float32" else "complex128"
+        return pointwise(dtype, node, real, imag, common="")
+
+
+_to_complex("polar", "PolarBackward0")
+_to_complex("complex", "ComplexBackward0")
+
+
+def _diagonal(input: Meta, shape: Any, node: str) -> Made:
+    return new(shape, input.dtype, contiguous(shape), node)
+
+
+@rule("torch.diag", "torch.Tensor.diag")
+def diag(input: Meta, diagonal: int = 0, *, out: Any = None) -> Any:
+    """`(3,)` gives (3, 3) with it on the diagonal; (3, 5) gives its diagonal, (3,)."""
+    shape = input.shape
+    if out is not None or type(diagonal) is not int or input.dtype not in KNOWN:
+        return NotImplemented
+    if len(shape) == 1:
+        size = shape[0] + abs(diagonal)
+        return _diagonal(input, (size, size), "DiagEmbedBackward0")
+    if len(shape) != 2:
+        return NotImplemented
+    rows, across = shape
+    room = (
+        min(rows, across - diagonal) if diagonal >= 0 else min(rows + diagonal, across)
+    )
+    return _diagonal(input, (max(room, 0),), "DiagonalBackward0_copy")
+
+
+@rule("torch.diag_embed", "torch.Tensor.diag_embed")
+def diag_embed(input: Meta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """`(8, 3)` gives (8, 3, 3), each row on a diagonal."""
+    if (dim1, dim2) != (-2, -1) or type(offset) is not int or not input.shape:
+        return NotImplemented
+    if input.dtype not in KNOWN:
+        return NotImplemented
+    size = input.shape[-1] + abs(offset)
+    return _diagonal(input, (*input.shape[:-1], size, size), "DiagEmbedBackward0")
+
+
+@rule("torch.diagflat", "torch.Tensor.diagflat")
+def diagflat(input: Meta, offset: int = 0) -> Any:
+    """`(2, 3)` gives (6, 6) with all its elements on the diagonal."""
+    if type(offset) is not int or input.dtype not in KNOWN:
+        return NotImplemented
+    size = prod(input.shape) + abs(offset)
+    return _diagonal(input, (size, size), "DiagEmbedBackward0")
