@@ -256,6 +256,10 @@ def recurrent(chance: Chance) -> Call:
     state = torch.ones(made.num_layers * directions, batch, 4, dtype=dtype)
     state = (state, state) if kind == "LSTM" else state
     more = (made.bias, made.num_layers, 0.0, False, made.bidirectional)
+    if chance.random() < 0.3:
+        counts = torch.tensor([batch, batch, 1])  # one sequence is longer
+        rows = torch.ones(2 * batch + 1, 3, dtype=dtype)
+        return func, (rows, counts, state, made._flat_weights, *more), {}
     return func, (x, state, made._flat_weights, *more, made.batch_first), {}
 
 

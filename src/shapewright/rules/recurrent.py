@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN over whole sequences, not packed; and their cells.
+"""LSTM, GRU and RNN over whole sequences and packed ones; and their cells.
 
 FLOPs are those of the products with the weights. On the CPU torch's counter sees none
 of an LSTM's, since these run inside one kernel of oneDNN; the same arithmetic is
@@ -74,10 +74,43 @@ def _sequence(
     return (made, *(last for _ in states))
 
 
-def _flops(input: Meta, hx: Any, params: Any, *_: Any, **__: Any) -> int:
+def _packed(
+    data: Meta, batch_sizes: Any, hx: Any, params: Any, has_biases: Any,
+    num_layers: Any, dropout: Any, train: Any, bidirectional: Any, gates: int,
+) -> Any:  # fmt: skip
+    """Rows of all steps, one after the other: (13, 32) into 64 gives (13, 64)."""
+    states = tuple(hx) if isinstance(hx, tuple | list) else (hx,)
+    if not isinstance(params, tuple | list) or len(states) != (1 + (gates == 4)):
+        return NotImplemented
+    if len(batch_sizes.shape) != 1 or type(num_layers) is not int:
+        return NotImplemented
+    directions = 2 if bidirectional else 1
+    each = (4 if has_biases else 2) * directions
+    if len(data.shape) != 2 or len(params) != each * num_layers or 0 in data.shape:
+        return NotImplemented
+    dtype, want = data.dtype, states[0].shape
+    if dtype not in FLOATING or any(m.dtype != dtype for m in (*states, *params)):
+        return NotImplemented
+    if any(state.shape != want for state in states) or len(want) != 3:
+        return NotImplemented
+    if want[0] != num_layers * directions or 0 in want:
+        return NotImplemented
+    if params[0].shape != (gates * want[2], data.shape[1]):
+        return NotImplemented
+    shape = (data.shape[0], want[2] * directions)
+    last = Made(want, dtype, None, "StackBackward0")
+    fused = gates == 4 and dtype != "float64"  # oneDNN may, where lengths are equal
+    node = None if fused else "CatBackward0"
+    return (Made(shape, dtype, None, node), *(last for _ in states))
+
+
+def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
     """Each step multiplies by every weight matrix once."""
-    weights: int = sum(prod(param.shape) for param in params if len(param.shape) == 2)
-    return 2 * prod(input.shape[:2]) * weights
+    if len(input.shape) == 2:
+        weights = sum(prod(one.shape) for one in more[0] if len(one.shape) == 2)
+        return 2 * input.shape[0] * int(weights)
+    weights = sum(prod(param.shape) for param in params if len(param.shape) == 2)
+    return 2 * prod(input.shape[:2]) * int(weights)
 
 
 @rule("torch.lstm", flops=_flops)
@@ -93,6 +126,11 @@ def lstm(
     batch_first: Any = False,
 ) -> Any:
     """`(16, 8, 32)` into 64 gives (16, 8, 64) and two states (1, 8, 64)."""
+    if hasattr(hx, "shape"):
+        return _packed(
+            input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
+            batch_first, 4,
+        )  # fmt: skip
     if type(hx) not in (list, tuple) or len(hx) != 2 or type(has_biases) is not bool:
         return NotImplemented
     return _sequence(
@@ -120,6 +158,11 @@ def _register(name: str, gates: int) -> None:
         bidirectional: Any = False,
         batch_first: Any = False,
     ) -> Any:
+        if hasattr(params, "shape"):
+            return _packed(
+                input, hx, params, has_biases, num_layers, dropout, train,
+                bidirectional, batch_first, gates,
+            )  # fmt: skip
         if not hasattr(hx, "shape") or type(has_biases) is not bool:
             return NotImplemented
         return _sequence(

@@ -46,7 +46,9 @@ def where_method(self: Any, condition: Any, other: Any) -> Any:
     return where(condition, self, other)
 
 
-_LIMITS = {"float16": 65504.0, "bfloat16": 3.38e38, "float32": 3.4e38}
+_LIMITS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
+           "float32": 3.4028234663852886e38}  # fmt: skip
+"""The largest numbers: `torch.finfo(dtype).min` is what masks are filled with."""
 
 
 def storable(dtype: str, value: Any) -> bool:
