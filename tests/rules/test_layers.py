@@ -15,6 +15,7 @@ from oracle import Verdict, run
 
 FLOATS = [torch.float32] * 8 + [torch.float64, torch.bfloat16]
 ANY = [*FLOATS, torch.int64, torch.bool]
+PRODUCTS = [*ANY, torch.complex64]
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
@@ -37,7 +38,7 @@ class Chance(random.Random):
 
 
 def products(chance: Chance) -> Call:
-    dtype = chance.seldom(torch.float32, chance.choice(ANY), 0.1)
+    dtype = chance.seldom(torch.float32, chance.choice(PRODUCTS), 0.1)
     inner = chance.choice([1, 2, 3])
     batch = chance.sizes(chance.choice([0, 0, 1, 1, 2]), 1, 2)
     left = [*chance.seldom(batch, batch[1:], 0.3), chance.choice([1, 2, 3]), inner]
@@ -50,7 +51,7 @@ def products(chance: Chance) -> Call:
 
 
 def linear(chance: Chance) -> Call:
-    dtype = chance.seldom(torch.float32, chance.choice(ANY), 0.1)
+    dtype = chance.seldom(torch.float32, chance.choice(PRODUCTS), 0.1)
     ins, outs = chance.sizes(2)
     x = chance.tensor([*chance.sizes(chance.choice([0, 1, 2, 2, 3])), ins], dtype)
     weight = chance.tensor([outs, chance.seldom(ins, 5)], chance.seldom(dtype, ANY[0]))

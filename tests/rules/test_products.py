@@ -53,7 +53,7 @@ def broken(chance: Chance, equation: str) -> str:
 def einsum(chance: Chance) -> Call:
     sizes = {x: chance.seldom(chance.choice([1, 2, 3, 4]), 0) for x in LETTERS}
     dots = chance.sizes(chance.choice([0, 0, 1, 2]), 1, 2, 3)
-    rare = [torch.float64, torch.complex64, torch.int64, torch.bfloat16, torch.bool]
+    rare = [torch.float64, torch.complex64, torch.int64, torch.uint8, torch.bool]
     dtype = chance.seldom(torch.float32, chance.choice(rare), 0.1)
     count = chance.choice([1, 2, 2, 2, 2, 3, 4])
     parts = [subscripts(chance, sizes, dots) for _ in range(count)]

@@ -205,6 +205,8 @@ def overwritten(chance: Chance) -> Call:
         [
             (torch.index_add, (x, dim, few, source), {}),
             (torch.index_copy, (x, dim, few, source), {}),
+            (torch.Tensor.index_add_, (x.detach(), dim, few, source.detach()), {}),
+            (torch.Tensor.index_copy_, (x.detach(), dim, few, source.detach()), {}),
             (torch.index_fill, (x, dim, few, chance.choice([1, 1.5])), {}),
             (torch.scatter_reduce, (x, dim, at, source, how), {}),
             (torch.take_along_dim, (x, narrow, dim), {}),

@@ -10,14 +10,14 @@ from math import prod
 from typing import Any
 
 from shapewright.rules.broadcasting import broadcast, fits
-from shapewright.rules.matmul import NUMERIC
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING, KIND, KNOWN, promote
 from shapewright.rules.registry import rule
 from shapewright.rules.strides import contiguous
 
 Shape = tuple[int, ...]
-SUPPORTED = NUMERIC | {"complex64", "complex128"}
+SUPPORTED = FLOATING | {"int64", "complex64", "complex128"}
+"""The dtypes that a sum leaves as they are: smaller integers become int64."""
 
 
 def _paired(a: Meta, b: Meta, dims: Any) -> tuple[list[int], list[int]] | None:

@@ -14,14 +14,13 @@ from math import prod
 from typing import Any
 
 from shapewright.rules.broadcasting import broadcast
+from shapewright.rules.contraction import SUPPORTED
 from shapewright.rules.einsum_equation import Axes, read, written
-from shapewright.rules.matmul import NUMERIC
 from shapewright.rules.meta import Made
 from shapewright.rules.registry import rule
 from shapewright.rules.strides import contiguous, iterated, viewed
 
 Shape = tuple[int, ...]
-SUPPORTED = NUMERIC | {"complex64", "complex128"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 from shapewright.rules.broadcasting import broadcast
 from shapewright.rules.elementwise import likened, new
-from shapewright.rules.meta import Meta, Misfit
+from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.promotion import KIND, KNOWN
 from shapewright.rules.registry import rule
-from shapewright.rules.strides import contiguous
+from shapewright.rules.strides import contiguous, is_dense
 
 
 def _rows(input: Meta, dim: Any, index: Meta) -> bool:
@@ -56,6 +56,27 @@ def index_copy(
     if out is not None:
         return NotImplemented
     return _written(input, dim, index, source, "IndexCopyBackward0")
+
+
+@rule("torch.Tensor.index_add_", writes=0)
+def index_add_in_place(
+    self: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1
+) -> Any:
+    """As `index_add`, into its argument."""
+    return _kept(self, index_add(self, dim, index, source, alpha=alpha))
+
+
+@rule("torch.Tensor.index_copy_", writes=0)
+def index_copy_in_place(self: Meta, dim: int, index: Meta, source: Meta) -> Any:
+    """As `index_copy`, into its argument."""
+    return _kept(self, index_copy(self, dim, index, source))
+
+
+def _kept(self: Meta, made: Any) -> Any:
+    """The tensor that is written, unless elements of it share their memory."""
+    if made is NotImplemented or not is_dense(self.shape, self.stride):
+        return NotImplemented
+    return Made(self.shape, self.dtype, self.stride, made.grad_fn)
 
 
 @rule("torch.index_fill", "torch.Tensor.index_fill")

@@ -21,8 +21,9 @@ from shapewright.rules.wording import C_TYPE, SCALAR_TYPE, listed, unsupported
 Shape = tuple[int, ...]
 
 NUMERIC = frozenset({"float32", "float64", "bfloat16", "float16", "int64", "int32",
-                     "int16", "int8", "uint8"})  # fmt: skip
-"""The dtypes that matrix kernels take on the CPU; complex ones are left to torch."""
+                     "int16", "int8", "uint8", "complex64",
+                     "complex128"})  # fmt: skip
+"""The dtypes that matrix kernels take on the CPU."""
 
 
 class Operand(NamedTuple):
@@ -196,7 +197,7 @@ def matmul(input: Meta, other: Meta) -> Any:
         return Made((*one[:-1], two[-1]), dtype, None, "UnsafeViewBackward0")
     if dtype not in KNOWN or other.dtype not in KNOWN:
         return NotImplemented
-    if dtype.startswith("complex") or other.dtype.startswith("complex"):
+    if "complex32" in (dtype, other.dtype):
         return NotImplemented
     if not one or not two:
         raise Misfit(
