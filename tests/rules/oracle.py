@@ -188,6 +188,10 @@ def _ruled(rule: Rule, args: Any, kwargs: Any) -> Any:
         return error
 
 
+OF_VALUES = ("out of bounds", "probability tensor", "sum of probabilities")
+"""Refusals of values: of an index, of weights to draw by. Rules see none."""
+
+
 def _judge_error(
     found: Any, ruled: Any, error: Exception, name: str
 ) -> tuple[str, str, str]:
@@ -199,7 +203,7 @@ def _judge_error(
         error, type(ruled) | TypeError
     ):
         return "declined", name, ""  # a number where both want a tensor
-    if "out of bounds" in str(error):  # torch looked at the values of an index
+    if any(words in str(error) for words in OF_VALUES):
         return "declined", name, ""
     if not isinstance(ruled, Misfit):
         return "wrong", name, f"{name}: torch raises {error!r}, the rule gives {ruled}"

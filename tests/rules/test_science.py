@@ -167,7 +167,7 @@ def statistics(chance: Chance) -> Call:
     x, y = chance.tensor(shape, dtype), chance.tensor(shape, dtype)
     x = x if x.dim() != 2 or chance.random() < 0.5 else x.contiguous()
     edges = torch.arange(4).to(dtype)
-    dim = chance.choice([0, -1])
+    dim, keep = chance.choice([0, -1]), chance.random() < 0.5
     return chance.choice(
         [
             (torch.histc, (x.detach(),), {"bins": 4, "min": 0, "max": 3}),
@@ -185,6 +185,11 @@ def statistics(chance: Chance) -> Call:
             (torch.diag_embed, (x, chance.choice([0, 1, -1])), {}),
             (torch.diagflat, (x,), {}),
             (torch.logaddexp, (x, y), {}),
+            (torch.multinomial, (x.detach(), chance.choice([1, 2])), {}),
+            (torch.quantile, (x, 0.5, chance.choice([None, 0, -1])), {"keepdim": keep}),
+            (torch._weight_norm, (x, x[(..., *[slice(0, 1)] * (x.dim() - 1))], 0), {}),
+            (torch.msort, (x,), {}),
+            (F.alpha_dropout, (x, 0.3), {"training": keep}),
             (torch.column_stack, ([x, y, x[..., 0] if x.dim() == 2 else y],), {}),
         ]
     )

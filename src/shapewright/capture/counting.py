@@ -32,8 +32,13 @@ class _Counter(TorchDispatchMode):
         if self.casts is not None:
             name = func._overloadpacket.__name__
             args, kwargs = autocast.below(name, self.casts, (args, kwargs or {}))
-        out = func(*args, **(kwargs or {}))
         formula = self.registry.get(func._overloadpacket)
+        if formula is None:  # in inference mode composites arrive whole
+            with self:
+                out = func.decompose(*args, **(kwargs or {}))
+            if out is not NotImplemented:
+                return out
+        out = func(*args, **(kwargs or {}))
         if formula is not None:
             count = formula(*args, **(kwargs or {}), out_val=out)
             self.flops = (self.flops or 0) + int(count)

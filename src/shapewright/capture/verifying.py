@@ -267,6 +267,8 @@ def flops(engine: Engine, func: Any, answer: Answer, ways: list[Way]) -> None:
     """Hold the arithmetic of a rule against torch's own formulas."""
     if answer.flops is None or not ways:
         return
+    if plain_name(func) in CHOOSES and ways[-1].device == "cpu":
+        return  # its kernels for attention are not counted
     try:
         _, theirs = counted(engine, ways[-1].ask, (), {})
     except Exception:

@@ -10,10 +10,10 @@ from math import prod
 from typing import Any
 
 from shapewright.rules.broadcasting import broadcast, fits
+from shapewright.rules.elementwise import is_plain
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING, KIND, KNOWN, promote
 from shapewright.rules.registry import rule
-from shapewright.rules.strides import contiguous
 
 Shape = tuple[int, ...]
 SUPPORTED = FLOATING | {"int64", "complex64", "complex128"}
@@ -111,13 +111,6 @@ def vdot(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if len(input.shape) != 1 or input.shape != other.shape:
         return NotImplemented
     return Made((), input.dtype, (), "VdotBackward0" if KIND[input.dtype] > 1 else "")
-
-
-def is_plain(*metas: Meta) -> bool:
-    """Whether all are laid out in row-major order, and none is empty."""
-    return all(
-        0 not in meta.shape and meta.stride == contiguous(meta.shape) for meta in metas
-    )
 
 
 @rule("torch.kron", "torch.Tensor.kron")

@@ -71,6 +71,25 @@ rule("torch.nn.functional.dropout1d", random=True)(_functional(True, (3,)))
 rule("torch.nn.functional.dropout3d", random=True)(_functional(True, (5,)))
 
 
+def _alpha(
+    input: Any, p: Any = 0.5, training: Any = False, inplace: Any = False
+) -> Any:
+    """Noise that keeps mean and variance; in training as a new tensor only."""
+    if not 0 <= p <= 1 or inplace:
+        return NotImplemented
+    if p == 0 or not training or not prod(input.shape):
+        return Same(0)
+    if input.dtype not in FLOATING or p == 1:
+        return NotImplemented
+    if input.stride != contiguous(input.shape):
+        return NotImplemented
+    node = "AddBackward0" if input.device == "cpu" else None
+    return Made(input.shape, input.dtype, None, node)
+
+
+rule("torch.nn.functional.alpha_dropout", random=True)(_alpha)
+
+
 @rule("torch.dropout", random=True)
 def dropout(input: Any, p: float, train: bool) -> Any:
     """As `torch.nn.functional.dropout`, without a check of `p` in Python."""

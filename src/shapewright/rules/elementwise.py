@@ -7,7 +7,7 @@ from typing import Any
 from shapewright.rules.broadcasting import broadcast
 from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.promotion import KIND, KNOWN, NUMBERS
-from shapewright.rules.strides import Strided, is_dense, iterated, like
+from shapewright.rules.strides import Strided, contiguous, is_dense, iterated, like
 
 NUMBER: Strided = ((), ())
 """A Python number as an operand of `iterated`."""
@@ -47,6 +47,13 @@ def promoted(value: Any, dtype: str) -> Strided:
     if dtype and value.dtype != dtype and shape:
         stride = like(shape, stride)
     return shape, stride
+
+
+def is_plain(*metas: Meta) -> bool:
+    """Whether all are laid out in row-major order, and none is empty."""
+    return all(
+        0 not in meta.shape and meta.stride == contiguous(meta.shape) for meta in metas
+    )
 
 
 def likened(input: Meta, dtype: str, grad_fn: str | None) -> Made:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.rules.contraction import is_plain
+from shapewright.rules.elementwise import is_plain
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import COMPLEX, KIND, TO_COMPLEX, TO_REAL
 from shapewright.rules.registry import rule

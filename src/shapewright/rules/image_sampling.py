@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.rules.contraction import is_plain
+from shapewright.rules.elementwise import is_plain
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING
 from shapewright.rules.registry import rule

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.rules.contraction import is_plain
 from shapewright.rules.distance import common_shape
+from shapewright.rules.elementwise import is_plain
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING
 from shapewright.rules.registry import rule

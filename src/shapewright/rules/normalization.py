@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from shapewright.rules.elementwise import is_plain
 from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.promotion import FLOATING
 from shapewright.rules.registry import rule
@@ -299,3 +300,22 @@ def local_response_norm(
     if not is_contiguous(shape, input.stride) or size < 1 or input.dtype in _HALF:
         return NotImplemented
     return Made(shape, input.dtype, None, "DivBackward0")
+
+
+@rule("torch._weight_norm")
+def weight_norm(v: Meta, g: Meta, dim: int = 0) -> Any:
+    """`v * g / norm(v)`: (64, 32, 3) with (64, 1, 1) gives (64, 32, 3)."""
+    last = len(v.shape) - 1
+    if (
+        v.dtype not in ("float32", "float64")
+        or g.dtype != v.dtype
+        or not is_plain(v, g)
+        or last < 1
+    ):
+        return NotImplemented
+    if dim not in (0, last):
+        return NotImplemented
+    want = tuple(size if at == dim else 1 for at, size in enumerate(v.shape))
+    if g.shape != want:
+        return NotImplemented
+    return Made(v.shape, v.dtype, None, "WeightNormInterfaceBackward0")

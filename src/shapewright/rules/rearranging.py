@@ -7,7 +7,7 @@ from typing import Any
 from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.promotion import KNOWN
 from shapewright.rules.registry import rule
-from shapewright.rules.strides import formatted, is_dense, like, suggested_format
+from shapewright.rules.strides import formatted, like, suggested_format
 from shapewright.rules.wording import wrap_dim
 
 
@@ -47,9 +47,7 @@ def flip(input: Meta, *named: Any, dims: Any = None) -> Any:
     if any(type(dim) is not int for dim in named):
         return NotImplemented
     wrapped = [wrap_dim(dim, len(shape)) for dim in named]
-    if len(set(wrapped)) != len(wrapped) or not is_dense(shape, input.stride):
-        return NotImplemented
-    if 1 in shape:
+    if len(set(wrapped)) != len(wrapped):
         return NotImplemented
     return Made(shape, input.dtype, like(shape, input.stride), "FlipBackward0")
 
@@ -89,6 +87,15 @@ def argsort(
     """`(8, 16)` gives int64 indices (8, 16)."""
     made = _sorted(input, dim, "")
     return made if made is NotImplemented else made[1]
+
+
+@rule("torch.msort", "torch.Tensor.msort")
+def msort(input: Meta, *, out: Any = None) -> Any:
+    """`(8, 16)` gives (8, 16), each column in order."""
+    if out is not None or not input.shape:
+        return NotImplemented
+    made = _sorted(input, 0, "SortBackward0")
+    return made if made is NotImplemented else made[0]
 
 
 @rule("torch.topk", "torch.Tensor.topk")

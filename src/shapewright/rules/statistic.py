@@ -1,17 +1,15 @@
-"""Counts, covariances, differences and places in sorted rows."""
+"""Counts, covariances, quantiles, differences, draws, places in sorted rows."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
-from shapewright.rules.axes import axis
-from shapewright.rules.contraction import is_plain
-from shapewright.rules.elementwise import new, pointwise
+from shapewright.rules.axes import axes, axis, reduced
+from shapewright.rules.elementwise import is_plain, pointwise
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING, KIND, KNOWN
 from shapewright.rules.registry import rule
-from shapewright.rules.strides import contiguous
 
 FLOATS = ("float32", "float64")
 
@@ -156,56 +154,33 @@ def isin(
     return Made(elements.shape, "bool", None, "")
 
 
-def _to_complex(name: str, node: str) -> None:
-    @rule(f"torch.{name}")
-    def joined(real: Meta, imag: Meta, *, out: Any = None) -> Any:
-        if out is not None or real.dtype != imag.dtype or real.dtype not in FLOATS:
-            return NotImplemented
-        dtype = "complex64" if real.dtype == "float32" else "complex128"
-        return pointwise(dtype, node, real, imag, common="")
-
-
-_to_complex("polar", "PolarBackward0")
-_to_complex("complex", "ComplexBackward0")
-
-
-def _diagonal(input: Meta, shape: Any, node: str) -> Made:
-    return new(shape, input.dtype, contiguous(shape), node)
-
-
-@rule("torch.diag", "torch.Tensor.diag")
-def diag(input: Meta, diagonal: int = 0, *, out: Any = None) -> Any:
-    """`(3,)` gives (3, 3) with it on the diagonal; (3, 5) gives its diagonal, (3,)."""
+@rule("torch.multinomial", "torch.Tensor.multinomial", random=True)
+def multinomial(
+    input: Meta, num_samples: int, replacement: bool = False, *, generator: Any = None,
+    out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 100)` gives 5 places a row, int64 (8, 5)."""
     shape = input.shape
-    if out is not None or type(diagonal) is not int or input.dtype not in KNOWN:
+    if out is not None or type(num_samples) is not int or len(shape) not in (1, 2):
         return NotImplemented
-    if len(shape) == 1:
-        size = shape[0] + abs(diagonal)
-        return _diagonal(input, (size, size), "DiagEmbedBackward0")
-    if len(shape) != 2:
+    if input.dtype not in FLOATING or 0 in shape or num_samples < 1:
         return NotImplemented
-    rows, across = shape
-    room = (
-        min(rows, across - diagonal) if diagonal >= 0 else min(rows + diagonal, across)
-    )
-    return _diagonal(input, (max(room, 0),), "DiagonalBackward0_copy")
+    if shape[-1] > 1 << 24 or (not replacement and num_samples > shape[-1]):
+        return NotImplemented
+    return Made((*shape[:-1], num_samples), "int64", None, "")
 
 
-@rule("torch.diag_embed", "torch.Tensor.diag_embed")
-def diag_embed(input: Meta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """`(8, 3)` gives (8, 3, 3), each row on a diagonal."""
-    if (dim1, dim2) != (-2, -1) or type(offset) is not int or not input.shape:
+@rule("torch.quantile", "torch.Tensor.quantile")
+def quantile(
+    input: Meta, q: Any, dim: Any = None, keepdim: bool = False, *,
+    interpolation: str = "linear", out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 16)` over dim 1 gives (8,). Several quantiles at once are left to torch."""
+    if out is not None or type(q) is not float or not 0 <= q <= 1:
         return NotImplemented
-    if input.dtype not in KNOWN:
+    if input.dtype not in FLOATS or interpolation != "linear" or not is_plain(input):
         return NotImplemented
-    size = input.shape[-1] + abs(offset)
-    return _diagonal(input, (*input.shape[:-1], size, size), "DiagEmbedBackward0")
-
-
-@rule("torch.diagflat", "torch.Tensor.diagflat")
-def diagflat(input: Meta, offset: int = 0) -> Any:
-    """`(2, 3)` gives (6, 6) with all its elements on the diagonal."""
-    if type(offset) is not int or input.dtype not in KNOWN:
+    if not input.shape or (dim is not None and type(dim) is not int):
         return NotImplemented
-    size = prod(input.shape) + abs(offset)
-    return _diagonal(input, (size, size), "DiagEmbedBackward0")
+    left = reduced(input.shape, axes(dim, len(input.shape)), bool(keepdim))
+    return Made(left, input.dtype, None, "SqueezeBackward4")
