@@ -188,7 +188,7 @@ def _ruled(rule: Rule, args: Any, kwargs: Any) -> Any:
         return error
 
 
-OF_VALUES = ("out of bounds", "probability tensor", "sum of probabilities")
+OF_VALUES = ("out of bounds", "probability tensor", "multinomial distribution")
 """Refusals of values: of an index, of weights to draw by. Rules see none."""
 
 

@@ -31,7 +31,7 @@ def roll(input: Meta, shifts: Any, dims: Any = ()) -> Any:
     for dim in dims:
         wrap_dim(dim, len(shape))
     hinted = suggested_format(shape, input.stride) if dims else "contiguous_format"
-    if hinted != "contiguous_format" and 1 in shape:
+    if hinted != "contiguous_format" and (1 in shape or len(dims) > 1):
         return NotImplemented
     kept = formatted(shape, hinted)
     return Made(shape, input.dtype, kept, "RollBackward0")
