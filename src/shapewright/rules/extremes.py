@@ -164,7 +164,7 @@ def _running(name: str, grad_fn: str) -> None:
         result = dtype or ("int64" if KIND.get(have, 3) < 2 else have)
         if out is not None or have not in KIND or result not in KIND:
             return NotImplemented
-        if type(dim) is not int:
+        if type(dim) is not int or result == "bool":
             return NotImplemented
         shape = input.shape
         axis(dim, len(shape))
