@@ -22,8 +22,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 import shapewright.rules.all
+from shapewright.rules import registry
 from shapewright.rules.meta import Made, Misfit, Rule, Same
-from shapewright.rules.registry import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def resolve(name: str) -> Any:
 def rules_by_function() -> dict[Any, tuple[str, Rule]]:
     """Every registered rule under the function objects that its names name."""
     assert shapewright.rules.all is not None
-    return {resolve(name): (name, rule) for name, rule in RULES.items()}
+    return {resolve(name): (name, rule) for name, rule in registry.RULES.items()}
 
 
 def rule_of(func: Any) -> tuple[str, Rule] | None:
