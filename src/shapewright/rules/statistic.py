@@ -154,22 +154,6 @@ def isin(
     return Made(elements.shape, "bool", None, "")
 
 
-@rule("torch.multinomial", "torch.Tensor.multinomial", random=True)
-def multinomial(
-    input: Meta, num_samples: int, replacement: bool = False, *, generator: Any = None,
-    out: Any = None,
-) -> Any:  # fmt: skip
-    """`(8, 100)` gives 5 places a row, int64 (8, 5)."""
-    shape = input.shape
-    if out is not None or type(num_samples) is not int or len(shape) not in (1, 2):
-        return NotImplemented
-    if input.dtype not in FLOATING or 0 in shape or num_samples < 1:
-        return NotImplemented
-    if shape[-1] > 1 << 24 or (not replacement and num_samples > shape[-1]):
-        return NotImplemented
-    return Made((*shape[:-1], num_samples), "int64", None, "")
-
-
 @rule("torch.quantile", "torch.Tensor.quantile")
 def quantile(
     input: Meta, q: Any, dim: Any = None, keepdim: bool = False, *,
