@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.example import Candidate
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.tensor import TensorSpec
+    from shapewright.rules.maps.drawn import Drawn
 
 Progress = Callable[[str], None]
 
@@ -116,6 +117,26 @@ def recording(
     from shapewright.capture.recording import recording as record_calls
 
     return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
+
+
+def explain_call(text: str) -> Drawn:
+    """What an operator does with each element: ``explain_call("f32[3, 1] + f32[4]")``.
+
+    The call is read as data and run on made-up values; see `shapewright explain`.
+    Raises `InputError` for text that is not a call of a known operator.
+    """
+    from shapewright.inputs.errors import InputError, did_you_mean
+    from shapewright.inputs.operation import parse_call
+
+    call = parse_call(text)
+    from shapewright.capture.performing import Unknown, known_names, perform
+
+    try:
+        return perform(call)
+    except Unknown as unknown:
+        hint = did_you_mean(unknown.name, known_names())
+        message = f"no operator `{unknown.name}` is known{hint}"
+        raise InputError(message, text, max(text.find(unknown.name), 0)) from None
 
 
 def _trace(

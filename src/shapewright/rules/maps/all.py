@@ -1,6 +1,6 @@
 """Importing this registers the index maps of all families."""
 
-from shapewright.rules.maps import gathering
+from shapewright.rules.maps import gathering, itself
 from shapewright.rules.maps.index_map import MAPS
 
-__all__ = ["MAPS", "gathering"]
+__all__ = ["MAPS", "gathering", "itself"]

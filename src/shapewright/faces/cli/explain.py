@@ -1,0 +1,61 @@
+"""`shapewright explain`: an operator call, drawn."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from shapewright.faces.cli import display, output
+from shapewright.faces.cli.parser import Unusable
+
+SUMMARY = "what an operator does with each element"
+
+DESCRIPTION = """\
+Draw what a tensor operator does with each element, on your own shapes.
+
+CALL is one call, with tensors as DTYPE[sizes]:
+  "torch.gather(f32[4, 4, 6], dim=0, index=i64[1, 4, 6])"
+  "f32[3, 1] + f32[4]"
+  "f32[2, 3, 4].transpose(0, 1)"
+  "f32[4, 6]"                      a tensor by itself
+Nothing in it is evaluated: torch's operators, tensors and literals are read.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `shapewright explain` takes."""
+    add = parser.add_argument
+    add("--ascii", action="store_true", help="draw with plain characters only")
+    add(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE; one that shapewright did not write is never replaced",
+    )
+    add("call", metavar="CALL", help="the call; options stand before it")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the call, return 0, or 1 where torch refuses it."""
+    if options.file:
+        output.writable(options.file)
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        drawn = api.explain_call(options.call)
+    except InputError as error:
+        raise Unusable(str(error)) from None
+    from shapewright.views.lab.grid import BOXES, PLAIN
+    from shapewright.views.lab.terminal import page
+
+    seen = display.of(sys.stdout)
+    plain = options.ascii or not seen.unicode
+    text = page(drawn, seen.width, PLAIN if plain else BOXES)
+    if options.file:
+        output.save(options.file, f"{output.MARK}explain\n{text}")
+    else:
+        output.show(text)
+    return 1 if drawn.error else 0

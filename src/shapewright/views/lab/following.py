@@ -1,0 +1,86 @@
+"""One output element followed back to what it reads: what a drawing marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any
+
+from shapewright.dims.expression import Expression
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.evaluating import sources
+from shapewright.rules.maps.index_map import Element, IndexMap
+from shapewright.views.lab.grid import Index, at
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """An output's element, what it reads, and the marks in every tensor that is drawn.
+
+    `marks` also holds the elements of index tensors that decided where it reads.
+    """
+
+    out: Side
+    index: Index
+    found: list[tuple[str, Index]]
+    marks: list[tuple[Side, list[Index]]]
+
+
+def follow(drawn: Drawn, number: int = 0) -> Followed | None:
+    """Follow one element of an output; None where values are not there to show."""
+    out, one = drawn.outputs[number], drawn.maps[number]
+    if out.values is None or any(side.values is None for side in drawn.inputs):
+        return None
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    best: tuple[int, Index, list[Any]] | None = None
+    for index in candidates(out.shape):
+        found = list(dict.fromkeys(sources(one, index, lookup)))
+        if best is None or len(found) > best[0]:
+            best = len(found), index, found
+    assert best is not None
+    _, index, found = best
+    marked: dict[str, list[Index]] = {}
+    for name, place in [*found, *deciding(one, index, lookup)]:
+        marked.setdefault(name, []).append(place)
+    marks = [(side, marked.get(side.name, [])) for side in drawn.inputs]
+    return Followed(out, index, found, [*marks, (out, [index])])
+
+
+def reader(values: Any) -> Any:
+    """What gives an element of nested lists."""
+    return lambda place: at(values, place)
+
+
+def candidates(shape: Index) -> Iterator[Index]:
+    """Elements to choose from: the middle one first, then a few others."""
+    yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
+    yield from islice(product(*(range(size) for size in shape)), 40)
+
+
+def deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
+    """The elements of index tensors that were asked on the way."""
+    letters = {**lookup, **one.named(index)}
+    steps = list(islice(one.steps(letters), 64))
+    found = []
+    for read in one.reads:
+        for expression in read.indices:
+            for inner in elements(expression):
+                for step in steps:
+                    place = tuple(part.value(step) for part in inner.indices)
+                    found.append((inner.tensor, place))
+    for condition in one.conditions:
+        for part in (getattr(condition, "left", None),):
+            for inner in elements(part) if part is not None else ():
+                for step in steps:
+                    place = tuple(p.value(step) for p in inner.indices)
+                    found.append((inner.tensor, place))
+    return list(dict.fromkeys(found))
+
+
+def elements(expression: Expression) -> Iterator[Element]:
+    """The elements of index tensors in an expression."""
+    if isinstance(expression, Element):
+        yield expression
+    for term, _ in getattr(expression, "terms", ()):
+        yield from elements(term)

@@ -1,0 +1,123 @@
+"""An index map in words: the formula in letters, and the naive loop."""
+
+from __future__ import annotations
+
+from shapewright.rules.maps.index_map import IndexMap, Read
+
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "pow": "**",
+    "floor_divide": "//", "remainder": "%", "eq": "==", "ne": "!=", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "logical_and": "and", "logical_or": "or",
+}  # fmt: skip
+
+
+def place(name: str, letters: tuple[str, ...]) -> str:
+    """`out[i, j]`; the name alone for a tensor without dims."""
+    return f"{name}[{', '.join(letters)}]" if letters else name
+
+
+def term(drawn: IndexMap) -> str:
+    """What one step gives."""
+    reads = [str(read) for read in drawn.reads]
+    if drawn.term == "copy":
+        return " or ".join(reads) if reads else "0"
+    if drawn.term == "product":
+        return " * ".join(reads)
+    sign = SIGNS.get(drawn.term)
+    if sign and len(reads) == 2:
+        return f"{reads[0]} {sign} {reads[1]}"
+    return f"{drawn.term}({', '.join(reads)})"
+
+
+def started(drawn: IndexMap) -> str:
+    """What stands in an output element before the first step."""
+    if isinstance(drawn.start, Read):
+        return str(drawn.start)
+    return "0" if drawn.start is None else f"{drawn.start:g}"
+
+
+def formula(drawn: IndexMap, name: str = "out") -> list[str]:
+    """The element's formula, its cases and conditions, a line each."""
+    left = place(name, drawn.letters)
+    conditions = [str(condition) for condition in drawn.conditions]
+    if drawn.term == "copy" and len(drawn.reads) > 1:
+        return cases(drawn, left)
+    right = term(drawn)
+    if drawn.loops:
+        over = ", ".join(f"{loop.letter} < {loop.size}" for loop in drawn.loops)
+        word = "the last" if drawn.combine == "last" else drawn.combine
+        inside = " where " + " and ".join(conditions) if conditions else ""
+        right = f"{word} over {over} of {right}{inside}"
+        if drawn.at is not None:
+            right = f"({right})[{drawn.at}]"
+        if drawn.scale is not None:
+            right = f"({right}) / {drawn.scale}"
+        if isinstance(drawn.start, Read):
+            joined = " + " if drawn.combine == "sum" else ", else "
+            right = (
+                f"{drawn.start}{joined}{right}"
+                if drawn.combine == "sum"
+                else f"{right}{joined}{drawn.start}"
+            )
+    elif drawn.start is not None:
+        inside = " and ".join(conditions)
+        when = f" if {inside}" if inside else ""
+        right = f"{right}{when}, else {started(drawn)}" if when else right
+    return [f"{left} = {right}"]
+
+
+def cases(drawn: IndexMap, left: str) -> list[str]:
+    """One line for each read to choose from."""
+    lines = []
+    width = max(len(str(read)) for read in drawn.reads)
+    pad = " " * len(left)
+    for number, read in enumerate(drawn.reads):
+        when = " and ".join(map(str, read.when)) or "otherwise"
+        when = when if when == "otherwise" else f"if {when}"
+        head = f"{left} =" if number == 0 else f"{pad}  "
+        lines.append(f"{head} {read!s:{width}}  {when}")
+    if drawn.start is not None:
+        lines.append(f"{pad}   {started(drawn):{width}}  otherwise")
+    return lines
+
+
+def loop(drawn: IndexMap, name: str = "out") -> list[str]:
+    """The naive loop that does the same, as Python."""
+    lines = []
+    depth = 0
+
+    def add(text: str) -> None:
+        lines.append("    " * depth + text)
+
+    for letter, size in zip(drawn.letters, drawn.shape, strict=True):
+        add(f"for {letter} in range({size}):")
+        depth += 1
+    left = place(name, drawn.letters)
+    sums = drawn.combine == "sum"
+    gathered = bool(drawn.loops) and drawn.combine not in ("sum", "last")
+    if gathered:
+        add("steps = []")
+    elif sums or drawn.start is not None:
+        add(f"{left} = {started(drawn)}")
+    for one in drawn.loops:
+        add(f"for {one.letter} in range({one.size}):")
+        depth += 1
+    if drawn.conditions:
+        add(f"if {' and '.join(map(str, drawn.conditions))}:")
+        depth += 1
+    if drawn.term == "copy" and len(drawn.reads) > 1:
+        for number, read in enumerate(drawn.reads):
+            when = " and ".join(map(str, read.when))
+            add(f"{'elif' if number else 'if'} {when}:" if when else "else:")
+            lines.append("    " * (depth + 1) + f"{left} = {read}")
+    elif gathered:
+        add(f"steps.append({term(drawn)})")
+    else:
+        add(f"{left} {'+=' if sums else '='} {term(drawn)}")
+    depth = len(drawn.letters)
+    if gathered:
+        at = f"[{drawn.at}]" if drawn.at is not None else ""
+        add(f"{left} = {drawn.combine}(steps){at}")
+    if sums and drawn.scale is not None:
+        add(f"{left} /= {drawn.scale}")
+    return lines

@@ -1,0 +1,170 @@
+"""A tensor as a grid of text: the two last dims, cut honestly where it is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from shapewright.rules.maps.drawn import Side
+
+Index = tuple[int, ...]
+ROWS = 8
+"""Rows that are shown of a larger grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One element that is shown."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The part of a tensor that is shown: rows of cells, and what is left out."""
+
+    title: str
+    rows: tuple[tuple[Cell, ...], ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strokes:
+    """The characters that grids are drawn with."""
+
+    across: str
+    down: str
+    corners: str
+    cut: str
+
+
+BOXES = Strokes("─", "│", "┌┐└┘", "…")
+PLAIN = Strokes("-", "|", "++++", "...")
+
+
+def cell(value: Any) -> str:
+    """A value in few characters."""
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    if isinstance(value, float):
+        return f"{value:.3g}" if value % 1 or abs(value) >= 1e6 else str(int(value))
+    if isinstance(value, complex):
+        return f"{value:.2g}"
+    return str(value)
+
+
+def at(values: Any, index: Index) -> Any:
+    """The element of nested lists at an index."""
+    for place in index:
+        values = values[place]
+    return values
+
+
+def picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
+    """Which of `size` places are shown: from the first, with one that is wanted."""
+    if size <= most:
+        return list(range(size))
+    first = min(wanted, default=0)
+    last = max(wanted, default=0)
+    start = 0 if last < most else max(0, min(first, size - most))
+    return list(range(start, min(size, start + most)))
+
+
+def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
+    """The part of a tensor in which the marked elements lie, `most` columns of it.
+
+    Of more than two dims the slice of the first marked element is shown, and named.
+    """
+    rank = len(side.shape)
+    first = min(marked, default=(0,) * rank)
+    outer = first[:-2] if rank > 2 else ()
+    rows, columns = plane(side.shape)
+    flat = {
+        ((0, *index)[-2:] if rank > 1 else (0, index[0] if index else 0))
+        for index in marked
+        if index[: len(outer)] == outer
+    }
+    shown_rows = picked(rows, ROWS, {r for r, _ in flat})
+    shown = picked(columns, most, {c for _, c in flat})
+    cells = tuple(
+        tuple(
+            Cell(cell(at(side.values, inner(outer, r, c, rank))), (r, c) in flat)
+            for c in shown
+        )
+        for r in shown_rows
+    )
+    cut = left_out(rows, shown_rows, "rows") + left_out(columns, shown, "columns")
+    return Grid(title(side, outer), cells, tuple(cut))
+
+
+def widest(side: Side) -> int:
+    """Characters of a tensor's longest value."""
+    values = side.values
+    for _ in range(len(side.shape) - 1):
+        values = [item for inner in values for item in inner]
+    flat = values if side.shape else [values]
+    return max((len(cell(value)) for value in flat), default=1)
+
+
+def boxed(one: Grid, strokes: Strokes = BOXES) -> list[str]:
+    """A grid as lines of one width, marked elements in brackets."""
+    wide = max((len(c.text) for row in one.rows for c in row), default=1) + 2
+    columns = len(one.rows[0]) if one.rows else 0
+    across = strokes.across * (wide * columns)
+    left, right, low_left, low_right = tuple(strokes.corners)
+    lines = [one.title, f"{left}{across}{right}"]
+    for row in one.rows:
+        texts = [f"[{c.text}]" if c.marked else f"{c.text} " for c in row]
+        body = "".join(text.rjust(wide) for text in texts)
+        lines.append(f"{strokes.down}{body}{strokes.down}")
+    lines.append(f"{low_left}{across}{low_right}")
+    lines += [f"{strokes.cut} {text}" for text in one.left_out]
+    wide = max(map(len, lines))
+    return [line.ljust(wide) for line in lines]
+
+
+def plane(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of what is drawn."""
+    if not shape:
+        return 1, 1
+    return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
+
+
+def inner(outer: Index, row: int, column: int, rank: int) -> Index:
+    """The index of a cell."""
+    if rank == 0:
+        return ()
+    return (column,) if rank == 1 else (*outer, row, column)
+
+
+def title(side: Side, outer: Index) -> str:
+    """The tensor's name, with the slice that is drawn."""
+    if not outer:
+        return side.name
+    return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
+
+
+def left_out(count: int, shown: list[int], what: str) -> list[str]:
+    """What is not shown, counted."""
+    if len(shown) == count or not shown:
+        return []
+    return [f"{what} {shown[0]} to {shown[-1]} of {count}"]
+
+
+def beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
+    """Boxes next to each other while they fit, else below each other."""
+    rows: list[list[list[str]]] = [[]]
+    for box in grids:
+        used = sum(len(other[0]) + gap for other in rows[-1])
+        if rows[-1] and used + len(box[0]) > width:
+            rows.append([])
+        rows[-1].append(box)
+    lines: list[str] = []
+    for row in rows:
+        for n in range(max(map(len, row))):
+            parts = [box[n] if n < len(box) else " " * len(box[0]) for box in row]
+            lines.append((" " * gap).join(parts).rstrip())
+        lines.append("")
+    return lines[:-1]

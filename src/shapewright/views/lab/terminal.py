@@ -1,0 +1,118 @@
+"""An operator call as text: what goes in and comes out, and how elements move."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.index_map import IndexMap
+from shapewright.views.lab.following import Followed, follow
+from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.grid import (
+    BOXES,
+    Index,
+    Strokes,
+    at,
+    beside,
+    boxed,
+    cell,
+    grid,
+    widest,
+)
+
+
+def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
+    """The whole drawing of one call."""
+    parts = [[drawn.text or drawn.name], sides(drawn)]
+    if drawn.error:
+        parts.append([f"torch: {drawn.error}"])
+    elif drawn.reason:
+        parts.append([f"not drawn: {drawn.reason}"])
+    for number, one in enumerate(drawn.maps):
+        if number and one.sentence == drawn.maps[0].sentence and number > 1:
+            break
+        parts += told(one, drawn.outputs[number], width)
+    if drawn.maps:
+        parts.append(picture(drawn, width, strokes))
+        parts.append(told_of_storage(drawn))
+        parts.append([f"checked: equal to torch at {drawn.checked} elements"])
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def sides(drawn: Drawn) -> list[str]:
+    """Every tensor's shape, a line each."""
+    every = [*drawn.inputs, *drawn.outputs]
+    wide = max((len(side.name) for side in every), default=0)
+    lines = []
+    for side in every:
+        arrow = "->" if side in drawn.outputs else "  "
+        lines.append(f"{arrow} {side.name:{wide}}  {shape(side)} {side.dtype}")
+    return lines
+
+
+def shape(side: Side) -> str:
+    """A shape as a tuple."""
+    return str(side.shape)
+
+
+def told(one: IndexMap, side: Side, width: int) -> list[list[str]]:
+    """The sentence, the formula, and the loop."""
+    parts = []
+    if one.sentence:
+        parts.append(wrap(one.sentence, width))
+    parts.append([f"  {line}" for line in formula(one, side.name)])
+    parts.append([f"    {line}" for line in loop(one, side.name)])
+    return parts
+
+
+def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
+    """Grids of all tensors, one output element and what it reads in brackets."""
+    followed = follow(drawn)
+    if followed is None:
+        return ["(too large to show values)"]
+    boxes = [
+        boxed(grid(side, marks, max(1, (width - 4) // (widest(side) + 2))), strokes)
+        for side, marks in followed.marks
+    ]
+    return [*beside(boxes, width), "", *wrap(read_out(drawn, followed), width)]
+
+
+def read_out(drawn: Drawn, followed: Followed) -> str:
+    """`out[1, 2] = 20 reads input[3, 2] = 20`, all that fit in a few lines."""
+    out, index = followed.out, followed.index
+    named = {side.name: side for side in drawn.inputs}
+    head = f"{element(out.name, index)} = {cell(at(out.values, index))}"
+    found = followed.found
+    if not found:
+        return f"{head} reads nothing"
+    few = [
+        f"{element(name, place)} = {cell(at(named[name].values, place))}"
+        for name, place in found[:6]
+    ]
+    rest = f" and {len(found) - 6} more" if len(found) > 6 else ""
+    return f"{head} reads {', '.join(few)}{rest}"
+
+
+def element(name: str, index: Index) -> str:
+    """`input[3, 2]`."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def told_of_storage(drawn: Drawn) -> list[str]:
+    """Strides, and whether anything was copied."""
+    out = drawn.outputs[0]
+    lines = []
+    for side in (*drawn.inputs, out):
+        if side.stride:
+            terms = " + ".join(
+                f"{step}*{letter}" if step != 1 else letter
+                for step, letter in zip(side.stride, "ijklmnpq", strict=False)
+            )
+            start = f"{side.offset} + " if side.offset else ""
+            letters = ", ".join("ijklmnpq"[: len(side.stride)])
+            lines.append(f"{side.name}[{letters}] is element {start}{terms}")
+    if out.shares:
+        lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
+    else:
+        lines.append(f"new storage: {out.size} elements are written")
+    return lines

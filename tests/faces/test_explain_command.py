@@ -1,0 +1,74 @@
+"""`shapewright explain`: operator calls, drawn in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapewright.faces.cli.main import main
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["explain", *arguments])
+    return code, capsys.readouterr().out
+
+
+def test_a_gather_on_the_shapes_that_were_typed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = "torch.gather(f32[4, 6], dim=0, index=i64[2, 6])"
+    code, text = explained(capsys, call)
+    assert code == 0
+    assert "out[i, j] = input[index[i, j], j]" in text
+    assert "-> out    (2, 6) float32" in text
+    assert "checked: equal to torch at 12 elements" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_plain_characters_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = explained(capsys, "--ascii", "torch.index_select(f32[30], 0, i64[3])")
+    assert code == 0
+    assert text.isascii()
+    assert "... columns" in text
+
+
+def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, text = explained(capsys, "torch.gather(f32[4, 6], 0, f32[2, 6])")
+    assert code == 1
+    assert "index  (2, 6) float32" in text
+    assert "torch: gather(): Expected dtype int32/int64 for index" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("torch.gathr(f32[2], 0, i64[2])", "did you mean `torch.gather`?"),
+        ("torch.gather(f33[2], 0, i64[2])", "unknown name `f33`; did you mean `f32`?"),
+        ("__import__('os').system('true')", "`__import__` is not torch's"),
+        ("torch.gather(f32[2], 0", "not an expression"),
+        ("torch.load('x')", "no operator `torch.load` is known"),
+        ("f32[-1, 2]", "a size is a whole number, 0 or more"),
+        ("os.getcwd()", "`os.getcwd` is not torch's"),
+    ],
+)
+def test_what_is_no_call_is_said_and_nothing_is_run(
+    call: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", call]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_is_written_and_only_ours_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gather.txt"
+    assert main(["explain", "-o", str(file), "f32[2, 3]"]) == 0
+    assert main(["explain", "-o", str(file), "f32[4, 3]"]) == 0
+    assert "(4, 3)" in file.read_text()
+    file.write_text("mine")
+    assert main(["explain", "-o", str(file), "f32[2, 3]"]) == 2
+    assert file.read_text() == "mine"
+    assert "was not written by shapewright" in capsys.readouterr().err
