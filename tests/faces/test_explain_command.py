@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import shapewright
 from shapewright.faces.cli.main import main
 
 
@@ -72,3 +74,23 @@ def test_a_file_is_written_and_only_ours_is_replaced(
     assert main(["explain", "-o", str(file), "f32[2, 3]"]) == 2
     assert file.read_text() == "mine"
     assert "was not written by shapewright" in capsys.readouterr().err
+
+
+def test_every_code_of_a_finding_has_a_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = Path(shapewright.__file__).parent
+    files = [*source.glob("capture/*.py"), source / "api.py"]
+    text = "\n".join(path.read_text() for path in files)
+    used = set(re.findall(r'"((?:torch|program|self|mixed)-[a-z]+|timeout)"', text))
+    assert len(used) >= 6
+    for code in used:
+        status, page = explained(capsys, code)
+        assert status == 0
+        assert page.startswith(f"# {code}\n")
+        assert "**What to do.**" in page
+
+
+def test_an_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "torch-eror"]) == 2
+    assert "did you mean `torch-error`?" in capsys.readouterr().err

@@ -1,15 +1,16 @@
-"""`shapewright explain`: an operator call, drawn."""
+"""`shapewright explain`: an operator call, drawn; or a finding's page."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from shapewright.faces.cli import display, output
 from shapewright.faces.cli.parser import Unusable
 
-SUMMARY = "what an operator does with each element"
+SUMMARY = "what an operator does with each element, or what a finding means"
 
 DESCRIPTION = """\
 Draw what a tensor operator does with each element, on your own shapes.
@@ -20,6 +21,8 @@ CALL is one call, with tensors as DTYPE[sizes]:
   "f32[2, 3, 4].transpose(0, 1)"
   "f32[4, 6]"                      a tensor by itself
 Nothing in it is evaluated: torch's operators, tensors and literals are read.
+
+A finding's code, as in error[torch-error], prints what it means and what to do.
 """
 
 
@@ -34,13 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write to FILE; one that shapewright did not write is never replaced",
     )
-    add("call", metavar="CALL", help="the call; options stand before it")
+    add("call", metavar="CALL", help="the call, or a code; options stand before it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the call, return 0, or 1 where torch refuses it."""
     if options.file:
         output.writable(options.file)
+    about = page_of(options.call)
+    if about is not None:
+        return shown(about, options.file)
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
@@ -53,9 +59,25 @@ def run(options: argparse.Namespace) -> int:
 
     seen = display.of(sys.stdout)
     plain = options.ascii or not seen.unicode
-    text = page(drawn, seen.width, PLAIN if plain else BOXES)
-    if options.file:
-        output.save(options.file, f"{output.MARK}explain\n{text}")
-    else:
-        output.show(text)
+    shown(page(drawn, seen.width, PLAIN if plain else BOXES), options.file)
     return 1 if drawn.error else 0
+
+
+def page_of(code: str) -> str | None:
+    """The page of a finding's code; None for what is no code."""
+    from shapewright.findings.pages import codes, page
+    from shapewright.inputs.errors import did_you_mean
+
+    if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():
+        close = did_you_mean(code, codes())
+        raise Unusable(f"no finding has the code `{code}`{close}")
+    return page(code)
+
+
+def shown(text: str, file: Path | None) -> int:
+    """Print a text, or write it to a file."""
+    if file is None:
+        output.show(text)
+    else:
+        output.save(file, f"{output.MARK}explain\n{text}")
+    return 0
