@@ -10,12 +10,18 @@ import torch
 from shapewright.capture import autocast
 from shapewright.capture.applying import template_of
 from shapewright.capture.devices import claim_of
-from shapewright.capture.identity import DTYPES, Info, Meta, contiguous_stride
+from shapewright.capture.identity import (
+    DTYPE_NAMES,
+    DTYPES,
+    Info,
+    Meta,
+    contiguous_stride,
+)
 from shapewright.capture.memo import INPLACE, NEW, SAME, Answer
 from shapewright.capture.private import any_autocast
-from shapewright.capture.ruling import rule_of
+from shapewright.capture.ruling import einsum_swaps, rule_of
 from shapewright.capture.settling import arguments_of, failed
-from shapewright.rules.meta import Made, Misfit, Same
+from shapewright.rules.meta import Made, Misfit, Same, setting
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -38,6 +44,9 @@ def ruled(
         if cast is None:
             return None
         asked = cast
+    setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
+    if name == "einsum":
+        setting.einsum_swaps = einsum_swaps()
     try:
         made = rule.metadata(*asked[0], **asked[1])
     except Misfit as misfit:

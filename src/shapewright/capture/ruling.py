@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -37,3 +38,11 @@ def _resolve() -> None:
         if found is not None:  # torch grows and shrinks; a missing name is no rule
             _by_function[found] = rule
     _seen = len(RULES)
+
+
+@cache
+def einsum_swaps() -> bool:
+    """Whether this torch lays the result of `ij,ki->kj` out row by row."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
+        return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())

@@ -16,7 +16,7 @@ from typing import Any
 from shapewright.rules.broadcasting import broadcast
 from shapewright.rules.contraction import SUPPORTED
 from shapewright.rules.einsum_equation import Axes, read, written
-from shapewright.rules.meta import Made
+from shapewright.rules.meta import Made, setting
 from shapewright.rules.registry import rule
 from shapewright.rules.strides import contiguous, iterated, viewed
 
@@ -166,7 +166,7 @@ def _by_bmm(a: Aligned, b: Aligned, gone: list[int]) -> tuple[Aligned, int]:
     """One bmm over (dims of both, a's own and summed, b's own), permuted back.
 
     Where all of b's own dims come before a's, the operands are swapped, so that the
-    result needs no permutation.
+    result needs no permutation (torch 2.6 does not do so).
     """
     shared: list[int] = []
     first: list[int] = []
@@ -175,7 +175,7 @@ def _by_bmm(a: Aligned, b: Aligned, gone: list[int]) -> tuple[Aligned, int]:
         if dim not in gone:
             in_a, in_b = a.shape[dim] != 1, b.shape[dim] != 1
             (shared if in_a and in_b else first if in_a else second).append(dim)
-    if first and second and second[-1] < first[0]:
+    if setting.einsum_swaps and first and second and second[-1] < first[0]:
         first, second = second, first
     sizes = [
         1 if dim in gone else a.shape[dim] if a.shape[dim] != 1 else b.shape[dim]

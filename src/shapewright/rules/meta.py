@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -98,7 +98,8 @@ class Setting:
     """The settings of torch that metadata can depend on. Capture fills it per call."""
 
     default_dtype: str = "float32"
-    autocast: dict[str, str] = field(default_factory=dict)
+    einsum_swaps: bool = True
+    """Whether einsum orders its operands so that the result needs no permutation."""
 
 
 setting = Setting()
