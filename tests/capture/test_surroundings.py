@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -233,3 +237,17 @@ def test_what_a_class_redefines_is_never_called() -> None:
     trace = sw.trace(program, "f32[3]")
     assert trace.complete
     assert trace.output.shape == (3,)
+
+
+def test_a_module_that_came_where_another_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "STORE = []\n\n\ndef keep(x):\n    STORE.append(x * 2)\n    return x\n"
+    for name in ("first_store", "second_store"):
+        (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("first_store", "second_store"):
+        module = importlib.import_module(name)
+        sw.trace(lambda x, module=module: module.keep(x), "f32[40000]")
+        assert module.STORE == []
+        del sys.modules[name]

@@ -24,7 +24,9 @@ Undo = Callable[[], None]
 CACHED: Any = functools._lru_cache_wrapper
 _judged: set[str] = set()
 _own: set[str] = set()
-"""Names of imported modules that were looked at, and of the user's own among them."""
+_newest: list[tuple[int, str]] = [(0, "")]
+"""Names of imported modules that were looked at, and of the user's own among them; how
+many modules there were then, and the last of them."""
 
 
 def surroundings_taken(
@@ -99,10 +101,13 @@ def namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[An
     names = {type(module).__module__ for _, module in modules}
     found = {name: sys.modules.get(name) for name in names if not is_given(name)}
     loaded = sys.modules
-    for name in loaded.keys() - _judged if len(loaded) != len(_judged) else ():
-        _judged.add(name)
-        if is_ours(name, sys.modules[name]):
-            _own.add(name)
+    newest = len(loaded), next(reversed(loaded), "")
+    if newest != _newest[0]:  # what was removed since may hide what came
+        _newest[0] = newest
+        for name in loaded.keys() - _judged:
+            _judged.add(name)
+            if is_ours(name, sys.modules[name]):
+                _own.add(name)
     found |= {name: sys.modules.get(name) for name in sorted(_own)}
     spaces = [vars(module) for module in found.values() if type(module) is ModuleType]
     own = getattr(target, "__globals__", None)
