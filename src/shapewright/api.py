@@ -47,13 +47,15 @@ class Options:
     `timeout` is in seconds; `by` is the view that `print(trace)` shows ("module", "op"
     or "line"); `values=False` treats every given tensor as unknown data; `verify`
     asks torch itself about every answer of a rule or of the memo, and notes where it
-    differs; `memo` shares answers between runs.
+    differs; `inside` adds to the notes of each op the kernels that torch runs for it,
+    with their shapes; `memo` shares answers between runs.
     """
 
     timeout: float | None = None
     by: str = "module"
     values: bool = True
     verify: bool = False
+    inside: bool = False
     memo: Memo | None = field(default=None, repr=False)
 
     def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -150,7 +152,9 @@ def _trace(
         record,
     )
 
-    settings = Settings(memo=given.memo, verify=given.verify, values=given.values)
+    settings = Settings(
+        memo=given.memo, verify=given.verify, values=given.values, inside=given.inside
+    )
     try:
         with limited(given.timeout):
             if not args and not kwargs:

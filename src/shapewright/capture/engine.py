@@ -69,6 +69,7 @@ class Engine(TorchFunctionMode):
         graph: bool = False,
         home: str = "cpu",
         verify: bool = False,
+        inside: bool = False,
         keep_values: bool = True,
     ) -> None:
         super().__init__()
@@ -76,6 +77,7 @@ class Engine(TorchFunctionMode):
         self.graph = graph
         self.home = home
         self.verify = verify
+        self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
         self.recording = True
         self.plans: dict[Any, Plan] = {}
@@ -114,6 +116,10 @@ class Engine(TorchFunctionMode):
                 from shapewright.capture.verifying import verified
 
                 plan = verified(plan)
+            if self.inside:
+                from shapewright.capture.insides import looked_into
+
+                plan = looked_into(plan)
             self.plans[func] = plan
         try:
             return plan(self, func, args, kwargs)

@@ -50,6 +50,7 @@ class Settings:
     memo: Memo | None = None
     taken: Taken | None = None  # of the same target, when several runs share it
     verify: bool = False
+    inside: bool = False
     values: bool = True
     graph: bool = False
     target: str = ""
@@ -116,6 +117,7 @@ def watched_run(
         graph=graph,
         home=home_of(root, args, kwargs),
         verify=settings.verify,
+        inside=settings.inside,
         keep_values=settings.values,
     )
     calls = Calls(engine, taken.modules)
