@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
@@ -10,7 +10,7 @@ import torch
 
 from shapewright.capture.calls import Call
 from shapewright.capture.identity import Info, Meta
-from shapewright.capture.memo import INPLACE, KINDS, READ, SAME, VIEW, Answer
+from shapewright.capture.memo import COPY, INPLACE, KINDS, NEW, READ, SAME, VIEW, Answer
 from shapewright.capture.names import display_name
 from shapewright.capture.positions import Positions, operator_at
 from shapewright.capture.sites import SITE_PACKAGES, Site
@@ -72,8 +72,10 @@ class Fold:
         calls: list[Call],
         positions: Positions,
         states: list[Any],
+        assumptions: Iterable[tuple[str, Any]] = (),
     ) -> None:
         self.events = events
+        self.supposed = supposed(events, dict(turned(assumptions)))
         self.calls = calls
         self.positions = positions
         self.tensors: dict[int, int] = {}
@@ -108,7 +110,7 @@ class Fold:
                 version,
                 self.tensors.setdefault(info.number, len(self.tensors) + 1),
                 self.storages.setdefault(storage, len(self.storages) + 1),
-                info.unsure
+                info.unsure or self.supposed.get(info.number)
                 if strided
                 else OPAQUE_WORDS.get(meta.layout, f"{meta.layout}: seen from outside"),
             )
@@ -248,6 +250,40 @@ class Fold:
         return value
 
 
+def turned(assumptions: Iterable[tuple[str, Any]]) -> Iterator[tuple[Any, str]]:
+    """What was supposed, by the place of the call that supposed it."""
+    for message, place in assumptions:
+        yield place, message
+
+
+def supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
+    """The tensors whose shape rests on what was supposed, by number, and on what.
+
+    First those that the supposing call made, by the sizes that none of its inputs has;
+    then whatever is made from them and has one of these sizes.
+    """
+    words: dict[int, str] = {}
+    sizes: dict[int, set[int]] = {}
+    for answer, ins, outs, site, call in events if at else ():
+        given = {info.number for info in ins}
+        made = [info for info in outs if info.number not in given]
+        if answer.kind in SUPPOSING and (site, call) in at:
+            known = {size for info in ins for size in info.meta.shape}
+            for info in made:
+                words[info.number] = at[site, call]
+                sizes[info.number] = set(info.meta.shape[:1]) - known
+        for info in ins:
+            carried = sizes.get(info.number)
+            if not carried:
+                continue
+            for out in made:
+                if out.number not in words and carried & set(out.meta.shape):
+                    words[out.number] = words[info.number]
+                    sizes[out.number] = carried
+    return words
+
+
+SUPPOSING = frozenset({NEW, VIEW, COPY})
 OPAQUE_WORDS = {
     "functorch": "inside a transform of torch.func: whose storage it is, is not known",
     "nested": "nested tensor: its pieces differ in shape",

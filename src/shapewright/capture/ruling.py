@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+import shapewright.rules.all  # noqa: F401  (before a run, whose time is limited)
 from shapewright.rules.meta import Rule
 from shapewright.rules.registry import RULES
 
@@ -26,9 +27,6 @@ def rule_of(func: Any) -> Rule | None:
 
 def _resolve() -> None:
     global _seen
-    import shapewright.rules.all
-
-    assert shapewright.rules.all
     for name, rule in RULES.items():
         found: Any = torch
         for part in name.split(".")[1:]:

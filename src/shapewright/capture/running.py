@@ -299,7 +299,7 @@ def finish(
             if source is not None:
                 sources[code.co_filename] = source
     positions = Positions(folder, sources)
-    fold = Fold(engine.events, calls.records, positions, states)
+    fold = Fold(engine.events, calls.records, positions, states, engine.assumptions)
     made = Trace(
         target=settings.target or name_of(root, calls),
         ops=Lazy(len(engine.events), fold.ops),

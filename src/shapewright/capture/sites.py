@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 from pathlib import Path
@@ -9,8 +10,8 @@ from types import CodeType, FrameType
 
 import torch
 
-TORCH = str(Path(torch.__file__).parent)
-OURS = str(Path(__file__).parent)
+TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
+OURS = f"{Path(__file__).parents[1]}{os.sep}"
 STDLIB = sysconfig.get_paths()["stdlib"]
 SITE_PACKAGES = tuple({sysconfig.get_paths()[k] for k in ("purelib", "platlib")})
 

@@ -13,9 +13,14 @@ MOST_TEXT = 24
 
 
 def shape(fact: Fact) -> str:
-    """``(1024, 10)``, ``(10,)``, ``()``; with the layout where it is not strided."""
+    """``(1024, 10)``, ``(10,)``, ``()``; with the layout where it is not strided.
+
+    ``(16, 2)?`` where the shape rests on something that was supposed.
+    """
     text = _sizes(fact.shape)
-    return text if fact.layout == "strided" else f"{text} {fact.layout}"
+    if fact.layout != "strided":
+        return f"{text} {fact.layout}"
+    return f"{text}?" if fact.unknown else text
 
 
 def with_dtype(fact: Fact) -> str:
