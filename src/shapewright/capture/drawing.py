@@ -15,10 +15,12 @@ from typing import Any
 
 import torch
 
+from shapewright.capture import map_functions
 from shapewright.capture.identity import DTYPE_NAMES, DTYPES
+from shapewright.capture.map_functions import stored
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.evaluating import element
+from shapewright.rules.maps.evaluating import PLAIN_TERMS, element
 from shapewright.rules.maps.index_map import IndexMap, NotDrawn
 
 Tensor = torch.Tensor
@@ -109,9 +111,8 @@ def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
         if isinstance(value, Tensor):
             yield name, value
         elif isinstance(value, tuple | list):
-            for place, item in enumerate(value):
-                if isinstance(item, Tensor):
-                    yield f"{name}.{place}", item
+            items = {f"{name}.{place}": item for place, item in enumerate(value)}
+            yield from tensors_in(items)
 
 
 def side(name: str, tensor: Tensor, shares: str | None = None) -> Side:
@@ -152,19 +153,22 @@ def maps_of(
         return value
 
     given: dict[str, Any] = {}
-    places: tuple[Any, ...] = ()
+    many, places = "", ()
     parameters = inspect.signature(make).parameters
+    if not named.keys() <= parameters.keys():
+        return (), "its arguments are not those that its map knows"
     for key, value in named.items():
         kind = parameters[key].kind if key in parameters else None
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            places = tuple(plain(key, tuple(value)))
+            many, places = key, tuple(plain(key, tuple(value)))
         elif kind is inspect.Parameter.VAR_KEYWORD:
             given |= {inner: plain(inner, item) for inner, item in value.items()}
         else:
             given[key] = plain(key, value)
     if places:
-        first = [given.pop(key) for key in parameters if key in given and key in named]
-        found = make(*first, *places)
+        before_places = list(parameters)[: list(parameters).index(many)]
+        first = [given.pop(key) for key in before_places]
+        found = make(*first, *places, **given)
     else:
         found = make(**given)
     if isinstance(found, NotDrawn):
@@ -188,18 +192,26 @@ def check(
     cost = prod(loop.size for loop in drawn.loops) or 1
     few = max(4, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
-    tensors = {key: reader(value) for key, value in before.items()}
+    kept = drawn.term not in PLAIN_TERMS
+    tensors = {key: reader(value, kept) for key, value in before.items()}
+    close = 1e-4 if out.dtype.itemsize > 2 else 2e-2
     for place in places:
         index = unravel(place, drawn.shape)
-        found = element(drawn, index, tensors, by_torch)
+        found = stored(element(drawn, index, tensors, map_functions), out.dtype)
         real = out[index].item() if index else out.item()
-        if not same(found, real):
+        if not same(found, real, close):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
     return len(places)
 
 
-def reader(tensor: Tensor) -> Any:
-    """What gives a tensor's element at an index."""
+def reader(tensor: Tensor, kept: bool = False) -> Any:
+    """What gives a tensor's element at an index.
+
+    `kept` as a tensor, so that a function of several promotes dtypes as torch does,
+    which tells tensors without dims from others.
+    """
+    if kept:
+        return lambda at: tensor[at].reshape(1) if at else tensor
     return lambda at: tensor[at].item() if at else tensor.item()
 
 
@@ -212,38 +224,13 @@ def unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any, close: float = 1e-4) -> bool:
     """Whether two numbers are equal, but for rounding."""
     if isinstance(one, complex) or isinstance(other, complex):
-        return bool(abs(complex(one) - complex(other)) <= 1e-4 * (1 + abs(other)))
+        return bool(abs(complex(one) - complex(other)) <= close * (1 + abs(other)))
     if one is None or isnan(other):
         return one is not None and isnan(one)
-    return isclose(one, other, rel_tol=1e-4, abs_tol=1e-4)
-
-
-def by_torch(name: str, values: list[Any], at: int | None) -> Any:
-    """A function that a map names, on numbers: of all steps, or of the reads of one."""
-    if at is None and name in ELEMENTWISE:
-        return getattr(torch, name)(*map(torch.tensor, values)).item()
-    operand = torch.tensor(values, dtype=torch.float64 if values else None)
-    over_all: Any = OVER_ALL.get(name) or getattr(torch, name)
-    made = over_all(operand)
-    return made[at].item() if at is not None else made.item()
-
-
-ELEMENTWISE = frozenset(
-    """add sub mul div true_divide floor_divide remainder fmod pow atan2 maximum minimum
-    eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or
-    bitwise_xor hypot copysign lerp addcmul addcdiv where""".split()
-)
-OVER_ALL: dict[str, Any] = {
-    "softmax": lambda values: torch.softmax(values, 0),
-    "log_softmax": lambda values: torch.log_softmax(values, 0),
-    "sort": lambda values: torch.sort(values, stable=True).values,
-    "descending": lambda values: torch.sort(values, descending=True).values,
-    "argsort": lambda values: torch.argsort(values, stable=True),
-}
-"""Functions of all steps that give as many values; the map's `at` says which."""
+    return isclose(one, other, rel_tol=close, abs_tol=close)
 
 
 # -- values for tensors that are only typed --------------------------------------------

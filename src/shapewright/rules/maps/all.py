@@ -1,6 +1,21 @@
 """Importing this registers the index maps of all families."""
 
-from shapewright.rules.maps import gathering, itself
+from shapewright.rules.maps import (
+    binary,
+    einsum,
+    gathering,
+    itself,
+    pointwise,
+    products,
+)
 from shapewright.rules.maps.index_map import MAPS
 
-__all__ = ["MAPS", "gathering", "itself"]
+__all__ = [
+    "MAPS",
+    "binary",
+    "einsum",
+    "gathering",
+    "itself",
+    "pointwise",
+    "products",
+]

@@ -100,6 +100,34 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class Number(Read):
+    """A number of the call where a read can stand: the 2 of `pow(input[i], 2)`."""
+
+    number: Any = 0
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+def constant(number: Any, when: tuple[Within | Equal, ...] = ()) -> Number:
+    """A number among reads."""
+    return Number("", (), when, number)
+
+
+Options = tuple[tuple[str, Any], ...]
+"""Keyword arguments of a function, as data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """A function that comes after: of the value so far, then of the elements read."""
+
+    function: str
+    reads: tuple[Read, ...] = ()
+    options: Options = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A letter that goes through `size` numbers from 0."""
 
@@ -117,6 +145,9 @@ class IndexMap:
     one step), "sum", or the name of a function of all steps ("amax", "softmax"), whose
     result is taken at the index `at` where it has several. `start` is what stands
     there before the first step: a read, a number, or None; `scale` divides a sum.
+    `options` are keyword arguments of the function that `term` names, or else of the
+    one that `combine` names: "topk.indices" is that part of what it returns. What
+    comes goes through the functions of `then`, one after the other.
     """
 
     shape: tuple[int, ...]
@@ -130,6 +161,8 @@ class IndexMap:
     at: Expression | None = None
     letters: tuple[str, ...] = field(default=())
     sentence: str = ""
+    options: Options = ()
+    then: tuple[Then, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.letters:

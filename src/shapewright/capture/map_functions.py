@@ -1,0 +1,67 @@
+"""The functions that index maps name, computed by torch on single elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+
+OWNERS = (torch, torch.nn.functional, torch.special, torch.linalg)
+"""Where a function is looked for by its last name."""
+
+ALONG = frozenset(
+    """softmax log_softmax logsumexp cumsum cumprod logcumsumexp cummax cummin sort
+    argsort max min median nanmedian kthvalue topk mode aminmax softmin""".split()
+)
+"""Functions of all steps that are told along which dim: the only one there is."""
+
+
+def torch_function(name: str) -> Any:
+    """`torch.amax` for "amax"."""
+    for owner in OWNERS:
+        found = getattr(owner, name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"torch has no function {name}")
+
+
+def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
+    """A function of single elements, which are tensors where dtypes matter."""
+    if not any(isinstance(value, Tensor) for value in values):
+        first = values[0]
+        values = [torch.tensor(first, dtype=exact(first)), *values[1:]]
+    made: Tensor = torch_function(name)(*values, **options)
+    return made
+
+
+def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
+    """A function of all steps, or the part of its result that the name adds."""
+    function, _, part = name.partition(".")
+    if values and isinstance(values[0], Tensor):
+        operand = torch.cat([value.reshape(1) for value in values])
+    else:
+        operand = torch.tensor(values, dtype=exact(values[0] if values else 0.0))
+    along = {"dim": 0} if function in ALONG else {}
+    made = torch_function(function)(operand, **along, **options)
+    made = getattr(made, part) if part else made
+    return made if at is None else made[at]
+
+
+def exact(value: Any) -> torch.dtype | None:
+    """The dtype that holds a number as it is; None for torch's choice."""
+    if isinstance(value, complex):
+        return torch.complex128
+    return torch.float64 if isinstance(value, float) else None
+
+
+def stored(value: Any, dtype: torch.dtype) -> Any:
+    """A number as it stands in a tensor of a dtype: wrapped, rounded."""
+    if value is None:
+        return None
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        value = (value + (1 << 63)) % (1 << 64) - (1 << 63)
+    if not isinstance(value, Tensor):
+        value = torch.tensor(value, dtype=exact(value))
+    return value.to(dtype).item()
