@@ -92,6 +92,9 @@ def arguments_of(
         except TypeError:
             bound = None
         if bound is not None:
+            for key, one in inspect.signature(make).parameters.items():
+                if one.kind is inspect.Parameter.VAR_KEYWORD:
+                    bound |= bound.pop(key, {})
             return dict(bound)
     return {**{str(n): value for n, value in enumerate(args)}, **kwargs}
 
@@ -155,14 +158,14 @@ def maps_of(
     given: dict[str, Any] = {}
     many, places = "", ()
     parameters = inspect.signature(make).parameters
-    if not named.keys() <= parameters.keys():
+    kinds = {one.kind for one in parameters.values()}
+    known = inspect.Parameter.VAR_KEYWORD in kinds or named.keys() <= parameters.keys()
+    if not known or any(key.isdigit() for key in named):
         return (), "its arguments are not those that its map knows"
     for key, value in named.items():
         kind = parameters[key].kind if key in parameters else None
         if kind is inspect.Parameter.VAR_POSITIONAL:
             many, places = key, tuple(plain(key, tuple(value)))
-        elif kind is inspect.Parameter.VAR_KEYWORD:
-            given |= {inner: plain(inner, item) for inner, item in value.items()}
         else:
             given[key] = plain(key, value)
     if places:

@@ -17,6 +17,9 @@ ALONG = frozenset(
 )
 """Functions of all steps that are told along which dim: the only one there is."""
 
+FLOATING = frozenset("softmax log_softmax softmin".split())
+"""Functions that take integers only with a `dtype`, which a map leaves out."""
+
 
 def torch_function(name: str) -> Any:
     """`torch.amax` for "amax"."""
@@ -27,12 +30,26 @@ def torch_function(name: str) -> Any:
     raise AttributeError(f"torch has no function {name}")
 
 
+def batch_norm(
+    input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
+) -> Tensor:
+    """Batch norm in evaluation, of an element and its channel's numbers."""
+    function: Any = torch.nn.functional.batch_norm
+    made: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
+    return made.reshape(1)
+
+
+OF_ELEMENTS = {"batch_norm": batch_norm}
+"""Functions that torch has only for tensors with more dims."""
+
+
 def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
     """A function of single elements, which are tensors where dtypes matter."""
     if not any(isinstance(value, Tensor) for value in values):
         first = values[0]
         values = [torch.tensor(first, dtype=exact(first)), *values[1:]]
-    made: Tensor = torch_function(name)(*values, **options)
+    function = OF_ELEMENTS.get(name) or torch_function(name)
+    made: Tensor = function(*values, **options)
     return made
 
 
@@ -43,6 +60,8 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
         operand = torch.cat([value.reshape(1) for value in values])
     else:
         operand = torch.tensor(values, dtype=exact(values[0] if values else 0.0))
+    if function in FLOATING:
+        operand = operand.double()
     along = {"dim": 0} if function in ALONG else {}
     made = torch_function(function)(operand, **along, **options)
     made = getattr(made, part) if part else made

@@ -5,8 +5,11 @@ from shapewright.rules.maps import (
     einsum,
     gathering,
     itself,
+    layers,
+    ordering,
     pointwise,
     products,
+    reducing,
 )
 from shapewright.rules.maps.index_map import MAPS
 
@@ -16,6 +19,9 @@ __all__ = [
     "einsum",
     "gathering",
     "itself",
+    "layers",
+    "ordering",
     "pointwise",
     "products",
+    "reducing",
 ]
