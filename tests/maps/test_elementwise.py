@@ -80,7 +80,7 @@ def threes(draw: random.Random) -> Iterator[Case]:
 
 
 ONE = """exp neg abs sqrt sigmoid tanh relu square reciprocal isnan floor signbit
-erf nan_to_num logical_not clone rsqrt""".split()
+erf nan_to_num logical_not rsqrt""".split()
 
 
 def singles(draw: random.Random) -> Iterator[Case]:

@@ -20,10 +20,10 @@ from shapewright.rules.meta import Meta
 
 FUNCTIONS = """
 abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan
-atanh arctanh bitwise_not ceil clone conj conj_physical cos cosh deg2rad digamma erf
+atanh arctanh bitwise_not ceil conj conj_physical cos cosh deg2rad digamma erf
 erfc erfinv exp exp2 expm1 fix floor frac i0 imag isfinite isinf isnan isneginf
 isposinf isreal lgamma log log10 log1p log2 logical_not logit mvlgamma nan_to_num neg
-negative positive rad2deg real reciprocal resolve_conj resolve_neg round rsqrt sgn
+negative rad2deg real reciprocal resolve_conj resolve_neg round rsqrt sgn
 sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc relu selu celu
 hardshrink
 """
@@ -49,8 +49,6 @@ WORDS = {
     "square": "its square",
     "reciprocal": "1 / x",
     "silu": "x * sigmoid(x)",
-    "clone": "itself",
-    "positive": "itself",
     "isnan": "whether it is NaN",
 }
 
