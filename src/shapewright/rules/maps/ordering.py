@@ -32,7 +32,9 @@ def lane(
     given: dict[str, Any] = {"combine": combine, "options": options, **more}
     if not shape:
         read = Read("input", ())
-        return IndexMap((), (read,), at=_ZERO, sentence="One element.", **given)
+        loops = (Loop(LOOPS[0], 1),)
+        words = f"{said} the one element that there is."
+        return IndexMap((), (read,), loops, at=_ZERO, sentence=words, **given)
     if len(shape) > MOST:
         return NotDrawn(f"it has more than {MOST} dims")
     if not isinstance(dim, int):

@@ -121,7 +121,7 @@ def with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) ->
         words = f"{words} It starts from `{seed.tensor}`."
     else:
         start = None
-        more = (*scaled, Then("add", (seed,), (("alpha", beta),)))
+        more = (*scaled, Then("add", (seed,), (("alpha", beta),) if beta != 1 else ()))
         words = f"{words} {beta} times `{seed.tensor}` is added."
     return replace(made, start=start, then=more, sentence=words)
 
@@ -172,7 +172,7 @@ def addr(
     input: Meta, vec1: Meta, vec2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    made = outer_of("vec1", vec1, "vec2", vec2)
+    made = replace(outer_of("vec1", vec1, "vec2", vec2), combine="sum")
     return with_added(
         made, operand("input", input, made.shape), input.dtype, beta, alpha
     )
@@ -212,7 +212,6 @@ def outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
         (*one.shape, *other.shape),
         (Read(first, letters_of("i")), Read(second, letters_of("j"))),
         term="product",
-        combine="sum",
         sentence=f"Every element of `{first}` times every element of `{second}`.",
     )
 

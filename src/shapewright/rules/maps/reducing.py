@@ -53,21 +53,28 @@ def over(
                 next(places)
         else:
             at.append(letters[next(places)])
+    if not shape:  # One step, so that what is done with it is seen.
+        loops.append(Loop(free[0], 1))
     count = prod(loop.size for loop in loops)
-    where = along(sorted(gone)) if shape else "it has no dims"
+    noun = "element" if count == 1 else f"{count} elements"
+    of = f"the {noun}" if count == 1 else noun
+    words = f"Each output element is {said} of {of} {along(sorted(gone))}."
+    if not shape:
+        words = f"It is {said} of the one element that there is."
     given: dict[str, Any] = {"combine": combine, "options": options, **more}
     return IndexMap(
         out,
         (Read(name, tuple(at)),),
         tuple(loops),
-        sentence=f"Each output element is {said} of {count} elements, {where}.",
+        sentence=words,
         **given,
     )
 
 
 def along(dims: list[int]) -> str:
-    """`along dims 0 and 2`."""
-    numbers = " and ".join(map(str, dims))
+    """`along dims 0, 1 and 2`."""
+    *first, last = map(str, dims or [0])
+    numbers = f"{', '.join(first)} and {last}" if first else last
     return f"along dim{'s' if len(dims) > 1 else ''} {numbers}"
 
 
@@ -105,7 +112,7 @@ def mean(
     count = prod(input.shape[dim] for dim in axes(dim, len(input.shape)) if input.shape)
     if not count:
         return NotDrawn("it is the mean of no elements")
-    said = f"the sum, divided by {count},"
+    said = f"the sum / {count}"
     return converts(input, dtype) or over(
         input, dim, keepdim, "sum", said, scale=count
     )  # fmt: skip
@@ -126,6 +133,8 @@ def simple(combine: str, said: str) -> Any:
         input: Meta, dim: Any = None, keepdim: bool = False, *,
         dtype: str | None = None, out: Any = None,
     ) -> Any:  # fmt: skip
+        if combine in ("any", "all") and isinstance(dim, tuple | list) and not dim:
+            return NotDrawn("it goes along no dim")
         return converts(input, dtype) or over(input, dim, keepdim, combine, said)
 
     return make

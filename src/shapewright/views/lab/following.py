@@ -69,7 +69,8 @@ def deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]
                 for step in steps:
                     place = tuple(part.value(step) for part in inner.indices)
                     found.append((inner.tensor, place))
-    for condition in one.conditions:
+    chosen = [condition for read in one.reads for condition in read.when]
+    for condition in (*one.conditions, *chosen):
         for part in (getattr(condition, "left", None),):
             for inner in elements(part) if part is not None else ():
                 for step in steps:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shapewright.rules.maps.index_map import IndexMap, Read
+from shapewright.rules.maps.evaluating import PLAIN_TERMS
+from shapewright.rules.maps.index_map import IndexMap, Options, Read
 
 SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "pow": "**",
@@ -23,10 +24,42 @@ def term(drawn: IndexMap) -> str:
         return " or ".join(reads) if reads else "0"
     if drawn.term == "product":
         return " * ".join(reads)
-    sign = SIGNS.get(drawn.term)
-    if sign and len(reads) == 2:
-        return f"{reads[0]} {sign} {reads[1]}"
-    return f"{drawn.term}({', '.join(reads)})"
+    return called(drawn.term, reads, drawn.options)
+
+
+def called(name: str, operands: list[str], options: Options) -> str:
+    """`topk(steps, k=2).indices`; with a sign where there is one: `x[i] + y[j]`."""
+    function, _, part = name.partition(".")
+    sign = SIGNS.get(function)
+    if sign and len(operands) == 2 and not options:
+        return f"{operands[0]} {sign} {operands[1]}"
+    given = ", ".join([*operands, *(f"{key}={value}" for key, value in options)])
+    return f"{function}({given}){'.' + part if part else ''}"
+
+
+def gathered_options(drawn: IndexMap) -> Options:
+    """The keyword arguments that are those of `combine`."""
+    return drawn.options if drawn.term in PLAIN_TERMS else ()
+
+
+def after(drawn: IndexMap, value: str) -> str:
+    """The value with the functions that come after it."""
+    for then in drawn.then:
+        sign = SIGNS.get(then.function)
+        bracketed = sign and not then.options and has_parts(value)
+        inner = f"({value})" if bracketed else value
+        value = called(then.function, [inner, *map(str, then.reads)], then.options)
+    return value
+
+
+def has_parts(value: str) -> bool:
+    """Whether a text has spaces outside of all brackets: `x + y`, not `x[i, j]`."""
+    depth = 0
+    for character in value:
+        depth += (character in "([") - (character in ")]")
+        if character == " " and not depth:
+            return True
+    return False
 
 
 def started(drawn: IndexMap) -> str:
@@ -46,6 +79,8 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     if drawn.loops:
         over = ", ".join(f"{loop.letter} < {loop.size}" for loop in drawn.loops)
         word = "the last" if drawn.combine == "last" else drawn.combine
+        if gathered_options(drawn):
+            word = called(drawn.combine, [], drawn.options)
         inside = " where " + " and ".join(conditions) if conditions else ""
         right = f"{word} over {over} of {right}{inside}"
         if drawn.at is not None:
@@ -63,7 +98,7 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
         inside = " and ".join(conditions)
         when = f" if {inside}" if inside else ""
         right = f"{right}{when}, else {started(drawn)}" if when else right
-    return [f"{left} = {right}"]
+    return [f"{left} = {after(drawn, right)}"]
 
 
 def cases(drawn: IndexMap, left: str) -> list[str]:
@@ -117,7 +152,10 @@ def loop(drawn: IndexMap, name: str = "out") -> list[str]:
     depth = len(drawn.letters)
     if gathered:
         at = f"[{drawn.at}]" if drawn.at is not None else ""
-        add(f"{left} = {drawn.combine}(steps){at}")
+        made = called(drawn.combine, ["steps"], gathered_options(drawn))
+        add(f"{left} = {made}{at}")
     if sums and drawn.scale is not None:
         add(f"{left} /= {drawn.scale}")
+    if drawn.then:
+        add(f"{left} = {after(drawn, left)}")
     return lines
