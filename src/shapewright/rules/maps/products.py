@@ -122,7 +122,8 @@ def with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) ->
     else:
         start = None
         more = (*scaled, Then("add", (seed,), (("alpha", beta),) if beta != 1 else ()))
-        words = f"{words} {beta} times `{seed.tensor}` is added."
+        times = "" if beta == 1 else f"{beta} times "
+        words = f"{words} Then {times}`{seed.tensor}` is added."
     return replace(made, start=start, then=more, sentence=words)
 
 
