@@ -20,6 +20,8 @@ def function(name: str) -> Callable[..., Any]:
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part)
+    if not callable(found):  # `torch.Tensor.T`
+        found = found.__get__
     return found  # type: ignore[no-any-return]
 
 

@@ -44,12 +44,20 @@ class MetaOf:
     dtype: str
     device: str = "cpu"
     requires_grad: bool = False
+    offset: int = 0
+    values: Any = None
+    """Nested lists: of small tensors of whole numbers and of masks only, because
+    these can decide which elements are read."""
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
         """The metadata of a real tensor."""
         stride = tuple(tensor.stride())
-        return cls(tuple(tensor.shape), stride, DTYPE_NAMES[tensor.dtype])
+        dtype = DTYPE_NAMES[tensor.dtype]
+        offset = int(tensor.storage_offset())
+        known = dtype in ("bool", "int32", "int64") and tensor.numel() <= SHOWN
+        values = tensor.tolist() if known else None
+        return cls(tuple(tensor.shape), stride, dtype, offset=offset, values=values)
 
 
 def draw_call(
@@ -62,6 +70,7 @@ def draw_call(
     named = arguments_of(name, args, kwargs)
     # What is written in place is described as it was.
     before = {key: value.detach().clone() for key, value in tensors_in(named)}
+    metas = {key: MetaOf.of(value) for key, value in tensors_in(named)}
     inputs = tuple(side(key, value) for key, value in tensors_in(named))
     plain = {key: value for key, value in named.items() if not list(tensors_of(value))}
     try:
@@ -73,7 +82,7 @@ def draw_call(
         return Drawn(text, name, inputs, error=said, arguments=plain)
     outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
     sides = outputs_of(outs, named)
-    maps, reason = maps_of(name, named, before)
+    maps, reason = maps_of(name, named, metas)
     checked = 0
     if maps and len(maps) != len(outs):
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
@@ -89,15 +98,26 @@ def arguments_of(
     make = MAPS.get(name)
     if make is not None:
         try:
-            bound = inspect.signature(make).bind(*args, **kwargs).arguments
+            bound = inspect.signature(make).bind(*args, **kwargs)
         except TypeError:
             bound = None
         if bound is not None:
             for key, one in inspect.signature(make).parameters.items():
                 if one.kind is inspect.Parameter.VAR_KEYWORD:
                     bound |= bound.pop(key, {})
-            return dict(bound)
+            return spread(bound)
     return {**{str(n): value for n, value in enumerate(args)}, **kwargs}
+
+
+def spread(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Arguments by name; `view((2, 3))` is given to a maker as `view(2, 3)`."""
+    named = dict(bound.arguments)
+    for key, parameter in bound.signature.parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL and len(named.get(key, ())) == 1:
+            (only,) = named[key]
+            if isinstance(only, tuple | list):
+                named[key] = tuple(only)
+    return named
 
 
 def tensors_of(nest: Any) -> Iterator[Tensor]:
@@ -139,7 +159,7 @@ def outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
 
 
 def maps_of(
-    name: str, named: dict[str, Any], before: dict[str, Tensor]
+    name: str, named: dict[str, Any], metas: dict[str, MetaOf]
 ) -> tuple[tuple[IndexMap, ...], str]:
     """The index maps of a call that torch took, or the reason for none."""
     make = MAPS.get(name)
@@ -148,7 +168,7 @@ def maps_of(
 
     def plain(key: str, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return MetaOf.of(before[key])
+            return metas[key]
         if isinstance(value, tuple | list):
             items = [plain(f"{key}.{n}", item) for n, item in enumerate(value)]
             return type(value)(items)

@@ -95,7 +95,7 @@ class Total(Expression):
         text = ""
         for term, factor in self.terms:
             size = abs(factor)
-            part = f"{size}*{inner(term)}" if size != 1 else inner(term)
+            part = f"{size}*{inner(term)}" if size != 1 else str(term)
             if not text:
                 text = part if factor > 0 else f"-{part}"
             else:
@@ -103,6 +103,8 @@ class Total(Expression):
         if not text:
             return str(self.constant)
         if self.constant:
+            if text.startswith("-") and self.constant > 0:  # `3 - i`, not `-i + 3`
+                return f"{self.constant} - {text[1:]}"
             text += f" {'+' if self.constant > 0 else '-'} {abs(self.constant)}"
         return text
 
@@ -139,6 +141,46 @@ class Remainder(Expression):
 
     def __str__(self) -> str:
         return f"{inner(self.over)}%{self.divisor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(Expression):
+    """`abs(a)`."""
+
+    over: Expression
+
+    def value(self, letters: Values) -> int:
+        return abs(self.over.value(letters))
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        return f"abs({self.over})"
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped(Expression):
+    """`a`, but at least `low` and at most `high`, where these are given."""
+
+    over: Expression
+    low: int | None = None
+    high: int | None = None
+
+    def value(self, letters: Values) -> int:
+        found = self.over.value(letters)
+        if self.low is not None:
+            found = max(found, self.low)
+        return found if self.high is None else min(found, self.high)
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        text = str(self.over)
+        if self.low is not None:
+            text = f"max({text}, {self.low})"
+        return text if self.high is None else f"min({text}, {self.high})"
 
 
 def inner(part: Expression) -> str:

@@ -63,6 +63,9 @@ def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) 
 
 def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
     """What one step gives; None where no read applies."""
+    if drawn.value is not None:
+        made = drawn.value
+        return made if isinstance(made, int | float) else made.value(step)
     if drawn.term == "copy":
         for read in drawn.reads:
             if read.applies(step):

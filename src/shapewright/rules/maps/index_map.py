@@ -45,6 +45,54 @@ class Element(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Listed(Expression):
+    """A number of a list that the call gives, or that its values come to: `[0, 2][i]`.
+
+    `numbers` are nested tuples, one level for each index.
+    """
+
+    numbers: tuple[Any, ...]
+    indices: tuple[Expression, ...]
+
+    def value(self, letters: Mapping[str, Any]) -> int:
+        found: Any = self.numbers
+        for index in self.indices:
+            found = found[index.value(letters)]
+        return int(found)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(index.letters() for index in self.indices))
+
+    def __str__(self) -> str:
+        return f"{listing(self.numbers)}[{', '.join(map(str, self.indices))}]"
+
+
+def listing(numbers: Any) -> str:
+    """A list as text, cut where it is long."""
+    if not isinstance(numbers, tuple):
+        return str(numbers)
+    shown = [listing(item) for item in numbers[:8]]
+    return f"[{', '.join(shown)}{', ...' if len(numbers) > 8 else ''}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A number that grows with an expression: `0.5 + 0.25*i`."""
+
+    start: float
+    step: float
+    over: Expression
+
+    def value(self, letters: Mapping[str, Any]) -> float:
+        """The number for these values of the letters."""
+        return self.start + self.step * self.over.value(letters)
+
+    def __str__(self) -> str:
+        sign = "-" if self.step < 0 else "+"
+        return f"{self.start:g} {sign} {abs(self.step):g}*{self.over}"
+
+
+@dataclass(frozen=True, slots=True)
 class Within:
     """A condition: `low <= expression < high`."""
 
@@ -78,6 +126,24 @@ class Equal:
 
 
 @dataclass(frozen=True, slots=True)
+class AtMost:
+    """A condition: one expression is not above another."""
+
+    left: Expression
+    right: Expression
+
+    def holds(self, letters: Mapping[str, Any]) -> bool:
+        """Whether it holds for these values of the letters."""
+        return bool(self.left.value(letters) <= self.right.value(letters))
+
+    def __str__(self) -> str:
+        return f"{self.left} <= {self.right}"
+
+
+Condition = Within | Equal | AtMost
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """One element of an input, by the input's name in the call.
 
@@ -87,7 +153,7 @@ class Read:
 
     tensor: str
     indices: tuple[Expression, ...]
-    when: tuple[Within | Equal, ...] = ()
+    when: tuple[Condition, ...] = ()
 
     def applies(self, letters: Mapping[str, Any]) -> bool:
         """Whether this read is meant for these values of the letters."""
@@ -148,17 +214,19 @@ class IndexMap:
     `options` are keyword arguments of the function that `term` names, or else of the
     one that `combine` names: "topk.indices" is that part of what it returns. What
     comes goes through the functions of `then`, one after the other.
+    `value` is what a step gives where there is nothing to read (`arange`, `eye`).
     """
 
     shape: tuple[int, ...]
     reads: tuple[Read, ...]
     loops: tuple[Loop, ...] = ()
-    conditions: tuple[Within | Equal, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     term: str = "copy"
     combine: str = "last"
     start: Read | float | None = None
     scale: int | None = None
     at: Expression | None = None
+    value: Expression | Linear | float | None = None
     letters: tuple[str, ...] = field(default=())
     sentence: str = ""
     options: Options = ()
@@ -193,7 +261,7 @@ def loop_letters(*sizes: int) -> tuple[tuple[Loop, ...], tuple[Letter, ...]]:
     return loops, tuple(Letter(loop.letter) for loop in loops)
 
 
-def read(tensor: str, *indices: Value, when: tuple[Within | Equal, ...] = ()) -> Read:
+def read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Read:
     """A read, with numbers among its indices."""
     return Read(tensor, tuple(as_expression(index) for index in indices), when)
 

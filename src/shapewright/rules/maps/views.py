@@ -1,0 +1,248 @@
+"""Index maps of views: the same elements under other indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from shapewright.dims.expression import Expression, number
+from shapewright.rules.maps.index_map import (
+    IndexMap,
+    NotDrawn,
+    Read,
+    index_map,
+    out_letters,
+)
+from shapewright.rules.maps.places import index_at, place, sizes_of
+from shapewright.rules.meta import Meta
+
+FLAT = "The elements stay in row-major order; only where the dims are cut changes"
+
+
+def named(*names: str, in_place: bool = False) -> list[str]:
+    """The function and the method of each name, and the method that works in place."""
+    kinds = ["torch.{}", "torch.Tensor.{}"] + ["torch.Tensor.{}_"] * in_place
+    return [kind.format(name) for name in names for kind in kinds]
+
+
+def whole(dim: int, rank: int) -> int:
+    """A dim counted from the front."""
+    return dim % max(rank, 1)
+
+
+def shown(shape: Sequence[int]) -> str:
+    """A shape as text, also of one dim."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
+    """The output's dim d is the input's dim `order[d]`."""
+    at: list[Expression] = [number(0)] * len(order)
+    for letter, dim in zip(out_letters(len(order)), order, strict=True):
+        at[dim] = letter
+    shape = tuple(input.shape[dim] for dim in order)
+    return IndexMap(shape, (Read("input", tuple(at)),), sentence=sentence)
+
+
+def same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
+    """Each element keeps its place in row-major order."""
+    shape, given = tuple(shape), tuple(input.shape)
+    letters = out_letters(len(shape))
+    least = min(len(shape), len(given))
+    front = 0
+    while front < least and shape[front] == given[front]:
+        front += 1
+    back = 0
+    while back < least - front and shape[-1 - back] == given[-1 - back]:
+        back += 1
+    inner, cut = slice(front, len(shape) - back), slice(front, len(given) - back)
+    flat = place(letters[inner], shape[inner])
+    middle = index_at(flat, given[cut], sizes_of(shape))
+    at = (*letters[:front], *middle, *letters[len(shape) - back :])
+    words = sentence or f"{FLAT}, from {shown(given)} to {shown(shape)}."
+    return IndexMap(shape, (Read("input", at),), sentence=words)
+
+
+@index_map("torch.Tensor.view", "torch.Tensor.reshape")
+def view(input: Meta, *sizes: Any, size: Any = None, shape: Any = None) -> Any:
+    return reshape(input, size or shape or sizes)
+
+
+@index_map("torch.reshape", "torch.view_copy")
+def reshape(input: Meta, shape: Any) -> Any:
+    if isinstance(shape, str) or not all(isinstance(n, int) for n in shape):
+        return NotDrawn("it reads the bits of the elements as another dtype")
+    rest = prod(size for size in shape if size != -1)
+    missing = prod(input.shape) // rest if rest else 0
+    return same_place(input, [missing if size == -1 else size for size in shape])
+
+
+@index_map("torch.Tensor.view_as", "torch.Tensor.reshape_as")
+def view_as(input: Meta, other: Meta) -> Any:
+    return same_place(input, other.shape)
+
+
+@index_map(*named("ravel"))
+def ravel(input: Meta) -> Any:
+    return same_place(input, (prod(input.shape),))
+
+
+@index_map(*named("flatten"))
+def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Any:
+    shape = tuple(input.shape)
+    if not all(isinstance(dim, int) for dim in (start_dim, end_dim)):
+        return NotDrawn("its dims are named")
+    first, last = whole(start_dim, len(shape)), whole(end_dim, len(shape))
+    made = (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
+    words = f"Dims {first} to {last} become one of {made[first]}, in row-major order."
+    return same_place(input, made, words)
+
+
+@index_map(*named("unflatten"))
+def unflatten(input: Meta, dim: int, sizes: Any) -> Any:
+    if not isinstance(dim, int):
+        return NotDrawn("its dims are named")
+    shape, sizes = tuple(input.shape), tuple(sizes)
+    dim %= len(shape)
+    rest = abs(prod(sizes))
+    cut = tuple(shape[dim] // (rest or 1) if size == -1 else size for size in sizes)
+    words = f"Dim {dim}, of {shape[dim]}, is cut into {shown(cut)}, in row-major order."
+    return same_place(input, (*shape[:dim], *cut, *shape[dim + 1 :]), words)
+
+
+@index_map(
+    *named("clone", "detach", "positive"),
+    "torch.Tensor.contiguous", "torch.Tensor.detach_", "torch.detach_copy",
+    "torch.alias_copy", "torch.Tensor.requires_grad_",
+)  # fmt: skip
+def same(input: Meta, *rest: Any, **more: Any) -> Any:
+    words = "Every element as it is; only where it is stored may change."
+    return reordered(input, range(len(input.shape)), words)
+
+
+# -- the order of the dims -------------------------------------------------------------
+
+
+@index_map(*named("transpose", "swapaxes", "swapdims", in_place=True),
+           "torch.transpose_copy")  # fmt: skip
+def transpose(input: Meta, dim0: int, dim1: int) -> Any:
+    rank = len(input.shape)
+    if not isinstance(dim0, int):
+        return NotDrawn("its dims are named")
+    first, second = sorted((whole(dim0, rank), whole(dim1, rank)))
+    order = list(range(rank))
+    if rank:
+        order[first], order[second] = second, first
+    words = f"Dims {first} and {second} change places; nothing moves in memory."
+    return reordered(input, order, words)
+
+
+@index_map(*named("permute"), "torch.permute_copy")
+def permute(input: Meta, *order: Any, dims: Any = None) -> Any:
+    if dims is not None:
+        order = dims
+    order = tuple(whole(dim, len(input.shape)) for dim in order)
+    words = f"The output's dims are the input's dims {shown(order)}, in this order."
+    return reordered(input, order, words)
+
+
+@index_map(*named("movedim", "moveaxis"))
+def movedim(input: Meta, source: Any, destination: Any) -> Any:
+    rank = len(input.shape)
+    sources = [source] if isinstance(source, int) else list(source)
+    ends = [destination] if isinstance(destination, int) else list(destination)
+    sources, ends = [whole(d, rank) for d in sources], [whole(d, rank) for d in ends]
+    kept = iter([dim for dim in range(rank) if dim not in sources])
+    goes = dict(zip(ends, sources, strict=True))
+    order = [goes[dim] if dim in goes else next(kept) for dim in range(rank)]
+    words = f"Dims {shown(sources)} go to {shown(ends)}; the others keep their order."
+    return reordered(input, order, words)
+
+
+@index_map("torch.Tensor.T", "torch.Tensor.mT", *named("t", in_place=True),
+           "torch.t_copy")  # fmt: skip
+def last_two(input: Meta) -> Any:
+    rank = len(input.shape)
+    order = [*range(max(rank - 2, 0)), *reversed(range(max(rank - 2, 0), rank))]
+    words = "Rows become columns; nothing moves in memory."
+    return reordered(input, order, words)
+
+
+@index_map("torch.Tensor.H", "torch.Tensor.mH", *named("adjoint"))
+def adjoint(input: Meta) -> Any:
+    if input.dtype.startswith("complex"):
+        return NotDrawn("it conjugates complex elements")
+    return last_two(input)
+
+
+# -- dims of size 1 --------------------------------------------------------------------
+
+
+def broadcast(name: str, input: Meta, shape: Sequence[int], words: str) -> IndexMap:
+    """The input lined up from the right; a size of 1 is read at 0."""
+    letters = out_letters(len(shape))
+    new = len(shape) - len(input.shape)
+    pairs = zip(letters[new:], input.shape, shape[new:], strict=True)
+    at = tuple(letter if size == to else number(0) for letter, size, to in pairs)
+    return IndexMap(tuple(shape), (Read(name, at),), sentence=words)
+
+
+@index_map("torch.Tensor.expand", "torch.Tensor.broadcast_to")
+def expand(input: Meta, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+    sizes = tuple(sizes if size is None else size)
+    new = len(sizes) - len(input.shape)
+    kept = (*sizes[:new], *input.shape)
+    shape = [k if n == -1 else n for n, k in zip(sizes, kept, strict=True)]
+    words = f"{shown(input.shape)}, lined up from the right with {shown(shape)}: "
+    words += "a size of 1, or none, is read again and again, and never copied."
+    return broadcast("input", input, shape, words)
+
+
+@index_map("torch.broadcast_to", "torch.expand_copy")
+def broadcast_to(input: Meta, size: Any, implicit: bool = False) -> Any:
+    return expand(input, *size)
+
+
+@index_map("torch.Tensor.expand_as")
+def expand_as(input: Meta, other: Meta) -> Any:
+    return expand(input, *other.shape)
+
+
+@index_map("torch.broadcast_tensors")
+def broadcast_tensors(*tensors: Meta) -> Any:
+    rank = max((len(one.shape) for one in tensors), default=0)
+    padded = [(1,) * (rank - len(one.shape)) + tuple(one.shape) for one in tensors]
+    shape = [max(n, key=lambda size: size != 1) for n in zip(*padded, strict=True)]
+    words = f"Lined up from the right to {shown(shape)}: a size of 1 is read again."
+    return tuple(
+        broadcast(f"tensors.{n}", one, shape, words) for n, one in enumerate(tensors)
+    )
+
+
+@index_map(*named("unsqueeze", in_place=True), "torch.unsqueeze_copy")
+def unsqueeze(input: Meta, dim: int) -> Any:
+    rank = len(input.shape)
+    dim %= rank + 1
+    letters = out_letters(rank + 1)
+    shape = (*input.shape[:dim], 1, *input.shape[dim:])
+    at = (*letters[:dim], *letters[dim + 1 :])
+    words = f"A dim of size 1 is put in at {dim}; nothing moves in memory."
+    return IndexMap(shape, (Read("input", at),), sentence=words)
+
+
+@index_map(*named("squeeze", in_place=True), "torch.squeeze_copy")
+def squeeze(input: Meta, dim: Any = None) -> Any:
+    rank = len(input.shape)
+    asked = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
+    if not all(isinstance(one, int) for one in asked):
+        return NotDrawn("its dims are named")
+    wanted = {whole(one, rank) for one in asked}
+    gone = [d for d, size in enumerate(input.shape) if d in wanted and size == 1]
+    kept = [d for d in range(rank) if d not in gone]
+    letters = iter(out_letters(len(kept)))
+    at = tuple(next(letters) if d in kept else number(0) for d in range(rank))
+    shape = tuple(input.shape[d] for d in kept)
+    what = f"Of dims {shown(gone)}, of size 1, nothing is left" if gone else ""
+    words = f"{what or 'No dim asked for has size 1'}; nothing moves in memory."
+    return IndexMap(shape, (Read("input", at),), sentence=words)
