@@ -1,4 +1,4 @@
-"""Views read the elements that their maps say, also where memory is in another order."""
+"""Views read the elements that their maps say, whatever order memory has."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def ones(draw: random.Random) -> Iterator[Case]:
         kept = [draw.choice([n, -1]) if n == m else n for n, m in pairs]
         yield "torch.Tensor.expand", (x, (*new, *kept)), {}
         yield "torch.broadcast_to", (x, (*new, *old)), {}
-        yield "torch.Tensor.expand_as", (x, torch.zeros(*new, *old)), {}
-        yield "torch.broadcast_tensors", (x, torch.zeros(*new, *old)), {}
+        yield "torch.Tensor.expand_as", (x, torch.zeros((*new, *old))), {}
+        yield "torch.broadcast_tensors", (x, torch.zeros((*new, *old))), {}
         yield draw.choice(["torch.clone", "torch.Tensor.contiguous"]), (x.T,), {}
 
 

@@ -46,8 +46,8 @@ class MetaOf:
     requires_grad: bool = False
     offset: int = 0
     values: Any = None
-    """Nested lists: of small tensors of whole numbers and of masks only, because
-    these can decide which elements are read."""
+    """Nested lists: of small tensors of whole numbers, of masks and of single numbers
+    only, because these can decide which elements are read."""
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
@@ -56,6 +56,7 @@ class MetaOf:
         dtype = DTYPE_NAMES[tensor.dtype]
         offset = int(tensor.storage_offset())
         known = dtype in ("bool", "int32", "int64") and tensor.numel() <= SHOWN
+        known = known or not tensor.ndim
         values = tensor.tolist() if known else None
         return cls(tuple(tensor.shape), stride, dtype, offset=offset, values=values)
 

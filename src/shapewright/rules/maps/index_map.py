@@ -77,19 +77,34 @@ def listing(numbers: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A number that grows with an expression: `0.5 + 0.25*i`."""
+    """A number that grows with an expression: `0.5 + 0.25*i`.
+
+    With a `divisor`, start and step are whole, the step is divided by it, and what
+    stands after the point is dropped: `int(10*i/3)`.
+    """
 
     start: float
     step: float
     over: Expression
+    divisor: int = 0
 
     def value(self, letters: Mapping[str, Any]) -> float:
         """The number for these values of the letters."""
-        return self.start + self.step * self.over.value(letters)
+        grown = self.step * self.over.value(letters)
+        if not self.divisor:
+            return self.start + grown
+        exact = self.start * self.divisor + grown
+        return abs(exact) // self.divisor * (1 if exact > 0 else -1)
 
     def __str__(self) -> str:
-        sign = "-" if self.step < 0 else "+"
-        return f"{self.start:g} {sign} {abs(self.step):g}*{self.over}"
+        text = f"{abs(self.step):g}*{self.over}"
+        if self.divisor:
+            text += f"/{self.divisor}"
+        if self.start:
+            text = f"{self.start:g} {'-' if self.step < 0 else '+'} {text}"
+        elif self.step < 0:
+            text = f"-{text}"
+        return f"int({text})" if self.divisor else text
 
 
 @dataclass(frozen=True, slots=True)
