@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
+from shapewright.views.lab.formula import formula, loop
 
 
 def made(draw: random.Random) -> Iterator[Case]:
@@ -53,12 +54,23 @@ def test_what_stands_there_is_written_in_the_letters() -> None:
     (found,) = drawn("torch.arange", 3, 20, 2).maps
     assert str(found.value) == "2*i + 3"
     (found,) = drawn("torch.linspace", 0, 1, 5).maps
-    assert str(found.value) == "0.25*i"
+    assert str(found.value) == "i/4"
     (found,) = drawn("torch.linspace", 0, 10, 4, dtype=torch.int64).maps
     assert str(found.value) == "int(10*i/3)"
+    (found,) = drawn("torch.arange", 1.5, 0, -0.25).maps
+    assert str(found.value) == "1.5 - 0.25*i"
     (found,) = drawn("torch.eye", 3).maps
     assert [str(one) for one in found.conditions] == ["i == j"]
     assert (found.value, found.start) == (1, 0)
+
+
+def test_the_formula_and_the_loop_say_what_stands_there() -> None:
+    (found,) = drawn("torch.arange", 3, 20, 2).maps
+    assert formula(found) == ["out[i] = 2*i + 3"]
+    (found,) = drawn("torch.full", (3,), 7).maps
+    assert loop(found) == ["for i in range(3):", "    out[i] = 7"]
+    (found,) = drawn("torch.eye", 3).maps
+    assert formula(found) == ["out[i, j] = 1 if i == j, else 0"]
 
 
 def test_the_two_ways_of_a_grid_swap_the_first_letters() -> None:

@@ -38,7 +38,7 @@ def constant(shape: Any, value: Any, dtype: Any = None) -> Any:
         value = int(value)
     shape = tuple(shape)
     words = f"A new tensor of shape {shown(shape)} with {value} everywhere."
-    return IndexMap(shape, (), start=value, value=value, sentence=words)
+    return IndexMap(shape, (), value=value, sentence=words)
 
 
 @index_map("torch.full")
@@ -124,13 +124,13 @@ def linspace(
         return NotDrawn(UNKNOWN)
     gaps = max(steps - 1, 1)
     (i,) = out_letters(1)
-    value = Linear(start, (end - start) / gaps, i)
+    value = Linear(start, end - start, i, gaps)
     if isinstance(dtype, str) and "int" in dtype:
         start, end = int(start), int(end)
         shared = gcd(end - start, gaps)
         if shared > 1 and (gaps // shared).bit_count() > 1:
             return NotDrawn("some of its steps are whole or not by rounding alone")
-        value = Linear(start, end - start, i, gaps)
+        value = Linear(start, end - start, i, gaps, whole=True)
     words = f"{steps} numbers from {start} to {end}, both of them among these."
     return IndexMap((steps,), (), value=value, sentence=words)
 

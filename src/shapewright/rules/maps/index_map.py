@@ -77,34 +77,35 @@ def listing(numbers: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A number that grows with an expression: `0.5 + 0.25*i`.
+    """A number that grows with an expression: `0.5 + 0.25*i`, `10*i/3`.
 
-    With a `divisor`, start and step are whole, the step is divided by it, and what
-    stands after the point is dropped: `int(10*i/3)`.
+    `whole` drops what stands after the point; start, step and divisor are whole then.
     """
 
     start: float
     step: float
     over: Expression
-    divisor: int = 0
+    divisor: int = 1
+    whole: bool = False
 
     def value(self, letters: Mapping[str, Any]) -> float:
         """The number for these values of the letters."""
         grown = self.step * self.over.value(letters)
-        if not self.divisor:
-            return self.start + grown
+        if not self.whole:
+            return self.start + grown / self.divisor
         exact = self.start * self.divisor + grown
         return abs(exact) // self.divisor * (1 if exact > 0 else -1)
 
     def __str__(self) -> str:
-        text = f"{abs(self.step):g}*{self.over}"
-        if self.divisor:
+        size = abs(self.step)
+        text = f"{size:.10g}*{self.over}" if size != 1 else str(self.over)
+        if self.divisor != 1:
             text += f"/{self.divisor}"
         if self.start:
-            text = f"{self.start:g} {'-' if self.step < 0 else '+'} {text}"
+            text = f"{self.start:.10g} {'-' if self.step < 0 else '+'} {text}"
         elif self.step < 0:
             text = f"-{text}"
-        return f"int({text})" if self.divisor else text
+        return f"int({text})" if self.whole else text
 
 
 @dataclass(frozen=True, slots=True)

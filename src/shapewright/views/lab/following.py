@@ -85,3 +85,5 @@ def elements(expression: Expression) -> Iterator[Element]:
         yield expression
     for term, _ in getattr(expression, "terms", ()):
         yield from elements(term)
+    if isinstance(inside := getattr(expression, "over", None), Expression):
+        yield from elements(inside)

@@ -19,6 +19,8 @@ def place(name: str, letters: tuple[str, ...]) -> str:
 
 def term(drawn: IndexMap) -> str:
     """What one step gives."""
+    if drawn.value is not None:
+        return str(drawn.value)
     reads = [str(read) for read in drawn.reads]
     if drawn.term == "copy":
         return " or ".join(reads) if reads else "0"
