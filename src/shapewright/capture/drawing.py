@@ -103,9 +103,6 @@ def arguments_of(
         except TypeError:
             bound = None
         if bound is not None:
-            for key, one in inspect.signature(make).parameters.items():
-                if one.kind is inspect.Parameter.VAR_KEYWORD:
-                    bound |= bound.pop(key, {})
             return spread(bound)
     return {**{str(n): value for n, value in enumerate(args)}, **kwargs}
 
@@ -118,6 +115,8 @@ def spread(bound: inspect.BoundArguments) -> dict[str, Any]:
             (only,) = named[key]
             if isinstance(only, tuple | list):
                 named[key] = tuple(only)
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= named.pop(key, {})
     return named
 
 
