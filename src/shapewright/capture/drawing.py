@@ -242,8 +242,15 @@ OVER_ALL: dict[str, Any] = {
     "sort": lambda values: torch.sort(values, stable=True).values,
     "descending": lambda values: torch.sort(values, descending=True).values,
     "argsort": lambda values: torch.argsort(values, stable=True),
+    "window_argmax": lambda values: window_argmax(values),
 }
 """Functions of all steps that give as many values; the map's `at` says which."""
+
+
+def window_argmax(values: Tensor) -> Tensor:
+    """Where the largest value is, as max_pool finds it: the first, or the last NaN."""
+    unknown = values.isnan().nonzero()
+    return unknown[-1] if len(unknown) else values.argmax()
 
 
 # -- values for tensors that are only typed --------------------------------------------

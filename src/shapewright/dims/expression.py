@@ -95,8 +95,10 @@ class Total(Expression):
         text = ""
         for term, factor in self.terms:
             size = abs(factor)
-            part = f"{size}*{inner(term)}" if size != 1 else inner(term)
-            if not text:
+            part = f"{size}*{inner(term)}" if size != 1 else str(term)
+            if not text and factor == -1:
+                text = f"-{inner(term)}"
+            elif not text:
                 text = part if factor > 0 else f"-{part}"
             else:
                 text += f" + {part}" if factor > 0 else f" - {part}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import prod, trunc
 from typing import Any
 
 from shapewright.rules.maps.index_map import IndexMap, Read
@@ -19,22 +19,36 @@ def element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: Functions
 ) -> Any:
     """The output's element at `index`, as the map says."""
-    letters = {**tensors, **drawn.named(index)}
+    letters = around(drawn, index, tensors)
     start = drawn.start
     if isinstance(start, Read):
         start = value_of(start, letters)
-    found = []
+    found: list[Any] = []
+    steps = []
     for step in drawn.steps(letters):
         value = term(drawn, step, functions)
         if value is not None:
             found.append(value)
-    if drawn.combine == "last":
+            steps.append(step)
+    if drawn.combine == "last" or (not found and start is not None):
         return found[-1] if found else start
+    made: Any
     if drawn.combine == "sum":
         made = sum(found, start=0 if start is None else start)
-        return made / drawn.scale if drawn.scale is not None else made
-    at = None if drawn.at is None else drawn.at.value(letters)
-    return functions(drawn.combine, found, at)
+        if drawn.scale is not None:
+            made = made / drawn.scale
+    else:
+        at = None if drawn.at is None else drawn.at.value(letters)
+        made = functions(drawn.combine, found, at)
+    if drawn.gives is not None:
+        return drawn.gives.value(steps[made])
+    return trunc(made) if drawn.truncated else made
+
+
+def around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
+    """The output letters' values, and the tensors and tables by their names."""
+    tables = {table.name: table.element for table in drawn.tables}
+    return {**tensors, **tables, **drawn.named(index)}
 
 
 def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
@@ -43,7 +57,7 @@ def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
         for read in drawn.reads:
             if read.applies(step):
                 return value_of(read, step)
-        return None
+        return drawn.missing
     values = [value_of(read, step) for read in drawn.reads]
     if drawn.term == "product":
         return prod(values)
@@ -58,11 +72,19 @@ def value_of(read: Read, letters: Mapping[str, Any]) -> Any:
 
 
 def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """The elements that the output's element at `index` reads: (tensor, index)."""
-    letters = {**tensors, **drawn.named(index)}
+    """The elements that the output's element at `index` reads: (tensor, index).
+
+    A table is not an input: its numbers are left out.
+    """
+    letters = around(drawn, index, tensors)
+    tables = {table.name for table in drawn.tables}
     found: list[Any] = []
     for step in drawn.steps(letters):
-        applying = [read for read in drawn.reads if read.applies(step)]
+        applying = [
+            read
+            for read in drawn.reads
+            if read.tensor not in tables and read.applies(step)
+        ]
         if drawn.term == "copy":
             applying = applying[:1]
         for read in applying:
