@@ -1,6 +1,21 @@
 """Importing this registers the index maps of all families."""
 
-from shapewright.rules.maps import adapting, convolving, gathering, itself, pooling
+from shapewright.rules.maps import (
+    adapting,
+    convolving,
+    folding,
+    gathering,
+    itself,
+    pooling,
+)
 from shapewright.rules.maps.index_map import MAPS
 
-__all__ = ["MAPS", "adapting", "convolving", "gathering", "itself", "pooling"]
+__all__ = [
+    "MAPS",
+    "adapting",
+    "convolving",
+    "folding",
+    "gathering",
+    "itself",
+    "pooling",
+]
