@@ -5,6 +5,7 @@ from shapewright.rules.maps import (
     convolving,
     folding,
     gathering,
+    interpolating,
     itself,
     pooling,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "convolving",
     "folding",
     "gathering",
+    "interpolating",
     "itself",
     "pooling",
 ]
