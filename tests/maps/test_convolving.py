@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
 
@@ -144,3 +145,27 @@ def test_a_transpose_reads_what_was_sent_to_a_place() -> None:
         "(h - u + 1)%2 == 0",
         "0 <= (h - u + 1)//2 < 4",
     ]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64", "int64"])
+def test_every_precision_agrees(dtype: str) -> None:
+    draw, kind = random.Random(0), getattr(torch, dtype)
+    x, weight = floats(draw, 2, 4, 9, 9).to(kind), floats(draw, 6, 4, 3, 3).to(kind)
+    assert drawn("torch.conv2d", x / 7 if kind.is_floating_point else x, weight).checked
+
+
+def test_sums_too_large_for_half_precision_are_infinite() -> None:
+    x = torch.full((1, 2, 3), 300.0, dtype=torch.float16)
+    made = drawn("torch.conv1d", x, x)
+    assert made.outputs[0].values == [[[float("inf")]]]
+    assert made.checked == 1
+
+
+def test_sums_that_wrap_around_are_not_drawn() -> None:
+    x = torch.full((1, 2, 3), 100, dtype=torch.uint8)
+    assert "wrap around" in drawn("torch.conv1d", x, x).reason
+
+
+def test_without_channels_there_are_no_weights() -> None:
+    made = drawn("torch.conv1d", torch.zeros(2, 0, 5), torch.zeros(4, 0, 3))
+    assert made.reason == "its weights are empty"

@@ -31,7 +31,7 @@ def results(formulas: tuple[str, ...]) -> list[int]:
 @pytest.mark.parametrize("cases", [convolutions, transposes, largest, means])
 @pytest.mark.filterwarnings("ignore:Using padding=.same")
 def test_sizes_are_those_of_torch(cases: Callable[..., Iterator[Case]]) -> None:
-    for _, (name, args, kwargs) in islice(cases(random.Random(1)), 60):
+    for name, args, kwargs in islice(cases(random.Random(1)), 60):
         made = function(name)(*args, **kwargs)
         out = made[0] if isinstance(made, tuple) else made
         found = results(geometry(name, *args, **kwargs))
@@ -40,7 +40,7 @@ def test_sizes_are_those_of_torch(cases: Callable[..., Iterator[Case]]) -> None:
 
 @pytest.mark.parametrize("cases", [unfolds, folds])
 def test_columns_are_as_many_as_blocks(cases: Callable[..., Iterator[Case]]) -> None:
-    for _, (name, args, kwargs) in islice(cases(random.Random(1)), 60):
+    for name, args, kwargs in islice(cases(random.Random(1)), 60):
         columns = args[0] if name.endswith(".fold") else function(name)(*args, **kwargs)
         assert prod(results(geometry(name, *args, **kwargs))) == columns.shape[-1]
 

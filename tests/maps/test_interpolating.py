@@ -42,10 +42,13 @@ def weights(draw: random.Random) -> Iterator[Case]:
         dims = draw.randint(1, 3)
         x = floats(draw, *shape(draw, 2, 2), *shape(draw, dims, 7, least=2))
         mode = LINEAR[dims] if dims != 2 else draw.choice(["bilinear", "bicubic"])
-        more = {"mode": mode, **asked(draw, dims)}
+        more: dict[str, Any] = {"mode": mode, **asked(draw, dims)}
         corners = draw.choice([None, False, True])
         if dims == 2 and draw.random() < 0.3:
-            more["antialias"], corners = True, False
+            # A width of 1 is not drawn.
+            more["antialias"], more["size"] = True, (draw.randint(1, 9), 2)
+            more.pop("scale_factor", None)
+            more.pop("recompute_scale_factor", None)
         yield f"{F}interpolate", (x,), {**more, "align_corners": corners}
 
 
@@ -87,6 +90,13 @@ def test_long_rows_are_read_where_float32_rounds_to() -> None:
     x = torch.arange(1000.0).reshape(1, 1, 1000)
     for size in (7, 49, 333, 1001, 1999, 4567):
         assert drawn(f"{F}interpolate", x, size=size).checked
+
+
+def test_smoothing_down_to_a_width_of_one_is_not_drawn() -> None:
+    x = floats(random.Random(0), 1, 1, 4, 4)
+    more = {"mode": "bilinear", "antialias": True}
+    assert "width of 1" in drawn(f"{F}interpolate", x, (2, 1), **more).reason
+    assert drawn(f"{F}interpolate", x, (1, 2), **more).checked
 
 
 @pytest.mark.parametrize(

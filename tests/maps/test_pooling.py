@@ -168,3 +168,14 @@ def test_what_is_not_drawn_says_why(name, args) -> None:  # type: ignore[no-unty
     made = drawn(F + name, floats(random.Random(0), 1, 6, 6), *args)
     assert not made.maps
     assert made.reason.startswith("it")
+
+
+def test_no_parts_at_all() -> None:
+    made = drawn(f"{F}adaptive_avg_pool2d", torch.zeros(2, 3, 5, 5), 0)
+    assert made.maps[0].shape == (2, 3, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_means_in_every_precision_agree(dtype: str) -> None:
+    x = floats(random.Random(0), 1, 2, 9, 9).to(getattr(torch, dtype))
+    assert drawn(f"{F}avg_pool2d", x, 3, 2, 1, True).checked

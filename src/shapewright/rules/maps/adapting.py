@@ -23,7 +23,7 @@ def cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int,
 
     Where they are not, the width is that of the widest.
     """
-    if parts == 1:
+    if parts <= 1:
         return number(0), size, size, True
     ratio = Fraction(size, parts)
     over, under = ratio.numerator, ratio.denominator

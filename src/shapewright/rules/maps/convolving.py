@@ -15,6 +15,7 @@ from typing import Any
 from shapewright.dims.expression import Expression, Letter
 from shapewright.rules.maps.index_map import (
     IndexMap,
+    NotDrawn,
     Read,
     Within,
     index_map,
@@ -75,7 +76,9 @@ def convolution(
     padding: Any = 0,
     dilation: Any = 1,
     groups: int = 1,
-) -> IndexMap:
+) -> IndexMap | NotDrawn:
+    if reason := unsummed(input, weight):
+        return NotDrawn(reason)
     outputs, channels, *kernel = weight.shape
     dims = len(kernel)
     batch = input.shape[: -dims - 1]
@@ -117,7 +120,9 @@ def transposed(
     output_padding: Any = 0,
     groups: int = 1,
     dilation: Any = 1,
-) -> IndexMap:
+) -> IndexMap | NotDrawn:
+    if reason := unsummed(input, weight):
+        return NotDrawn(reason)
     inputs, per_group, *kernel = weight.shape
     dims = len(kernel)
     batch = input.shape[: -dims - 1]
@@ -160,6 +165,15 @@ def transposed(
         letters=letters,
         sentence=words,
     )
+
+
+def unsummed(input: Meta, weight: Meta) -> str:
+    """Why the products are not just summed, if so."""
+    if 0 in weight.shape:
+        return "its weights are empty"
+    if input.dtype in ("uint8", "int8", "int16"):
+        return f"its sums wrap around at the ends of {input.dtype}"
+    return ""
 
 
 def spread(window: Window, more: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapewright.dims.expression import Expression, Letter
 from shapewright.rules.maps.convolving import sent, windows
-from shapewright.rules.maps.index_map import IndexMap, Read, index_map
+from shapewright.rules.maps.index_map import IndexMap, NotDrawn, Read, index_map
 from shapewright.rules.maps.windows import leading, looped, named, per_dim
 from shapewright.rules.meta import Meta
 
@@ -62,7 +62,9 @@ def fold(
     dilation: Any = 1,
     padding: Any = 0,
     stride: Any = 1,
-) -> IndexMap:
+) -> IndexMap | NotDrawn:
+    if input.dtype == "bool":
+        return NotDrawn("sums of bools are bools")
     *batch, rows, _ = input.shape
     sizes = per_dim(output_size, 2)
     kernel = per_dim(kernel_size, 2)
