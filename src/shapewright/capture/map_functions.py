@@ -17,7 +17,7 @@ ALONG = frozenset(
 )
 """Functions of all steps that are told along which dim: the only one there is."""
 
-FLOATING = frozenset("softmax log_softmax softmin".split())
+FLOATING = frozenset("softmax log_softmax softmin mean".split())
 """Functions that take integers only with a `dtype`, which a map leaves out."""
 
 
@@ -39,6 +39,14 @@ def batch_norm(
     return made.reshape(1)
 
 
+def window_argmax(values: Tensor) -> Tensor:
+    """Where the largest value is, as max_pool finds it: the first, or the last NaN."""
+    unknown = values.isnan().nonzero()
+    return unknown[-1] if len(unknown) else values.argmax()
+
+
+OF_STEPS = {"window_argmax": window_argmax}
+"""Functions of all steps that torch has only inside other operators."""
 OF_ELEMENTS = {"batch_norm": batch_norm}
 """Functions that torch has only for tensors with more dims."""
 
@@ -63,7 +71,8 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
     if function in FLOATING:
         operand = operand.double()
     along = {"dim": 0} if function in ALONG else {}
-    made = torch_function(function)(operand, **along, **options)
+    over_all = OF_STEPS.get(function) or torch_function(function)
+    made = over_all(operand, **along, **options)
     made = getattr(made, part) if part else made
     return made if at is None else made[at]
 

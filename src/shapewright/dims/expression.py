@@ -96,7 +96,9 @@ class Total(Expression):
         for term, factor in self.terms:
             size = abs(factor)
             part = f"{size}*{inner(term)}" if size != 1 else str(term)
-            if not text:
+            if not text and factor == -1:
+                text = f"-{inner(term)}"
+            elif not text:
                 text = part if factor > 0 else f"-{part}"
             else:
                 text += f" + {part}" if factor > 0 else f" - {part}"

@@ -33,7 +33,7 @@ def element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: Functions
 ) -> Any:
     """The output's element at `index`, as the map says."""
-    letters = {**tensors, **drawn.named(index)}
+    letters = around(drawn, index, tensors)
     made = combined(drawn, letters, functions)
     for then in drawn.then:
         operands = [made, *(value_of(read, letters) for read in then.reads)]
@@ -46,19 +46,33 @@ def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) 
     start = drawn.start
     if isinstance(start, Read):
         start = value_of(start, letters)
-    found = []
+    found: list[Any] = []
+    steps = []
     for step in drawn.steps(letters):
         value = term(drawn, step, functions)
         if value is not None:
             found.append(value)
-    if drawn.combine == "last":
+            steps.append(step)
+    if drawn.combine == "last" or (not found and start is not None):
         return found[-1] if found else start
+    made: Any
     if drawn.combine == "sum":
         made = sum(found, start=0 if start is None else start)
-        return made / drawn.scale if drawn.scale is not None else made
-    at = None if drawn.at is None else drawn.at.value(letters)
-    options = dict(drawn.options) if drawn.term in PLAIN_TERMS else {}
-    return functions.of_steps(drawn.combine, found, at, options)
+        if drawn.scale is not None:
+            made = made / drawn.scale
+    else:
+        at = None if drawn.at is None else drawn.at.value(letters)
+        options = dict(drawn.options) if drawn.term in PLAIN_TERMS else {}
+        made = functions.of_steps(drawn.combine, found, at, options)
+    if drawn.gives is not None:
+        return drawn.gives.value(steps[int(made)])
+    return int(made) if drawn.truncated else made
+
+
+def around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
+    """The output letters' values, and the tensors and tables by their names."""
+    tables = {table.name: table.element for table in drawn.tables}
+    return {**tensors, **tables, **drawn.named(index)}
 
 
 def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
@@ -70,7 +84,7 @@ def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
         for read in drawn.reads:
             if read.applies(step):
                 return value_of(read, step)
-        return None
+        return drawn.missing
     values = [value_of(read, step) for read in drawn.reads]
     if drawn.term == "product":
         return prod(values)
@@ -87,11 +101,19 @@ def value_of(read: Read, letters: Mapping[str, Any]) -> Any:
 
 
 def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """The elements that the output's element at `index` reads: (tensor, index)."""
-    letters = {**tensors, **drawn.named(index)}
+    """The elements that the output's element at `index` reads: (tensor, index).
+
+    A table is not an input: its numbers are left out.
+    """
+    letters = around(drawn, index, tensors)
+    tables = {table.name for table in drawn.tables}
     found: list[Any] = []
     for step in drawn.steps(letters):
-        applying = [read for read in drawn.reads if read.applies(step)]
+        applying = [
+            read
+            for read in drawn.reads
+            if read.tensor not in tables and read.applies(step)
+        ]
         if drawn.term == "copy":
             applying = applying[:1]
         found += [place for read in applying for place in place_of(read, step)]

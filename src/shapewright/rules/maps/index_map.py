@@ -114,11 +114,12 @@ class Within:
 
     expression: Expression
     low: int
-    high: int
+    high: Value
 
     def holds(self, letters: Mapping[str, Any]) -> bool:
         """Whether it holds for these values of the letters."""
-        return self.low <= self.expression.value(letters) < self.high
+        high = self.high if isinstance(self.high, int) else self.high.value(letters)
+        return self.low <= self.expression.value(letters) < high
 
     def __str__(self) -> str:
         if self.high == self.low + 1:
@@ -218,6 +219,21 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers that the operator works out itself, as nested tuples: its weights."""
+
+    name: str
+    values: tuple[Any, ...]
+
+    def element(self, at: tuple[int, ...]) -> Any:
+        """The number at an index."""
+        found: Any = self.values
+        for place in at:
+            found = found[place]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class IndexMap:
     """How each element of one output comes about. See the module's text.
 
@@ -231,6 +247,11 @@ class IndexMap:
     one that `combine` names: "topk.indices" is that part of what it returns. What
     comes goes through the functions of `then`, one after the other.
     `value` is what a step gives where there is nothing to read (`arange`, `eye`).
+
+    `missing` is what a step gives where no read applies to it, so that it counts.
+    `truncated` drops the fraction of the result. `gives` is what is said of the step
+    that `combine` chose ("argmax"), in place of its number. `tables` are read like
+    tensors, by their names.
     """
 
     shape: tuple[int, ...]
@@ -247,6 +268,10 @@ class IndexMap:
     sentence: str = ""
     options: Options = ()
     then: tuple[Then, ...] = ()
+    missing: float | None = None
+    truncated: bool = False
+    gives: Expression | None = None
+    tables: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.letters:

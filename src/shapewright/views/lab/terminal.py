@@ -60,9 +60,18 @@ def told(one: IndexMap, side: Side, width: int) -> list[list[str]]:
     parts = []
     if one.sentence:
         parts.append(wrap(one.sentence, width))
-    parts.append([f"  {line}" for line in formula(one, side.name)])
+    parts.append(
+        [part for line in formula(one, side.name) for part in cut(line, width)]
+    )
     parts.append([f"    {line}" for line in loop(one, side.name)])
     return parts
+
+
+def cut(line: str, width: int) -> list[str]:
+    """A line of a formula, continued below where it is too long."""
+    if len(line) + 2 <= width:
+        return [f"  {line}"]
+    return wrap(line, width, initial_indent="  ", subsequent_indent=" " * 6)
 
 
 def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:

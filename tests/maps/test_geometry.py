@@ -1,0 +1,81 @@
+"""The size formulas are true, and their results are torch's sizes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from math import ceil, floor, prod
+
+import pytest
+import torch
+
+from maps.oracle import Case, floats, function
+from maps.test_convolving import convolutions, transposes
+from maps.test_folding import folds, unfolds
+from maps.test_pooling import largest, means
+from shapewright.rules.maps.geometry import geometry
+
+
+def results(formulas: tuple[str, ...]) -> list[int]:
+    """What the formulas say, once they are worked out again."""
+    found = []
+    for formula in formulas:
+        left, right = formula.split(" = ")
+        made = eval(left, {"floor": floor, "ceil": ceil})
+        assert made == int(right), formula
+        found.append(made)
+    return found
+
+
+@pytest.mark.parametrize("cases", [convolutions, transposes, largest, means])
+@pytest.mark.filterwarnings("ignore:Using padding=.same")
+def test_sizes_are_those_of_torch(cases: Callable[..., Iterator[Case]]) -> None:
+    for name, args, kwargs in islice(cases(random.Random(1)), 60):
+        made = function(name)(*args, **kwargs)
+        out = made[0] if isinstance(made, tuple) else made
+        found = results(geometry(name, *args, **kwargs))
+        assert found == list(out.shape[-len(found) :]), (name, kwargs)
+
+
+@pytest.mark.parametrize("cases", [unfolds, folds])
+def test_columns_are_as_many_as_blocks(cases: Callable[..., Iterator[Case]]) -> None:
+    for name, args, kwargs in islice(cases(random.Random(1)), 60):
+        columns = args[0] if name.endswith(".fold") else function(name)(*args, **kwargs)
+        assert prod(results(geometry(name, *args, **kwargs))) == columns.shape[-1]
+
+
+def test_the_first_convolution_of_a_resnet() -> None:
+    image, weight = torch.empty(1, 3, 224, 224), torch.empty(64, 3, 7, 7)
+    assert geometry("torch.conv2d", image, weight, stride=2, padding=3) == (
+        "floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112",
+        "floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "formula"),
+    [
+        ("avg_pool1d", {"padding": 1}, "floor((9 + 2*1 - 2) / 2) + 1 = 5"),
+        ("avg_pool1d", {"ceil_mode": True}, "ceil((9 + 2*0 - 2) / 2) + 1 = 5"),
+        (
+            "max_pool1d",
+            {"padding": 1, "stride": 3, "ceil_mode": True},
+            "ceil((9 + 2*1 - 1*(2 - 1) - 1) / 3) + 1 = 4",
+        ),
+        (
+            "max_pool1d",
+            {"padding": 1, "ceil_mode": True, "stride": 10},
+            "ceil((9 + 2*1 - 1*(2 - 1) - 1) / 10) + 1 - 1 = 1",
+        ),
+    ],
+)
+def test_pooling_is_written_with_its_rounding(  # type: ignore[no-untyped-def]
+    name, more, formula
+) -> None:
+    x = floats(random.Random(0), 1, 9)
+    assert geometry(f"torch.nn.functional.{name}", x, 2, **more) == (formula,)
+
+
+def test_what_has_no_window_has_no_formula() -> None:
+    assert geometry("torch.gather", floats(random.Random(0), 3), 0) == ()
