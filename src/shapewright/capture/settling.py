@@ -68,7 +68,7 @@ def settle(
     name = plain_name(func)
     originals = nests.tensors((args, kwargs))
     written = written_of(func, kwargs, before, versions)
-    given = "out" in kwargs and name not in ("matmul", "linalg_matmul")
+    given = "out" in kwargs and name not in ("matmul", "linalg_matmul", "linear")
     if device is None:
         device = claim_of(infos, kwargs, engine.home)
     owners = {
@@ -226,7 +226,7 @@ def refreshed(
     """What is known of a tensor after it was written, its metadata read again.
 
     `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
-    of the real ones only `matmul` does, of a vector with a matrix, and on meta too.
+    of the real ones only `matmul` and `linear` do, of a vector, and on meta too.
     """
     if info.meta.layout != "strided":
         return info
