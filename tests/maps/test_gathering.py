@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape, whole
 
@@ -82,3 +83,21 @@ def test_a_gather_is_written_as_one_index() -> None:
     made = drawn("torch.gather", x, 0, whole(random.Random(0), 4, 1, 6))
     (map_,) = made.maps
     assert str(map_.reads[0]) == "input[index[i, j], j]"
+
+
+@pytest.mark.parametrize(
+    ("given", "index"),
+    [((), ()), ((), (1,)), ((1,), ())],
+)
+def test_a_gather_of_one_element(
+    given: tuple[int, ...], index: tuple[int, ...]
+) -> None:
+    x, places = torch.full(given, 7.0), torch.zeros(index, dtype=torch.int64)
+    assert drawn("torch.gather", x, 0, places).checked == 1
+
+
+def test_take_along_dim_counts_negative_indices_from_the_end() -> None:
+    x = torch.arange(8.0).reshape(4, 2)
+    made = drawn("torch.take_along_dim", x, torch.tensor([[-1, -4]]), 0)
+    assert made.outputs[0].values == [[6.0, 1.0]]
+    assert made.checked == 2

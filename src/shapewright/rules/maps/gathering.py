@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shapewright.dims.expression import Expression
+from shapewright.dims.expression import Expression, number
 from shapewright.rules.maps.index_map import (
     Element,
     Equal,
@@ -15,7 +15,6 @@ from shapewright.rules.maps.index_map import (
     index_map,
     loop_letters,
     out_letters,
-    read,
 )
 from shapewright.rules.meta import Meta
 
@@ -31,8 +30,8 @@ def gather(
 ) -> IndexMap | NotDrawn:
     shape = tuple(index.shape)
     at: list[Expression] = list(out_letters(len(shape)))
-    if not shape:
-        return IndexMap((), (read("input"),))
+    if not shape or not input.shape:  # one element, whatever the index
+        return IndexMap(shape, (Read("input", (number(0),) * len(input.shape)),))
     dim %= len(shape)
     at[dim] = element("index", out_letters(len(shape)))
     words = f"Each output element stays where it is, but takes dim {dim} from `index`."
@@ -56,8 +55,11 @@ def take_along_dim(input: Meta, indices: Meta, dim: int | None = None) -> Any:
     letters = out_letters(rank)
     places = stretched(letters, tuple(indices.shape), keep=dim)
     at = list(stretched(letters, tuple(input.shape), keep=dim))
-    at[dim] = element("indices", places)
-    words = f"`gather` along dim {dim}, with the other dims broadcast."
+    at[dim] = element("indices", places) % input.shape[dim]
+    words = (
+        f"`gather` along dim {dim}, with the other dims broadcast and negative "
+        "indices counted from the end."
+    )
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=words)
 
 

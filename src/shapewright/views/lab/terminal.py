@@ -78,7 +78,8 @@ def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
     """Grids of all tensors, one output element and what it reads in brackets."""
     followed = follow(drawn)
     if followed is None:
-        return ["(too large to show values)"]
+        empty = not all(side.size for side in (*drawn.inputs, drawn.outputs[0]))
+        return ["(a tensor without elements)" if empty else "(too large to show)"]
     boxes = [
         boxed(grid(side, marks, max(1, (width - 4) // (widest(side) + 2))), strokes)
         for side, marks in followed.marks
