@@ -13,7 +13,7 @@ from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.engine import Engine
 from shapewright.capture.guarding import guarded, patched
 from shapewright.capture.identity import BLANK, Info, Storage, intern_meta
-from shapewright.capture.private import step_aside
+from shapewright.capture.private import UninitializedTensor, step_aside
 from shapewright.capture.threads import followed
 
 
@@ -58,6 +58,8 @@ def blank_parameters(engine: Engine) -> Iterator[None]:
         with torch._C.DisableTorchFunction():
             blank = engine.blank_of(data).detach()
             made = original(cls, blank, *rest, **named)
+        if isinstance(made, UninitializedTensor):
+            return made  # without a shape: claimed once its first input gives it one
         rg = made.requires_grad
         meta = intern_meta(engine.memo.metas, made, info.meta.device, rg)
         storage = info.storage if info.kind == BLANK else Storage(info.meta.device)
