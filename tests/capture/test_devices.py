@@ -205,3 +205,25 @@ def test_a_model_left_on_the_cpu_is_found_where_the_program_calls_it() -> None:
     assert finding.span.line == Two.forward.__code__.co_firstlineno + 2
     assert (finding.module, finding.count) == ("one", 2)
     assert trace.complete
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "meta", "cpu"])
+def test_gradients_are_where_their_tensors_are(device: str) -> None:
+    told = []
+
+    def program() -> None:
+        layer = nn.Linear(4, 3).to(device)
+        x = torch.rand(2, 4, device=device, requires_grad=True)
+        layer(x).sum().backward()
+        loss = layer(x).sum()
+        bias, nothing, whole = torch.autograd.grad(
+            loss, [layer.bias, torch.zeros(1, requires_grad=True), x], allow_unused=True
+        )
+        assert nothing is None
+        (alone,) = torch.autograd.grad(layer(x).sum(), x)
+        weight = layer.weight.grad
+        told.extend(str(g.device) for g in (weight, x.grad, bias, whole, alone))
+
+    trace = sw.trace(program)
+    assert trace.complete
+    assert told[-5:] == [device] * 5

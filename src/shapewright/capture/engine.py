@@ -168,6 +168,10 @@ class Engine(TorchFunctionMode):
         pair = self.theirs.get(id(tensor))
         return pair[1] if pair is not None else self.adopt(tensor)
 
+    def known(self, tensor: Tensor) -> bool:
+        """Was it seen before?"""
+        return getattr(tensor, "_sw", None) is not None or id(tensor) in self.theirs
+
     def adopt(self, tensor: Tensor, device: str | None = None) -> Info:
         """First sight of a tensor that no recorded call made."""
         with torch._C.DisableTorchFunction():

@@ -81,10 +81,18 @@ def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     if id(target) in engine.grads:
         return engine.grads[id(target)]
     if info.twin is not None and info.twin.grad is not None:
-        return info.twin.grad
+        return claimed(engine, info.twin.grad, target)
     if info.kind == THEIRS:
         return func(target) if not engine.graph else None
-    return engine.run(func, args, {})
+    return claimed(engine, engine.run(func, args, {}), target)
+
+
+def claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
+    """A gradient that a backward pass made is where the tensor is that it is of."""
+    tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
+    if tensors and not engine.known(gradient):
+        engine.adopt(gradient, engine.info(owner).meta.device)
+    return gradient
 
 
 def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
@@ -98,6 +106,10 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
     swapped = nests.swap((args, kwargs or {}), engine.blank_of)
     with without_nan_checks():
         out = engine.run(func, *swapped)
+    if plain_name(func) == "grad":
+        of = args[1]  # torch passes them on as a tuple
+        for made, owner in zip(out, of, strict=False):
+            claimed(engine, made, owner)
     infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     outs = tuple(engine.info(value) for value in nests.tensors(out))
     answer = Answer(
