@@ -227,3 +227,15 @@ def test_gradients_are_where_their_tensors_are(device: str) -> None:
     trace = sw.trace(program)
     assert trace.complete
     assert told[-5:] == [device] * 5
+
+
+def test_what_meets_the_meta_device_is_there() -> None:
+    layer = nn.Conv2d(3, 5, 2)
+
+    def program() -> Tensor:
+        return layer(torch.rand(1, 3, 8, 8, device="meta"))
+
+    assert program().device.type == "meta"  # in a real run
+    trace = sw.trace(program)
+    assert trace.complete
+    assert trace.output.device == "meta"

@@ -30,8 +30,10 @@ def claim_of(infos: list[Info], kwargs: Kwargs, home: str) -> str:
     claim = None
     for info in infos:
         device = info.meta.device
+        if device == "meta":  # whatever else goes in: no numbers come out
+            return device
         if claim is None or (device != claim and info.meta.shape):
-            claim = device if claim in (None, "cpu", "meta") else claim
+            claim = device if claim in (None, "cpu") else claim
     return claim or home
 
 
