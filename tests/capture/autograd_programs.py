@@ -57,6 +57,19 @@ def words(call: Callable[[], Any]) -> str:
 
 
 @program(leaf(3, 4))
+def asked_of_a_non_leaf(x: Tensor) -> Any:
+    """The method takes it, the attribute does not."""
+    y = x.clone().requires_grad_()
+
+    def by_attribute() -> None:
+        y.requires_grad = True
+
+    refused = words(by_attribute), words(lambda: (x * 2).requires_grad_(False))
+    y.sum().backward()
+    return y, y * 2, x.grad, refused, x.requires_grad_()
+
+
+@program(leaf(3, 4))
 def detached(x: Tensor) -> Any:
     y = x * 2
     return y, y.detach(), y.detach() + y, y.detach().requires_grad_() * y

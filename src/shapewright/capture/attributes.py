@@ -109,8 +109,11 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     value = args[1] if len(args) > 1 else (kwargs or {}).get("requires_grad", True)
     if in_transform():
         return engine.run(func, args, kwargs or {})
+    info = engine.info(target)
+    if value and info.meta.requires_grad:
+        return target  # unlike the attribute, the method takes a non-leaf, as it is
     setter = Tensor.requires_grad.__set__  # type: ignore[attr-defined]
-    set_requires_grad(engine, setter, target, engine.info(target), bool(value))
+    set_requires_grad(engine, setter, target, info, bool(value))
     return target
 
 
