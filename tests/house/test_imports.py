@@ -48,3 +48,21 @@ def test_a_trace_loads_neither_dynamo_nor_sympy() -> None:
     loaded = imported(command("trace", "-i", "f32[B=1024, 3, 32, 32]", LENET))
     assert "torch" in loaded
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & loaded
+
+
+TRAINING = """
+import torch
+import shapewright as sw
+
+def train():
+    net = torch.nn.Linear(6, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    net(torch.rand(4, 6)).sum().backward()
+    optimizer.step()
+
+assert sw.trace(train).complete
+"""
+
+
+def test_a_step_of_an_optimizer_loads_no_dynamo() -> None:
+    assert "torch._dynamo" not in imported(TRAINING)

@@ -106,7 +106,7 @@ def is_stand_in() -> bool:
 
 
 class _StandIn(types.ModuleType):
-    """Stands for `torch._dynamo` until anything but `disable` is asked of it."""
+    """Stands for `torch._dynamo` until what means nothing uncompiled is not enough."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -115,6 +115,9 @@ class _StandIn(types.ModuleType):
     def disable(self, function: Any, *_: object, **__: object) -> Any:
         self.answered.append(function)
         return function
+
+    def graph_break(self, *_: object, **__: object) -> None:
+        """Each step of an optimizer calls it in torch 2.6, to no effect outside."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # inspect asks every module; that is no use of it
