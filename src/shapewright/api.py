@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.tensor import TensorSpec
     from shapewright.rules.maps.drawn import Drawn
+    from shapewright.views.lab.page import Drawing
 
 Progress = Callable[[str], None]
 
@@ -119,6 +120,63 @@ def recording(
     from shapewright.capture.recording import recording as record_calls
 
     return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
+
+
+def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
+    """Draw what an operator of torch does with each element.
+
+    Example, with tensors whose values are shown, (4, 6) and (2, 6)::
+
+        sw.explain(torch.gather, x, 0, index)
+        sw.explain("torch.gather(f32[4, 6], 0, i64[2, 6])")
+
+    `call` is a function of torch, a method of `torch.Tensor` or of a tensor, with its
+    arguments; or the text of a call, which is read as data and run on made-up values.
+    The function runs on copies: no argument is changed. The drawing shows itself in a
+    notebook, prints as text and can be saved.
+
+    What torch refuses is drawn with torch's message. Raises `TypeError` for a function
+    that is not torch's, `InputError` for a text that is not a call of an operator.
+    """
+    from shapewright.views.lab.page import Drawing
+
+    if isinstance(call, str):
+        if args or kwargs:
+            raise TypeError("a call in text has its arguments in the text")
+        return _explained(call)
+    from shapewright.capture.explaining import explain_tensors
+
+    return Drawing(explain_tensors(call, args, kwargs))
+
+
+def draw(tensor: Any, name: str = "tensor") -> Drawing:
+    """Draw one tensor: its elements, its strides, and the storage that it looks at.
+
+    Example, of a (3, 2) view::
+
+        >>> print(sw.draw(torch.arange(6).view(2, 3).t()))
+
+    It says whether the tensor is contiguous and why not, whether it is a view, and
+    which cells of its storage it reaches. Nothing of it is changed.
+    """
+    from shapewright.capture.stores import stored
+    from shapewright.views.lab.page import Drawing
+
+    return Drawing(stored(tensor, name))
+
+
+def _explained(text: str) -> Drawing:
+    """The drawing of a call in text; a tensor by itself with its storage."""
+    from shapewright.inputs.operation import parse_call
+    from shapewright.views.lab.page import Drawing
+
+    call = parse_call(text)
+    if call.name != "tensor":
+        return Drawing(explain_call(text))
+    from shapewright.capture.stores import typed
+
+    (leaf,) = call.leaves()
+    return Drawing(typed(leaf.shape, leaf.dtype))
 
 
 def explain_call(text: str) -> Drawn:

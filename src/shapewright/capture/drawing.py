@@ -23,6 +23,7 @@ from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.evaluating import PLAIN_TERMS, element
 from shapewright.rules.maps.index_map import IndexMap, NotDrawn
+from shapewright.rules.registry import RULES
 
 Tensor = torch.Tensor
 RUNNABLE = 1 << 22
@@ -95,8 +96,10 @@ def draw_call(
 def arguments_of(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arguments by the names that the map's maker gives them."""
+    """Arguments by the names that the map's maker gives them, or the rule of `name`."""
     make = MAPS.get(name)
+    if make is None and name in RULES:
+        make = RULES[name].metadata
     if make is not None:
         try:
             bound = inspect.signature(make).bind(*args, **kwargs)

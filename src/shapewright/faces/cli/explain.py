@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from shapewright.faces.cli import display, output
+from shapewright.faces.cli.display import Display
 from shapewright.faces.cli.parser import Unusable
 
 SUMMARY = "what an operator does with each element, or what a finding means"
@@ -35,32 +36,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="file",
         type=Path,
         metavar="FILE",
-        help="write to FILE; one that shapewright did not write is never replaced",
+        help="write FILE.svg or FILE.txt; one that shapewright did not write is never "
+        "replaced",
     )
     add("call", metavar="CALL", help="the call, or a code; options stand before it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the call, return 0, or 1 where torch refuses it."""
-    if options.file:
-        output.writable(options.file)
     about = page_of(options.call)
+    if options.file:
+        writable(options.file, about is not None)
     if about is not None:
         return shown(about, options.file)
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
     try:
-        drawn = api.explain_call(options.call)
+        drawing = api.explain(options.call)
     except InputError as error:
         raise Unusable(str(error)) from None
-    from shapewright.views.lab.grid import BOXES, PLAIN
-    from shapewright.views.lab.terminal import page
+    if options.file is not None and options.file.suffix == ".svg":
+        output.save(options.file, drawing.svg())
+        print(f"wrote {options.file}", file=sys.stderr)
+    else:
+        seen = Display() if options.file else display.of(sys.stdout)
+        plain = options.ascii or not seen.unicode
+        shown(drawing.text(seen.width, plain), options.file)
+    return 1 if getattr(drawing.drawn, "error", "") else 0
 
-    seen = display.of(sys.stdout)
-    plain = options.ascii or not seen.unicode
-    shown(page(drawn, seen.width, PLAIN if plain else BOXES), options.file)
-    return 1 if drawn.error else 0
+
+def writable(file: Path, code: bool) -> None:
+    """Raise `Unusable` for an ending that asks for what cannot be written there."""
+    if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
+        from shapewright.views.lab.page import unsaved
+
+        raise Unusable(
+            f"the page of a finding is text: name a .txt or .md file, not `{file}`"
+            if code
+            else unsaved(file)
+        )
+    output.writable(file)
 
 
 def page_of(code: str) -> str | None:

@@ -15,6 +15,9 @@ from shapewright.faces.cli.parser import Unusable
 MARK = "# shapewright "
 """How a text file of ours begins; the rest of that line says what it shows."""
 
+DRAWING = "<!-- shapewright "
+"""How a drawing of ours begins."""
+
 RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"trace",\s*"target":')
 """How a JSON file of ours begins."""
 
@@ -45,7 +48,9 @@ def _regular(path: Path) -> bool:
 def _ours(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(200).decode("utf-8", "replace")
-    return not head or head.startswith(MARK) or RECORD.match(head) is not None
+    return (
+        not head or head.startswith((MARK, DRAWING)) or RECORD.match(head) is not None
+    )
 
 
 def save(path: Path, text: str) -> None:

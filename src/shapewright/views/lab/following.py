@@ -47,6 +47,15 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     return Followed(out, index, found, [*marks, (out, [index])])
 
 
+def without_values(drawn: Drawn) -> str:
+    """Why nothing can be followed."""
+    blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
+    empty = next((side for side in blank if not side.size), None)
+    if empty is not None:
+        return f"{empty.name} has no elements"
+    return "too large to show values"
+
+
 def reader(values: Any) -> Any:
     """What gives an element of nested lists."""
     return lambda place: at(values, place)

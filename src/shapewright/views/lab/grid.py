@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from shapewright.rules.maps.drawn import Side
@@ -15,10 +16,11 @@ ROWS = 8
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One element that is shown."""
+    """One element that is shown, and where it stands in its tensor."""
 
     text: str
     marked: bool = False
+    index: Index = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,21 @@ def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
     shown_rows = picked(rows, ROWS, {r for r, _ in flat})
     shown = picked(columns, most, {c for _, c in flat})
     cells = tuple(
-        tuple(
-            Cell(cell(at(side.values, inner(outer, r, c, rank))), (r, c) in flat)
-            for c in shown
-        )
+        tuple(one_cell(side, inner(outer, r, c, rank), (r, c) in flat) for c in shown)
         for r in shown_rows
     )
     cut = left_out(rows, shown_rows, "rows") + left_out(columns, shown, "columns")
+    if slices := prod(side.shape[:-2]) - 1:
+        cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
+    seen = sum(one.marked for row in cells for one in row)
+    if unseen := len(set(marked)) - seen:
+        cut.append(f"{unseen} marked outside")
     return Grid(title(side, outer), cells, tuple(cut))
+
+
+def one_cell(side: Side, index: Index, marked: bool) -> Cell:
+    """The element at an index, as it is shown."""
+    return Cell(cell(at(side.values, index)), marked, index)
 
 
 def widest(side: Side) -> int:

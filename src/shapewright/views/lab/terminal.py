@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import IndexMap
-from shapewright.views.lab.following import Followed, follow
+from shapewright.views.lab.following import Followed, follow, without_values
 from shapewright.views.lab.formula import formula, loop
 from shapewright.views.lab.grid import (
     BOXES,
@@ -28,15 +28,23 @@ def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
         parts.append([f"torch: {drawn.error}"])
     elif drawn.reason:
         parts.append([f"not drawn: {drawn.reason}"])
-    for number, one in enumerate(drawn.maps):
-        if number and one.sentence == drawn.maps[0].sentence and number > 1:
-            break
-        parts += told(one, drawn.outputs[number], width)
+    for one, side in explained_maps(drawn):
+        parts += told(one, side, width)
     if drawn.maps:
         parts.append(picture(drawn, width, strokes))
         parts.append(told_of_storage(drawn))
         parts.append([f"checked: equal to torch at {drawn.checked} elements"])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
+    """The outputs that are worth words: of many that are alike, the first two."""
+    found = []
+    for number, one in enumerate(drawn.maps):
+        if number > 1 and one.sentence == drawn.maps[0].sentence:
+            break
+        found.append((one, drawn.outputs[number]))
+    return found
 
 
 def sides(drawn: Drawn) -> list[str]:
@@ -78,8 +86,7 @@ def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
     """Grids of all tensors, one output element and what it reads in brackets."""
     followed = follow(drawn)
     if followed is None:
-        empty = not all(side.size for side in (*drawn.inputs, drawn.outputs[0]))
-        return ["(a tensor without elements)" if empty else "(too large to show)"]
+        return [f"({without_values(drawn)})"]
     boxes = [
         boxed(grid(side, marks, max(1, (width - 4) // (widest(side) + 2))), strokes)
         for side, marks in followed.marks
@@ -121,7 +128,10 @@ def told_of_storage(drawn: Drawn) -> list[str]:
             start = f"{side.offset} + " if side.offset else ""
             letters = ", ".join("ijklmnpq"[: len(side.stride)])
             lines.append(f"{side.name}[{letters}] is element {start}{terms}")
-    if out.shares:
+    last = drawn.name.rpartition(".")[2]
+    if out.shares and last.endswith("_") and not last.endswith("__"):
+        lines.append(f"in place: `{out.name}` is `{out.shares}`, written")
+    elif out.shares:
         lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
     else:
         lines.append(f"new storage: {out.size} elements are written")

@@ -1,0 +1,70 @@
+"""One tensor with its storage, as it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from shapewright.capture.drawing import RUNNABLE, SHOWN, side, typed_tensor
+from shapewright.capture.explaining import blank, shape_only, unreadable
+from shapewright.capture.identity import DTYPES
+from shapewright.rules.maps.stored import Stored
+
+FIRST = 24
+"""Cells of a storage that are shown."""
+
+
+def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
+    """What is known of a tensor and of the storage that it looks at."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
+    said = unreadable(tensor)
+    if said:
+        return Stored(shape_only(name, tensor), reason=said, notes=notes(tensor))
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        said = blank(tensor)
+        size = tensor.element_size()
+        storage = tensor.untyped_storage()
+        count = storage.nbytes() // size
+        cells: tuple[object, ...] = ()
+        if not said:
+            first = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+            first.set_(storage, 0, (min(FIRST, count),), (1,))
+            cells = tuple(first.tolist())
+        if not said and tensor.numel() > SHOWN:
+            said = f"{tensor.numel():,} elements are too many to show"
+        shown = shape_only(name, tensor) if said else side(name, tensor)
+    base = tensor._base
+    shape = None if base is None else tuple(base.shape)
+    version = None if tensor.is_inference() else int(tensor._version)
+    return Stored(shown, count, cells, size, shape, version, said, notes(tensor))
+
+
+def typed(shape: tuple[int, ...], dtype: str) -> Stored:
+    """A tensor that was only typed: made up, where it is not too large."""
+    count = 1
+    for size in shape:
+        count *= size
+    if count > RUNNABLE:
+        empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
+        said = f"{count:,} elements are too many to make up"
+        return replace(empty, base=None, version=None, reason=said, notes=())
+    made = stored(typed_tensor(shape, dtype, 1, 10))
+    return replace(made, base=None, version=None)
+
+
+def notes(tensor: torch.Tensor) -> tuple[str, ...]:
+    """What else a person should know of it."""
+    found = []
+    if tensor.device.type != "cpu":
+        found.append(f"on {tensor.device}")
+    if tensor.requires_grad:
+        grown = tensor.grad_fn
+        made = f", made by {type(grown).__name__}" if grown is not None else ", a leaf"
+        found.append(f"requires grad{made}")
+    if tensor.is_conj():
+        found.append("conjugated when it is read: the storage holds the conjugates")
+    if tensor.is_neg():
+        found.append("negated when it is read: the storage holds the negatives")
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""A drawing that shows itself: in a terminal, in a notebook, in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from shapewright.rules.maps.drawn import Drawn
+from shapewright.rules.maps.stored import Stored
+from shapewright.views.lab.canvas import style
+from shapewright.views.lab.grid import BOXES, PLAIN
+from shapewright.views.lab.svg import svg
+from shapewright.views.lab.tensor_page import svg_of_tensor, text_of_tensor
+from shapewright.views.lab.terminal import page
+
+ENDINGS = (".svg", ".txt")
+TEXT_MARK = "# shapewright explain\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Drawing:
+    """A drawn call or tensor.
+
+    Example::
+
+        drawing = sw.explain(torch.gather, x, 0, index)
+        print(drawing)  # 80 columns of text
+        drawing.save("gather.svg")
+
+    A notebook shows it as SVG. `drawn` is what it was made from, as data.
+    """
+
+    drawn: Drawn | Stored
+
+    def text(self, width: int = 80, ascii: bool = False) -> str:
+        """As text of at most `width` columns where the formulas allow it."""
+        strokes = PLAIN if ascii else BOXES
+        if isinstance(self.drawn, Stored):
+            return text_of_tensor(self.drawn, width, strokes)
+        return page(self.drawn, width, strokes)
+
+    def svg(self, width: float = 760) -> str:
+        """As one self-contained SVG, `width` pixels wide, for light and dark."""
+        if isinstance(self.drawn, Stored):
+            return svg_of_tensor(self.drawn, width)
+        return svg(self.drawn, width)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, as SVG or as text by its ending; an old file is replaced.
+
+        Raises `ValueError` for another ending.
+        """
+        file = Path(path)
+        file.write_text(self.saved(file), encoding="utf-8")
+
+    def saved(self, path: Path) -> str:
+        """What `save` writes."""
+        said = unsaved(path)
+        if said:
+            raise ValueError(said)
+        return self.svg() if path.suffix == ".svg" else TEXT_MARK + self.text()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        """In the colours of the notebook's own theme, whatever the system's."""
+        return f"<div>{self.svg()}<style>{_themed()}</style></div>"
+
+
+def unsaved(path: Path) -> str:
+    """Why a drawing cannot be written to a file of that name; nothing where it can."""
+    if path.suffix in ENDINGS:
+        return ""
+    if path.suffix == ".png":
+        return f"`{path}`: a PNG needs an SVG converter; write `{path.stem}.svg` first"
+    return f"`{path}`: a drawing is written to .svg or .txt"
+
+
+def _themed() -> str:
+    """The sheet for the themes of Jupyter and VS Code."""
+    themes = {
+        False: ('[data-jp-theme-light="true"]', ".vscode-light"),
+        True: ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),
+    }
+    return "\n".join(
+        f"{theme} {rule}"
+        for night, every in themes.items()
+        for theme in every
+        for rule in style(night).splitlines()
+    )

@@ -1,0 +1,121 @@
+"""An operator call as one self-contained SVG: what the terminal says, and arrows."""
+
+from __future__ import annotations
+
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.views.lab.boxes import Box, arrow, columns_that_fit, put
+from shapewright.views.lab.canvas import PAD, SANS, Canvas
+from shapewright.views.lab.following import Followed, follow, without_values
+from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.grid import Index, grid, plane, widest
+from shapewright.views.lab.terminal import (
+    explained_maps,
+    read_out,
+    sides,
+    told_of_storage,
+)
+
+WIDTH = 760.0
+MOST_ARROWS = 12
+"""Reads up to which each has its arrow."""
+
+
+def svg(drawn: Drawn, width: float = WIDTH) -> str:
+    """The whole drawing of one call."""
+    canvas = Canvas(max(width, 240))
+    canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
+    canvas.lines(sides(drawn), after=10)
+    told = ""
+    if drawn.error:
+        canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
+        told = f"torch: {drawn.error}"
+    elif drawn.reason:
+        told = f"not drawn: {drawn.reason}"
+        canvas.lines([told], "soft sans", 13)
+    if drawn.maps:
+        told = of_maps(canvas, drawn)
+    return canvas.page(drawn.text or drawn.name, told or "shapes only")
+
+
+def of_maps(canvas: Canvas, drawn: Drawn) -> str:
+    """Sentence, picture, formula and storage; what they say, in words."""
+    every = explained_maps(drawn)
+    sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
+    canvas.lines(sentences, "text sans", 14, after=14)
+    followed = follow(drawn)
+    if followed is None:
+        said = without_values(drawn)
+        canvas.lines([said], "soft sans", 13)
+    else:
+        said = read_out(drawn, followed)
+        picture(canvas, followed)
+        canvas.lines([said], "text mono", 12, after=14)
+    for one, side in every:
+        panel(canvas, formula(one, side.name), loop(one, side.name))
+    canvas.lines(told_of_storage(drawn), "soft mono", 12)
+    checked = f"checked: equal to torch at {drawn.checked} elements"
+    canvas.lines([checked], "soft sans", 12)
+    return " ".join([*sentences, said])
+
+
+def panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
+    """The formula, and the loop below it, on ground of their own."""
+    inner = Canvas(canvas.width, canvas.y + 6)
+    inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
+    inner.lines(below, "soft mono", 12, PAD + 12, after=6)
+    height = inner.y - canvas.y
+    canvas.box(PAD, canvas.y, canvas.room, height, "panel frame", 6)
+    canvas.parts += inner.parts
+    canvas.y += height + 10
+
+
+def picture(canvas: Canvas, followed: Followed) -> None:
+    """Grids of all tensors, and what the marked output element reads."""
+    reads = set(followed.found)
+    named = {name for name, _ in reads}
+    # A tensor that only decides where to read comes first: no arrow passes it.
+    marks = sorted(followed.marks[:-1], key=lambda pair: pair[0].name in named)
+    kinds: list[tuple[Side, dict[Index, str]]] = [
+        (side, {at: "read" if (side.name, at) in reads else "where" for at in marked})
+        for side, marked in marks
+    ]
+    kinds.append((followed.out, {followed.index: "out"}))
+    boxes = [
+        Box(side.name, grid(side, list(mine), most), mine)
+        for (side, mine), most in zip(
+            kinds, columns(canvas.room, [side for side, _ in kinds]), strict=True
+        )
+    ]
+    places = put(canvas, boxes)
+    end = places.get((followed.out.name, followed.index))
+    if end is not None and len(reads) <= MOST_ARROWS:
+        for read in followed.found:
+            if read in places:
+                arrow(canvas, places[read], end)
+    legend(canvas, list(dict.fromkeys(k for _, mine in kinds for k in mine.values())))
+
+
+def columns(room: float, every: list[Side]) -> list[int]:
+    """How many columns of each tensor are shown: as many of each that has to be cut."""
+    wide = [plane(side.shape)[1] for side in every]
+    most = [
+        columns_that_fit(widest(side), count, room)
+        for side, count in zip(every, wide, strict=True)
+    ]
+    cut = min(
+        (few for few, count in zip(most, wide, strict=True) if few < count), default=0
+    )
+    return [few if few == count else cut for few, count in zip(most, wide, strict=True)]
+
+
+WORDS = {"read": "read", "where": "decides where", "out": "comes out"}
+
+
+def legend(canvas: Canvas, kinds: list[str]) -> None:
+    """What fill and outline mean."""
+    x = PAD
+    for kind in kinds:
+        canvas.box(x, canvas.y, 16, 12, kind)
+        canvas.text(x + 22, canvas.y + 10, WORDS[kind], "soft sans", 11)
+        x += 22 + len(WORDS[kind]) * 11 * SANS + 22
+    canvas.y += 22

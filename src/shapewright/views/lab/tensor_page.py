@@ -1,0 +1,55 @@
+"""One tensor as text and as SVG: its grid, and the storage that it looks at."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+from shapewright.rules.maps.stored import Stored
+from shapewright.views.lab.boxes import Box, cell_width, columns_that_fit, put
+from shapewright.views.lab.canvas import PAD, Canvas
+from shapewright.views.lab.grid import BOXES, Strokes, boxed, grid, plane, widest
+from shapewright.views.lab.layout import cells, facts, legend, most_characters
+
+
+def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) -> str:
+    """The page in the terminal."""
+    side = stored.side
+    parts = [[title(stored)]]
+    if stored.reason:
+        parts.append(wrap(f"no values: {stored.reason}", width))
+    if side.values is not None:
+        most = max(1, (width - 4) // (widest(side) + 2))
+        parts.append(boxed(grid(side, [], most), strokes))
+    parts.append([line for fact in facts(stored) for line in wrap(fact, width)])
+    row = cells(stored, (width - 4) // (most_characters(stored) + 2))
+    if row is not None:
+        parts.append([*boxed(row, strokes), legend(stored)])
+    lines = "\n\n".join("\n".join(line.rstrip() for line in p) for p in parts if p)
+    return f"{lines.rstrip()}\n"
+
+
+def svg_of_tensor(stored: Stored, width: float = 760) -> str:
+    """The page as SVG."""
+    canvas = Canvas(max(width, 240))
+    side = stored.side
+    canvas.lines([title(stored)], "text mono bold", 15)
+    if stored.reason:
+        canvas.lines([f"no values: {stored.reason}"], "soft sans", 13)
+    if side.values is not None:
+        most = columns_that_fit(widest(side), plane(side.shape)[1], canvas.room)
+        put(canvas, [Box(side.name, grid(side, [], most), {})])
+    row = cells(stored, int((canvas.room - PAD) / cell_width(most_characters(stored))))
+    if row is not None:
+        every = [one for line in row.rows for one in line]
+        kinds = {one.index: "read" for one in every if one.marked}
+        put(canvas, [Box("storage", row, kinds)])
+        canvas.y -= 10
+        canvas.lines([legend(stored)], "soft sans", 12)
+    canvas.lines(facts(stored), after=14)
+    said = " ".join([f"{side.shape} {side.dtype}.", *facts(stored)])
+    return canvas.page(title(stored), said)
+
+
+def title(stored: Stored) -> str:
+    """Name, shape and dtype."""
+    return f"{stored.side.name}  {stored.side.shape} {stored.side.dtype}"
