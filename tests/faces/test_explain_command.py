@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -94,3 +95,45 @@ def test_every_code_of_a_finding_has_a_page(
 def test_an_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "torch-eror"]) == 2
     assert "did you mean `torch-error`?" in capsys.readouterr().err
+
+
+def test_an_svg_is_written_and_only_ours_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gather.svg"
+    call = "torch.gather(f32[4, 6], 0, i64[2, 6])"
+    assert main(["explain", "-o", str(file), "f32[2, 3]"]) == 0
+    assert main(["explain", "-o", str(file), call]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count(f"wrote {file}") == 2
+    root = ElementTree.fromstring(file.read_text("utf-8"))
+    assert root[0].text == call
+    file.write_text("<svg>mine</svg>")
+    assert main(["explain", "-o", str(file), call]) == 2
+    assert file.read_text() == "<svg>mine</svg>"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.png", "needs an SVG converter"),
+        ("a.jpg", "a drawing is written to .svg or .txt"),
+    ],
+)
+def test_other_endings_are_refused_in_a_sentence(
+    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "-o", str(tmp_path / name), "f32[2, 3]"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_of_a_finding_is_no_drawing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "-o", str(tmp_path / "a.svg"), "torch-error"]) == 2
+    assert "the page of a finding is text" in capsys.readouterr().err
+    assert main(["explain", "-o", str(tmp_path / "a.md"), "torch-error"]) == 0

@@ -15,6 +15,7 @@ from math import isclose, isnan, prod
 from typing import Any
 
 import torch
+from torch.overrides import get_testing_overrides
 
 from shapewright.capture import map_functions
 from shapewright.capture.identity import DTYPE_NAMES, DTYPES
@@ -96,18 +97,29 @@ def draw_call(
 def arguments_of(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arguments by the names that the map's maker gives them, or the rule of `name`."""
+    """Arguments by the names that the map's maker gives them, or torch."""
+    signature = signature_of(name)
+    if signature is not None:
+        try:
+            return spread(signature.bind(*args, **kwargs))
+        except TypeError:
+            pass
+    first = "0" if name in MAPS else "input"  # the map does not know the call
+    names = [first, *map(str, range(1, len(args)))]
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def signature_of(name: str) -> inspect.Signature | None:
+    """The parameters of an operator, where they can be told."""
     make = MAPS.get(name)
     if make is None and name in RULES:
         make = RULES[name].metadata
-    if make is not None:
-        try:
-            bound = inspect.signature(make).bind(*args, **kwargs)
-        except TypeError:
-            bound = None
-        if bound is not None:
-            return spread(bound)
-    return {**{str(n): value for n, value in enumerate(args)}, **kwargs}
+    if make is None:
+        found: Any = torch
+        for part in name.split(".")[1:]:
+            found = getattr(found, part, None)
+        make = get_testing_overrides().get(found)
+    return None if make is None else inspect.signature(make)
 
 
 def spread(bound: inspect.BoundArguments) -> dict[str, Any]:

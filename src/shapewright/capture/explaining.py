@@ -1,34 +1,34 @@
 """A call on a person's own tensors, drawn: it runs on copies and changes nothing.
 
-Copies lie in storage as the originals do, with the same strides and shared where those
-share, so that what is said of views is true. Where values cannot be had (meta tensors)
+Where values cannot be had (meta tensors)
 or are too many, the call runs on meta tensors and only shapes are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from shapewright.capture.copying import Copies, spans
 from shapewright.capture.drawing import (
     RUNNABLE,
     MetaOf,
     arguments_of,
     draw_call,
     tensors_in,
+    tensors_of,
 )
 from shapewright.capture.identity import DTYPE_NAMES
 from shapewright.capture.names import display_name
 from shapewright.capture.performing import function_of, known_names
+from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.trace.fact import SHORT
 
 Tensor = torch.Tensor
-ALIGNED = 64
-"""Copied parts of a storage begin at multiples of so many bytes, for every dtype."""
 
 
 def explain_tensors(
@@ -41,7 +41,7 @@ def explain_tensors(
     func, args = unbound(func, args)
     name = name_of(func)
     text = written(name, args, kwargs)
-    given = list(tensors_of((args, kwargs)))
+    given = list(tensors_of((*args, *kwargs.values())))
     for said in map(unreadable, given):
         if said:
             return Drawn(text, name, sides(name, args, kwargs), reason=said)
@@ -75,7 +75,8 @@ def unbound(
 
 def name_of(func: Callable[..., Any]) -> str:
     """The dotted name of an operator of torch."""
-    for name in sorted(known_names()):
+    names = [*sorted(MAPS), *sorted(known_names())]  # one that can be drawn, first
+    for name in names if callable(func) else ():
         if function_of(name) is func:
             return name
     module = getattr(func, "__module__", None) or "torch"
@@ -119,17 +120,6 @@ def spelled(value: Any) -> str:
 # -- what can be read ------------------------------------------------------------------
 
 
-def tensors_of(nest: Any) -> Iterator[Tensor]:
-    """The tensors of a nest of arguments."""
-    if isinstance(nest, Tensor):
-        yield nest
-    elif isinstance(nest, tuple | list):
-        for item in nest:
-            yield from tensors_of(item)
-    elif isinstance(nest, dict):
-        yield from tensors_of(list(nest.values()))
-
-
 def unreadable(tensor: Tensor) -> str:
     """Why a tensor is not even run on meta; nothing where it is."""
     if tensor.is_nested:
@@ -153,66 +143,7 @@ def blank(tensor: Tensor) -> str:
     return ""
 
 
-Spans = dict[int, tuple[int, int]]
-
-
-def spans(tensors: Iterable[Tensor]) -> Spans:
-    """The bytes that are reached of each storage, by the storage's identity."""
-    found: Spans = {}
-    for tensor in tensors:
-        if not tensor.numel():
-            continue
-        size, first = tensor.element_size(), int(tensor.storage_offset())
-        steps = zip(tensor.shape, tensor.stride(), strict=True)
-        last = int(first + sum((count - 1) * step for count, step in steps))
-        low, high = first * size // ALIGNED * ALIGNED, (last + 1) * size
-        key = tensor.untyped_storage()._cdata
-        before = found.get(key, (low, high))
-        found[key] = min(low, before[0]), max(high, before[1])
-    return found
-
-
-# -- copies ----------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Copies:
-    """Makes copies that share storages as the originals do."""
-
-    spans: Spans
-    made: dict[int, Tensor] = field(default_factory=dict)
-
-    def of(self, value: Any) -> Any:
-        """A nest of arguments with copies in place of tensors."""
-        if isinstance(value, Tensor):
-            with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-                return self.copy(value)
-        if type(value) in (tuple, list):
-            return type(value)([self.of(item) for item in value])
-        if isinstance(value, dict):
-            return {key: self.of(item) for key, item in value.items()}
-        if isinstance(value, torch.Generator):
-            return value.clone_state()
-        return value
-
-    def copy(self, tensor: Tensor) -> Tensor:
-        """One tensor's copy."""
-        shape, stride, dtype = tensor.shape, tensor.stride(), tensor.dtype
-        new = torch.empty(0, dtype=dtype, device=tensor.device)
-        if not tensor.numel():
-            return new.new_empty(0).as_strided(shape, stride)
-        storage = tensor.untyped_storage()
-        low, high = self.spans[storage._cdata]
-        if storage._cdata not in self.made:
-            bytes_ = torch.empty(0, dtype=torch.uint8, device=tensor.device)
-            part = bytes_.set_(storage, low, (high - low,), (1,))
-            self.made[storage._cdata] = part.clone()
-        kept = self.made[storage._cdata].untyped_storage()
-        offset = tensor.storage_offset() - low // tensor.element_size()
-        new.set_(kept, offset, shape, stride)
-        if tensor.is_conj():
-            new = new.conj()
-        return torch._neg_view(new) if tensor.is_neg() else new
+# -- the drawing -----------------------------------------------------------------------
 
 
 def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:

@@ -33,7 +33,7 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
             first.set_(storage, 0, (min(FIRST, count),), (1,))
             cells = tuple(first.tolist())
         if not said and tensor.numel() > SHOWN:
-            said = f"{tensor.numel():,} elements are too many to show"
+            said = f"{tensor.numel():,} elements are too many"
         shown = shape_only(name, tensor) if said else side(name, tensor)
     base = tensor._base
     shape = None if base is None else tuple(base.shape)
@@ -48,7 +48,7 @@ def typed(shape: tuple[int, ...], dtype: str) -> Stored:
         count *= size
     if count > RUNNABLE:
         empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
-        said = f"{count:,} elements are too many to make up"
+        said = f"{count:,} elements are too many"
         return replace(empty, base=None, version=None, reason=said, notes=())
     made = stored(typed_tensor(shape, dtype, 1, 10))
     return replace(made, base=None, version=None)

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
-        shown(drawing.text(seen.width, plain), options.file)
+        shown(f"{drawing.text(seen.width, plain)}\n", options.file)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 

@@ -178,8 +178,7 @@ def arrow(canvas: Canvas, start: Place, end: Place) -> None:
     canvas.path(line, "arrow")
     (x0, y0), (x1, y1) = points[0], points[-1]
     canvas.path(f"M{x0 - 3:g} {y0:g}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", "head")
-    down = points[-2][0] == x1
-    canvas.path(f"M{x1:g} {y1:g}{'l-4 -8h8z' if down else 'l-8 -4v8z'}", "head")
+    canvas.path(f"M{x1:g} {y1:g}l-8 -4v8z", "head")
 
 
 def way(start: Place, end: Place) -> list[Point]:
@@ -194,13 +193,14 @@ def way(start: Place, end: Place) -> list[Point]:
             return [(x0, y0), (turn, y0), (turn, y1), (x1, y1)]
         out, lane = one.right + 8, one.bottom + 6
         return [(x0, y0), (out, y0), (out, lane), (turn, lane), (turn, y1), (x1, y1)]
-    x0, y0, lane, low = start.end - INSET, start.foot, one.bottom + 6, other.top - 6
-    x1 = end.x + INSET
-    if one.row + 1 == other.row:
-        return [(x0, y0), (x0, lane), (x1, lane), (x1, end.y)]
-    side = PAD / 2
-    return [(x0, y0), (x0, lane), (side, lane), (side, low), (x1, low),
-            (x1, end.y)]  # fmt: skip
+    # Below: along the gap between the rows, and in from the left of the other grid.
+    x0, y0, lane = start.end - INSET, start.foot, one.bottom + 6
+    turn, side, y1 = max(8.0, other.left - PAD), PAD / 2, end.y + INSET
+    way_in = [(turn, y1), (end.x, y1)]
+    if one.row + 1 == other.row or abs(turn - side) < 8:
+        return [(x0, y0), (x0, lane), (turn, lane), *way_in]
+    low = other.top - 6
+    return [(x0, y0), (x0, lane), (side, lane), (side, low), (turn, low), *way_in]
 
 
 def rounded(points: Sequence[Point], radius: float = 7) -> str:

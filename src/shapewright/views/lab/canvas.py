@@ -100,13 +100,12 @@ class Canvas:
 
     def box(
         self, x: float, y: float, width: float, height: float, kinds: str,
-        radius: float = 2, hint: str = "",
+        radius: float = 2,
     ) -> None:  # fmt: skip
-        """A rectangle; `hint` is shown where a pointer rests on it."""
-        end = f"><title>{escaped(hint)}</title></rect>" if hint else "/>"
+        """A rectangle."""
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
-            f'rx="{radius:g}" class="{css(kinds)}"{end}'
+            f'rx="{radius:g}" class="{css(kinds)}"/>'
         )
 
     def path(self, data: str, kinds: str) -> None:
@@ -121,7 +120,7 @@ class Canvas:
         part = MONO if "mono" in kinds else SANS
         most = max(8, int((self.width - PAD - x) / (part * size)))
         for text in texts:
-            for line in wrapped(text, most):
+            for line in wrapped(text, most, hanging="mono" in kinds):
                 self.y += round(size * 1.5)
                 self.text(x, self.y - size * 0.4, line, kinds, size)
         self.y += after
@@ -152,9 +151,10 @@ def css(kinds: str) -> str:
     return " ".join(f"sw-{kind}" for kind in kinds.split())
 
 
-def wrapped(text: str, most: int) -> list[str]:
-    """Lines of at most `most` characters that keep the indentation."""
+def wrapped(text: str, most: int, hanging: bool = False) -> list[str]:
+    """Lines of at most `most` characters; where it is code, later ones hang."""
     if len(text) <= most:
         return [text]
-    indent = " " * min(len(text) - len(text.lstrip()) + 4, most // 2)
+    deeper = len(text) - len(text.lstrip()) + 4
+    indent = " " * min(deeper, most // 2) if hanging else ""
     return wrap(text, most, subsequent_indent=indent, break_on_hyphens=False) or [""]

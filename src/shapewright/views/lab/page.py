@@ -36,8 +36,8 @@ class Drawing:
         """As text of at most `width` columns where the formulas allow it."""
         strokes = PLAIN if ascii else BOXES
         if isinstance(self.drawn, Stored):
-            return text_of_tensor(self.drawn, width, strokes)
-        return page(self.drawn, width, strokes)
+            return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
+        return page(self.drawn, width, strokes).rstrip("\n")
 
     def svg(self, width: float = 760) -> str:
         """As one self-contained SVG, `width` pixels wide, for light and dark."""
@@ -58,7 +58,7 @@ class Drawing:
         said = unsaved(path)
         if said:
             raise ValueError(said)
-        return self.svg() if path.suffix == ".svg" else TEXT_MARK + self.text()
+        return self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
 
     def __str__(self) -> str:
         return self.text()

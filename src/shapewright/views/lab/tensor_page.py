@@ -16,7 +16,7 @@ def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) ->
     side = stored.side
     parts = [[title(stored)]]
     if stored.reason:
-        parts.append(wrap(f"no values: {stored.reason}", width))
+        parts.append(wrap(f"values are not shown: {stored.reason}", width))
     if side.values is not None:
         most = max(1, (width - 4) // (widest(side) + 2))
         parts.append(boxed(grid(side, [], most), strokes))
@@ -34,7 +34,7 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
     side = stored.side
     canvas.lines([title(stored)], "text mono bold", 15)
     if stored.reason:
-        canvas.lines([f"no values: {stored.reason}"], "soft sans", 13)
+        canvas.lines([f"values are not shown: {stored.reason}"], "soft sans", 13)
     if side.values is not None:
         most = columns_that_fit(widest(side), plane(side.shape)[1], canvas.room)
         put(canvas, [Box(side.name, grid(side, [], most), {})])
