@@ -175,3 +175,14 @@ def test_saving_goes_by_the_ending(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"written to \.svg or \.txt"):
         drawing.save(tmp_path / "gather")
     assert not (tmp_path / "gather.png").exists()
+
+
+def test_of_several_outputs_one_is_pictured_and_it_says_which() -> None:
+    call = sw.explain("torch.split(f32[12, 4], 2)")
+    for lines in (said(drawn(call)), str(call).splitlines()):
+        assert "the picture is of out.0; 3 more outputs are not told of" in lines
+
+
+def test_a_grid_that_is_alone_has_the_whole_width() -> None:
+    lines = said(drawn(sw.draw(torch.arange(27.0).view(3, 9) / 7), 760))
+    assert not any(line.startswith("… columns") for line in lines)

@@ -10,6 +10,7 @@ from shapewright.views.lab.formula import formula, loop
 from shapewright.views.lab.grid import Index, grid, plane, widest
 from shapewright.views.lab.terminal import (
     explained_maps,
+    of_which,
     read_out,
     sides,
     told_of_storage,
@@ -49,7 +50,8 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
     else:
         said = read_out(drawn, followed)
         picture(canvas, followed)
-        canvas.lines([said], "text mono", 12, after=14)
+        canvas.lines([said], "text mono", 12, after=2)
+        canvas.lines(of_which(drawn), "soft sans", 12, after=12)
     for one, side in every:
         panel(canvas, formula(one, side.name), loop(one, side.name))
     canvas.lines(told_of_storage(drawn), "soft mono", 12)
@@ -74,7 +76,9 @@ def picture(canvas: Canvas, followed: Followed) -> None:
     reads = set(followed.found)
     named = {name for name, _ in reads}
     # A tensor that only decides where to read comes first: no arrow passes it.
-    marks = sorted(followed.marks[:-1], key=lambda pair: pair[0].name in named)
+    marks = sorted(
+        followed.marks[:-1], key=lambda pair: not pair[1] or pair[0].name in named
+    )
     kinds: list[tuple[Side, dict[Index, str]]] = [
         (side, {at: "read" if (side.name, at) in reads else "where" for at in marked})
         for side, marked in marks

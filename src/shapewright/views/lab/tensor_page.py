@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import wrap
 
 from shapewright.rules.maps.stored import Stored
-from shapewright.views.lab.boxes import Box, cell_width, columns_that_fit, put
+from shapewright.views.lab.boxes import Box, cell_width, put
 from shapewright.views.lab.canvas import PAD, Canvas
-from shapewright.views.lab.grid import BOXES, Strokes, boxed, grid, plane, widest
+from shapewright.views.lab.grid import BOXES, Strokes, boxed, grid, widest
 from shapewright.views.lab.layout import cells, facts, legend, most_characters
 
 
@@ -36,7 +36,7 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
     if stored.reason:
         canvas.lines([f"values are not shown: {stored.reason}"], "soft sans", 13)
     if side.values is not None:
-        most = columns_that_fit(widest(side), plane(side.shape)[1], canvas.room)
+        most = max(1, int((canvas.room - PAD) / cell_width(widest(side))))
         put(canvas, [Box(side.name, grid(side, [], most), {})])
     row = cells(stored, int((canvas.room - PAD) / cell_width(most_characters(stored))))
     if row is not None:

@@ -20,6 +20,9 @@ from shapewright.views.lab.grid import (
     widest,
 )
 
+MOST_OUTPUTS = 3
+"""Outputs whose formulas are shown."""
+
 
 def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The whole drawing of one call."""
@@ -31,20 +34,29 @@ def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
     for one, side in explained_maps(drawn):
         parts += told(one, side, width)
     if drawn.maps:
-        parts.append(picture(drawn, width, strokes))
+        parts.append([*picture(drawn, width, strokes), *of_which(drawn)])
         parts.append(told_of_storage(drawn))
         parts.append([f"checked: equal to torch at {drawn.checked} elements"])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
-    """The outputs that are worth words: of many that are alike, the first two."""
+    """The outputs that are worth words: the first, and of many that are alike two."""
     found = []
-    for number, one in enumerate(drawn.maps):
+    for number, one in enumerate(drawn.maps[:MOST_OUTPUTS]):
         if number > 1 and one.sentence == drawn.maps[0].sentence:
             break
         found.append((one, drawn.outputs[number]))
     return found
+
+
+def of_which(drawn: Drawn) -> list[str]:
+    """Which of several outputs is pictured, and how many are not told of."""
+    if len(drawn.maps) < 2:
+        return []
+    untold = len(drawn.maps) - len(explained_maps(drawn))
+    rest = f"; {untold} more outputs are not told of" if untold else ""
+    return [f"the picture is of {drawn.outputs[0].name}{rest}"]
 
 
 def sides(drawn: Drawn) -> list[str]:
