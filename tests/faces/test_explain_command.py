@@ -137,3 +137,28 @@ def test_the_page_of_a_finding_is_no_drawing(
     assert main(["explain", "-o", str(tmp_path / "a.svg"), "torch-error"]) == 2
     assert "the page of a finding is text" in capsys.readouterr().err
     assert main(["explain", "-o", str(tmp_path / "a.md"), "torch-error"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            "F.conv2d(f32[1, 3, 224, 224], f32[4, 3, 7, 7], stride=2, padding=3)",
+            "height: floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112",
+        ),
+        (
+            "F.unfold(f32[1, 1, 4, 4], 2)",
+            "each element of `input` is read 1 to 4 times",
+        ),
+        (
+            "F.fold(f32[1, 4, 9], (4, 4), 2)",
+            "1 to 4 meet in each element of `out`, and are added",
+        ),
+    ],
+)
+def test_windows_with_their_numbers_put_in(
+    call: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = explained(capsys, call)
+    assert status == 0
+    assert said in text

@@ -23,6 +23,7 @@ from shapewright.capture.map_functions import stored
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.evaluating import PLAIN_TERMS, element
+from shapewright.rules.maps.geometry import geometry
 from shapewright.rules.maps.index_map import IndexMap, NotDrawn
 from shapewright.rules.registry import RULES
 
@@ -91,7 +92,20 @@ def draw_call(
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
     for drawn, out in zip(maps, outs, strict=False):
         checked += check(name, drawn, out, before)
-    return Drawn(text, name, inputs, sides, maps, reason, checked, "", plain)
+    sizes = sizes_of(name, args, kwargs)
+    return Drawn(text, name, inputs, sides, maps, reason, checked, "", plain, sizes)
+
+
+def sizes_of(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str, ...]:
+    """The size formulas of a call on windows; none for other calls."""
+
+    def plain(value: Any) -> Any:
+        return MetaOf.of(value) if isinstance(value, Tensor) else value
+
+    named = {key: plain(value) for key, value in kwargs.items()}
+    return geometry(name, *map(plain, args), **named)
 
 
 def arguments_of(

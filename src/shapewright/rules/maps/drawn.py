@@ -39,7 +39,8 @@ class Drawn:
 
     `maps` has one for each output, or is empty, and `reason` says why. `checked` is
     the number of elements at which the maps were compared with torch, `error` what
-    torch says of a call that does not fit.
+    torch says of a call that does not fit. `sizes` are the size formulas of windows,
+    with the numbers put in, one for each spatial dim.
     """
 
     text: str
@@ -51,3 +52,4 @@ class Drawn:
     checked: int = 0
     error: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from shapewright.views.lab.boxes import Box, arrow, columns_that_fit, put
 from shapewright.views.lab.canvas import PAD, SANS, Canvas
 from shapewright.views.lab.following import Followed, follow, without_values
 from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.geometry import told_of_sizes
 from shapewright.views.lab.grid import Index, grid, plane, widest
 from shapewright.views.lab.terminal import (
     explained_maps,
@@ -54,7 +55,7 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
         canvas.lines(of_which(drawn), "soft sans", 12, after=12)
     for one, side in every:
         panel(canvas, formula(one, side.name), loop(one, side.name))
-    canvas.lines(told_of_storage(drawn), "soft mono", 12)
+    canvas.lines([*told_of_sizes(drawn), *told_of_storage(drawn)], "soft mono", 12)
     checked = f"checked: equal to torch at {drawn.checked} elements"
     canvas.lines([checked], "soft sans", 12)
     return " ".join([*sentences, said])

@@ -8,6 +8,7 @@ from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import IndexMap
 from shapewright.views.lab.following import Followed, follow, without_values
 from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.geometry import told_of_sizes
 from shapewright.views.lab.grid import (
     BOXES,
     Index,
@@ -33,6 +34,7 @@ def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
         parts.append([f"not drawn: {drawn.reason}"])
     for one, side in explained_maps(drawn):
         parts += told(one, side, width)
+    parts.append(told_of_sizes(drawn))
     if drawn.maps:
         parts.append([*picture(drawn, width, strokes), *of_which(drawn)])
         parts.append(told_of_storage(drawn))

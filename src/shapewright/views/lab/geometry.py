@@ -1,0 +1,42 @@
+"""Windows in words: the size formula of each dim, and how often elements are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from math import prod
+
+from shapewright.rules.maps.counting import times_met, times_read
+from shapewright.rules.maps.drawn import Drawn
+
+
+def told_of_sizes(drawn: Drawn) -> list[str]:
+    """The size formula of each spatial dim, and how often elements are touched."""
+    names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
+    named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
+    lines = [f"{name}: {formula}" for name, formula in named]
+    return [*lines, *touched(drawn)] if drawn.sizes and drawn.maps else lines
+
+
+def touched(drawn: Drawn) -> list[str]:
+    """How often each input element is read, or how many meet in each output element."""
+    one = drawn.maps[0]
+    steps = prod(one.shape) * prod(loop.size for loop in one.loops)
+    if steps > MOST_STEPS or one.tables:
+        return []
+    if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
+        met = times_met(one)
+        return [f"{between(met.values())} meet in each element of `out`, and are added"]
+    read = times_read(one, drawn.inputs[0].name)
+    counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
+    return [f"each element of `{drawn.inputs[0].name}` is read {between(counts)} times"]
+
+
+def between(counts: Iterable[int]) -> str:
+    """`1 to 4`, or `2` where all are."""
+    least, most = min(counts := list(counts)), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+MOST_STEPS = 20_000
+"""Steps of a map that are gone through to count."""
