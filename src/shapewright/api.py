@@ -189,7 +189,8 @@ def explain_call(text: str) -> Drawn:
     from shapewright.inputs.operation import parse_call
 
     call = parse_call(text)
-    from shapewright.capture.performing import Unknown, known_names, perform
+    from shapewright.capture.operators import Unknown, known_names
+    from shapewright.capture.performing import perform
 
     try:
         return perform(call)

@@ -162,3 +162,25 @@ def test_windows_with_their_numbers_put_in(
     status, text = explained(capsys, call)
     assert status == 0
     assert said in text
+
+
+def test_a_layer_is_drawn_as_the_operator_that_it_calls(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, text = explained(capsys, "nn.Linear(4, 2)(f32[3, 4])")
+    assert status == 0
+    assert "weight  (2, 4) float32" in text
+    assert "sum over i < 4 of input[n, i] * weight[o, i]" in text
+    assert "checked: equal to torch at 6 elements" in text
+
+
+def test_layers_that_do_not_fit_or_are_not_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, text = explained(capsys, "nn.Linear(400, 120)(f32[8, 256])")
+    assert status == 1
+    assert "mat1 and mat2 shapes cannot be multiplied (8x256 and 400x120)" in text
+    status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
+    assert status == 0
+    assert "not drawn: `torch.nn.LSTM` has no index map" in text
+    assert main(["explain", "nn.Foo(3)(f32[2])"]) == 2

@@ -23,7 +23,7 @@ from shapewright.capture.drawing import (
 )
 from shapewright.capture.identity import DTYPE_NAMES
 from shapewright.capture.names import display_name
-from shapewright.capture.performing import function_of, known_names
+from shapewright.capture.operators import function_of, known_names
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.trace.fact import SHORT

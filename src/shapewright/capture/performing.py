@@ -11,9 +11,9 @@ import torch
 import shapewright.rules.all  # noqa: F401  (every name that is known)
 from shapewright.capture.drawing import RUNNABLE, MetaOf, draw_call, typed_tensor
 from shapewright.capture.identity import DTYPES
-from shapewright.rules.maps.all import MAPS
+from shapewright.capture.layers import built, inside, layer_class
+from shapewright.capture.operators import Unknown, function_of
 from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.registry import RULES
 
 
 class Typed(Protocol):
@@ -36,28 +36,8 @@ class TypedCall(Protocol):
     def kwargs(self) -> dict[str, Any]: ...
     @property
     def text(self) -> str: ...
-
-
-class Unknown(Exception):
-    """A name that is not an operator of torch that we know."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in """
-    arange linspace logspace zeros ones full empty eye tensor randint rand randn
-    randperm zeros_like ones_like full_like tril_indices triu_indices meshgrid
-""".split()
-)
-
-
-def known_names() -> set[str]:
-    """Every operator that may be called."""
-    return {*MAPS, *RULES, *FACTORIES} - {"tensor"}
+    @property
+    def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
 
 
 @dataclass(slots=True)
@@ -85,32 +65,19 @@ class Making:
         return function_of(name, values=True) if isinstance(name, str) else given
 
 
-def function_of(name: str, values: bool = False) -> Any:
-    """torch's function of a dotted name, where it is one of the known."""
-    if name == "tensor":
-        return lambda input: input
-    if not values and name not in known_names():
-        raise Unknown(name)
-    found: Any = torch
-    for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    if values and not isinstance(found, torch.dtype | torch.memory_format):
-        raise Unknown(name)
-    if isinstance(found, property) or type(found).__name__ == "getset_descriptor":
-        return found.__get__  # `x.T`
-    return found
-
-
 def perform(call: TypedCall) -> Drawn:
     """Run a typed call on made-up values, and draw it.
 
     Whole numbers are taken for indices: they lie below the size that they index, where
     that can be told, else they are 0. Raises `Unknown` for a name that is no operator.
     """
-    func = function_of(call.name)
-    if sum(size_of(leaf) for leaf in leaves((call.args, *call.kwargs.values()))) > (
-        RUNNABLE
-    ):
+    find: Any = function_of if call.built is None else layer_class
+    func = find(call.name)
+    if func is None:
+        raise Unknown(call.name)
+    if call.built is None and sum(
+        size_of(leaf) for leaf in leaves((call.args, *call.kwargs.values()))
+    ) > (RUNNABLE):
         return on_meta(call, func)
     state = torch.get_rng_state()
     try:
@@ -125,13 +92,31 @@ def perform(call: TypedCall) -> Drawn:
         torch.set_rng_state(state)
 
 
-def attempt(call: TypedCall, func: Callable[..., Any], high: int) -> Drawn:
+def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
     """One try, with whole numbers below `high`."""
     torch.manual_seed(0)
     making = Making(high)
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
-    return draw_call(func, call.name, args, kwargs, call.text)
+    if call.built is None:
+        return draw_call(func, call.name, args, kwargs, call.text)
+    try:
+        layer = built(func, *call.built)
+        inner = inside(layer, args, kwargs)
+    except Exception as error:
+        return draw_call(raising(error), call.name, args, kwargs, call.text)
+    if inner.func is None:
+        return draw_call(layer, call.name, args, kwargs, call.text)
+    return draw_call(inner.func, inner.name, inner.args, inner.kwargs or {}, call.text)
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that raises what was raised."""
+
+    def again(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return again
 
 
 def bounds(call: TypedCall) -> Iterator[int]:

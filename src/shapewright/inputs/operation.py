@@ -4,9 +4,10 @@
     >>> call.name, [str(leaf) for leaf in call.leaves()]
     ('torch.gather', ['f32[4, 6]', 'i64[1, 6]'])
 
-Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, operators
-(`f32[3, 1] + f32[4]`), indexing (`f32[4, 4][:, None]`), calls in calls
-(`torch.arange(12).view(3, 4)`). Tensors are `DTYPE[sizes]`; all else is a literal.
+Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, layers
+(`nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])`), operators (`f32[3, 1] + f32[4]`), indexing
+(`f32[4, 4][:, None]`), calls in calls (`torch.arange(12).view(3, 4)`). Tensors are
+`DTYPE[sizes]`; all else is a literal.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ class OperationCall:
     """One call: a dotted torch name and its arguments, nested calls among them.
 
     Leaves of arguments are `TensorSpec`, `Named`, `OperationCall` or plain values.
+    `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
+    for a function.
     """
 
     name: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     text: str = ""
+    built: tuple[tuple[Any, ...], dict[str, Any]] | None = None
 
     def leaves(self) -> Iterator[TensorSpec]:
         """The tensors that are typed in it, in order."""
@@ -174,7 +178,13 @@ class _Reader:
             base = self.value(node.func.value)
             method = f"torch.Tensor.{node.func.attr}"
             return self.made(method, (base, *args), kwargs, node)
-        raise self.refuse("only torch's operators are called", node)
+        if isinstance(node.func, ast.Call):
+            layer = self.value(node.func)
+            if isinstance(layer, OperationCall) and layer.name.startswith("torch.nn."):
+                text = ast.get_source_segment(self.text, node) or self.text
+                built = layer.args, layer.kwargs
+                return OperationCall(layer.name, args, kwargs, text, built)
+        raise self.refuse("only torch's operators and layers are called", node)
 
     def subscript(self, node: ast.Subscript) -> Any:
         base = node.value

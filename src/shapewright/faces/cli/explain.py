@@ -20,8 +20,10 @@ CALL is one call, with tensors as DTYPE[sizes]:
   "torch.gather(f32[4, 4, 6], dim=0, index=i64[1, 4, 6])"
   "f32[3, 1] + f32[4]"
   "f32[2, 3, 4].transpose(0, 1)"
+  "nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])"
   "f32[4, 6]"                      a tensor by itself
-Nothing in it is evaluated: torch's operators, tensors and literals are read.
+Nothing in it is evaluated: torch's operators and layers, tensors and literals are
+read.
 
 A finding's code, as in error[torch-error], prints what it means and what to do.
 """

@@ -1,4 +1,4 @@
-"""Windows in words: the size formula of each dim, and how often elements are touched."""
+"""Windows in words: the size formula of each dim, how often elements are touched."""
 
 from __future__ import annotations
 

@@ -1,0 +1,82 @@
+"""A layer that was only typed: built, and the call of torch inside it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from shapewright.capture.operators import function_of
+from shapewright.rules.maps.all import MAPS
+
+READS = frozenset("__get__ dim size numel is_floating_point is_complex".split())
+
+
+@dataclass(slots=True)
+class Inner:
+    """The call of an operator that does a layer's work."""
+
+    func: Any = None
+    name: str = ""
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] | None = None
+
+
+@cache
+def drawn_names() -> dict[Any, str]:
+    """The name under which a function has an index map, by the function."""
+    names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
+    found: dict[Any, str] = {}
+    for name in names:
+        found.setdefault(function_of(name), name)
+    return found
+
+
+class _Looking(TorchFunctionMode):
+    """Keeps the calls of operators that can be drawn, with what they return."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Inner, Any]] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if getattr(func, "__name__", "") not in READS:
+            name = drawn_names().get(func)
+            if name is not None:
+                self.calls.append((Inner(func, name, args, kwargs or {}), out))
+        return out
+
+
+def layer_class(name: str) -> type[nn.Module] | None:
+    """The class of a dotted name; None for what is no layer of torch."""
+    found = getattr(nn, name.removeprefix("torch.nn."), None)
+    known = isinstance(found, type) and issubclass(found, nn.Module)
+    return found if known else None
+
+
+def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
+    """A layer in evaluation, its weights small whole numbers that can be followed."""
+    layer = kind(*args, **kwargs).eval()
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            count = torch.arange(parameter.numel()).reshape(parameter.shape)
+            parameter.copy_(count % 7 + 1)
+    return layer
+
+
+def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+    """The operator whose result a layer returns; `func` is None where none is drawn."""
+    looking = _Looking()
+    with torch.no_grad(), looking:
+        out = layer(*args, **kwargs)
+    for inner, made in looking.calls:
+        if made is out:
+            return inner
+    return Inner()
