@@ -144,7 +144,7 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
         return _explained(call)
-    from shapewright.capture.explaining import explain_tensors
+    from shapewright.capture.lab.explaining import explain_tensors
 
     return Drawing(explain_tensors(call, args, kwargs))
 
@@ -159,7 +159,7 @@ def draw(tensor: Any, name: str = "tensor") -> Drawing:
     It says whether the tensor is contiguous and why not, whether it is a view, and
     which cells of its storage it reaches. Nothing of it is changed.
     """
-    from shapewright.capture.stores import stored
+    from shapewright.capture.lab.stores import stored
     from shapewright.views.lab.page import Drawing
 
     return Drawing(stored(tensor, name))
@@ -173,7 +173,7 @@ def _explained(text: str) -> Drawing:
     call = parse_call(text)
     if call.name != "tensor":
         return Drawing(explain_call(text))
-    from shapewright.capture.stores import typed
+    from shapewright.capture.lab.stores import typed
 
     (leaf,) = call.leaves()
     return Drawing(typed(leaf.shape, leaf.dtype))
@@ -189,8 +189,8 @@ def explain_call(text: str) -> Drawn:
     from shapewright.inputs.operation import parse_call
 
     call = parse_call(text)
-    from shapewright.capture.operators import Unknown, known_names
-    from shapewright.capture.performing import perform
+    from shapewright.capture.lab.operators import Unknown, known_names
+    from shapewright.capture.lab.performing import perform
 
     try:
         return perform(call)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from shapewright.capture.drawing import draw_call
+from shapewright.capture.lab.drawing import draw_call
 from shapewright.rules.maps.drawn import Drawn
 
 Case = tuple[str, tuple[Any, ...], dict[str, Any]]

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch.overrides import get_testing_overrides
 
-from shapewright.capture import map_functions
 from shapewright.capture.identity import DTYPE_NAMES, DTYPES
-from shapewright.capture.map_functions import stored
+from shapewright.capture.lab import map_functions
+from shapewright.capture.lab.map_functions import stored
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.evaluating import PLAIN_TERMS, element

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import torch
 
 import shapewright.rules.all  # noqa: F401  (every name that is known)
-from shapewright.capture.drawing import RUNNABLE, MetaOf, draw_call, typed_tensor
 from shapewright.capture.identity import DTYPES
-from shapewright.capture.layers import built, inside, layer_class
-from shapewright.capture.operators import Unknown, function_of
+from shapewright.capture.lab.drawing import RUNNABLE, MetaOf, draw_call, typed_tensor
+from shapewright.capture.lab.layers import built, inside, layer_class
+from shapewright.capture.lab.operators import Unknown, function_of
 from shapewright.rules.maps.drawn import Drawn, Side
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import torch
 
-from shapewright.capture.drawing import RUNNABLE, SHOWN, side, typed_tensor
-from shapewright.capture.explaining import blank, shape_only, unreadable
 from shapewright.capture.identity import DTYPES
+from shapewright.capture.lab.drawing import RUNNABLE, SHOWN, side, typed_tensor
+from shapewright.capture.lab.explaining import blank, shape_only, unreadable
 from shapewright.rules.maps.stored import Stored
 
 FIRST = 24

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from shapewright.capture.operators import function_of
+from shapewright.capture.lab.operators import function_of
 from shapewright.rules.maps.all import MAPS
 
 READS = frozenset("__get__ dim size numel is_floating_point is_complex".split())

@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
-from shapewright.capture.copying import Copies, spans
-from shapewright.capture.drawing import (
+from shapewright.capture.identity import DTYPE_NAMES
+from shapewright.capture.lab.copying import Copies, spans
+from shapewright.capture.lab.drawing import (
     RUNNABLE,
     MetaOf,
     arguments_of,
@@ -21,9 +22,8 @@ from shapewright.capture.drawing import (
     tensors_in,
     tensors_of,
 )
-from shapewright.capture.identity import DTYPE_NAMES
+from shapewright.capture.lab.operators import function_of, known_names
 from shapewright.capture.names import display_name
-from shapewright.capture.operators import function_of, known_names
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.trace.fact import SHORT
