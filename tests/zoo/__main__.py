@@ -24,6 +24,7 @@ KINDS = {
     "operators": ("zoo.operators", 300.0),
     "variants": ("zoo.variants", 300.0),
     "overlaps": ("zoo.overlaps", 300.0),
+    "maps": ("zoo.maps", 120.0),
     "small": ("zoo.small", 120.0),
     "timm": ("zoo.timm_models", 300.0),
     "transformers": ("zoo.transformers_models", 300.0),

@@ -248,10 +248,39 @@ def general(cause: str) -> str:
     return re.sub(r"\d+", "N", cause)
 
 
+def _maps_summary(results: Sequence[Result]) -> Summary:
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts.update(result.get("counts", {"failed": 1}))
+    bad = counts["wrong"] + counts["failed"]
+    lines = (
+        f"{len(results)} operators with an index map, {counts['samples']:,} samples in"
+        " float32 and int64 (at most 120 an operator)",
+        f"drawn, and equal to torch at every element looked at:"
+        f" {share(counts['drawn'], counts['samples'])}; the bar is 95 %",
+        f"not drawn, with a reason: {counts['not drawn']:,}",
+        f"the map and torch disagree: {counts['wrong']:,};"
+        f" failed: {counts['failed']:,}",
+    )
+    return Summary(lines, not bad and counts["drawn"] >= 0.95 * counts["samples"])
+
+
+def _maps_text(results: Sequence[Result]) -> str:
+    rows = [
+        f"| {code(result['item'])} | {count:,} of {result['counts']['samples']:,} |"
+        f" {cell(reason)} |"
+        for result in results
+        for reason, count in result.get("reasons", {}).items()
+    ]
+    head = "## Not drawn\n\n| operator | samples | reason |\n| --- | --- | --- |\n"
+    return head + "\n".join(rows) if rows else ""
+
+
 SUMMARIES: dict[str, Callable[[Sequence[Result]], Summary]] = {
     "operators": _operator_summary,
     "variants": _operator_summary,
     "overlaps": _overlap_summary,
+    "maps": _maps_summary,
     "small": _equal_summary("every module's output equal to a real run"),
     "timm": _equal_summary("models traced with outputs equal to bare meta's"),
     "transformers": _transformers_summary,
@@ -260,6 +289,7 @@ TEXTS: dict[str, Callable[[Sequence[Result]], str]] = {
     "operators": _operator_text,
     "variants": _operator_text,
     "overlaps": _operator_text,
+    "maps": _maps_text,
     "small": _unequal_text,
     "timm": _unequal_text,
     "transformers": _transformers_text,
@@ -282,6 +312,11 @@ TITLES = {
         "Calls with `out=` and in place whose written tensor shares memory with an"
         " operand, or lies several times in one place, against the same call on real"
         " CPU tensors: does it raise, and what comes out?",
+    ),
+    "maps": (
+        "Coverage: index maps",
+        "The samples that torch tests its operators with, drawn: each map is compared"
+        " with torch's own output at up to 64 random elements of every sample.",
     ),
     "small": (
         "Coverage: real against claimed",

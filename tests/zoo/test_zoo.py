@@ -12,6 +12,7 @@ KINDS = {
     "operators": "zoo.operators",
     "variants": "zoo.variants",
     "overlaps": "zoo.overlaps",
+    "maps": "zoo.maps",
     "small": "zoo.small",
     "timm": "zoo.timm_models",
     "transformers": "zoo.transformers_models",
@@ -42,6 +43,9 @@ def test_equals_torch(module: str, name: str) -> None:
         wrong = ("silently-wrong", "raised-wrongly", "not-recorded")
         assert not {kind: result["counts"].get(kind, 0) for kind in wrong if
                     result["counts"].get(kind)}, result["exceptions"]  # fmt: skip
+    elif module == "zoo.maps":
+        bad = {kind: result["counts"].get(kind, 0) for kind in ("wrong", "failed")}
+        assert not any(bad.values()), result["reasons"]
     elif module == "zoo.transformers_models":
         if result.get("bare") != "ran":
             pytest.skip(f"does not run on bare meta either: {result['cause']}")
