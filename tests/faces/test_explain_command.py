@@ -180,7 +180,53 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
     status, text = explained(capsys, "nn.Linear(400, 120)(f32[8, 256])")
     assert status == 1
     assert "mat1 and mat2 shapes cannot be multiplied (8x256 and 400x120)" in text
+    assert "dim 1 of `input` is 256, dim 1 of `weight` is 400" in text
     status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
     assert status == 0
     assert "not drawn: `torch.nn.LSTM` has no index map" in text
     assert main(["explain", "nn.Foo(3)(f32[2])"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        (
+            "F.linear(f32[8, 256], f32[120, 400])",
+            [
+                "   input   (8, 256) float32",
+                "               ^^^",
+                "   weight  (120, 400) float32",
+                "                 ^^^",
+                "dim 1 of `input` is 256, dim 1 of `weight` is 400: they should be",
+            ],
+        ),
+        (
+            "f32[2, 3] @ f32[4, 5]",
+            ["dim 1 of `input` is 3, dim 0 of `other` is 4: they should be equal"],
+        ),
+        (
+            "f32[8, 3, 5] + f32[4, 5]",
+            ["dim 1 of `input` is 3, dim 0 of `other` is 4: they should be equal"],
+        ),
+        (
+            "torch.cat([f32[2, 3], f32[2, 4]], dim=0)",
+            ["dim 1 of `tensors.0` is 3, dim 1 of `tensors.1` is 4: they should be"],
+        ),
+    ],
+)
+def test_what_does_not_line_up_is_marked(
+    call: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = explained(capsys, call)
+    assert status == 1
+    for line in lines:
+        assert line in text
+
+
+def test_a_call_that_fails_for_another_reason_marks_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, text = explained(capsys, "torch.matmul(f32[2, 3], i64[3, 4])")
+    assert status == 1
+    assert "^" not in text
+    assert "should be equal" not in text

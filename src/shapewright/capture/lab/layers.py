@@ -42,15 +42,18 @@ class _Looking(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[Inner, Any]] = []
+        self.last: Inner | None = None  # the call that raised, if one did
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        name = drawn_names().get(func)
+        if name is None or getattr(func, "__name__", "") in READS:
+            return func(*args, **(kwargs or {}))
+        inner = self.last = Inner(func, name, args, kwargs or {})
         out = func(*args, **(kwargs or {}))
-        if getattr(func, "__name__", "") not in READS:
-            name = drawn_names().get(func)
-            if name is not None:
-                self.calls.append((Inner(func, name, args, kwargs or {}), out))
+        self.last = None
+        self.calls.append((inner, out))
         return out
 
 
@@ -72,10 +75,18 @@ def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
 
 
 def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
-    """The operator whose result a layer returns; `func` is None where none is drawn."""
+    """The operator whose result a layer returns, or which refuses what it gets.
+
+    Its `func` is None where none can be drawn.
+    """
     looking = _Looking()
-    with torch.no_grad(), looking:
-        out = layer(*args, **kwargs)
+    try:
+        with torch.no_grad(), looking:
+            out = layer(*args, **kwargs)
+    except Exception:
+        if looking.last is None:
+            raise
+        return looking.last
     for inner, made in looking.calls:
         if made is out:
             return inner

@@ -20,6 +20,8 @@ from shapewright.views.lab.grid import (
     grid,
     widest,
 )
+from shapewright.views.lab.misfit import carets, clashes
+from shapewright.views.lab.misfit import told as told_of_clashes
 
 MOST_OUTPUTS = 3
 """Outputs whose formulas are shown."""
@@ -62,14 +64,17 @@ def of_which(drawn: Drawn) -> list[str]:
 
 
 def sides(drawn: Drawn) -> list[str]:
-    """Every tensor's shape, a line each."""
+    """Every tensor's shape, a line each, and below it what does not fit."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
+    found = clashes(drawn)
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
         lines.append(f"{arrow} {side.name:{wide}}  {shape(side)} {side.dtype}")
-    return lines
+        if marks := carets(side, found):
+            lines.append(" " * (wide + 5) + marks)
+    return [*lines, *([""] if found else []), *told_of_clashes(drawn, found)]
 
 
 def shape(side: Side) -> str:
