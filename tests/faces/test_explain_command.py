@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
 import shapewright
 from shapewright.faces.cli.main import main
@@ -230,3 +231,15 @@ def test_a_call_that_fails_for_another_reason_marks_nothing(
     assert status == 1
     assert "^" not in text
     assert "should be equal" not in text
+
+
+def test_collisions_of_a_scatter_are_counted() -> None:
+    x, source = torch.zeros(4, 2), torch.ones(3, 2)
+    index = torch.tensor([[0, 1], [0, 2], [0, 3]])
+    text = str(shapewright.explain(torch.scatter, x, 0, index, source))
+    assert (
+        "1 of 8 places of `out` get more than one element; which of them stays, torch"
+        " does not promise, 4 get none" in text
+    )
+    text = str(shapewright.explain(torch.scatter_add, x, 0, index, source))
+    assert "1 of 8 places of `out` get more than one element, 4 get none" in text

@@ -92,7 +92,9 @@ def scatter(
     input: Meta, dim: int, index: Meta, src: Any = None, value: Any = None, **more: Any
 ) -> Any:
     if more:
-        return NotDrawn("it reduces; `scatter_add` and `scatter_reduce` are drawn")
+        return NotDrawn(
+            "it reduces by another function than a sum; `scatter_add` is drawn"
+        )
     source = value if src is None else src
     return scattered(input, dim, index, source, "src", "last")
 

@@ -1,4 +1,4 @@
-"""Windows in words: the size formula of each dim, how often elements are touched."""
+"""Windows and scatters in words: size formulas, how often elements are touched."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import prod
 
 from shapewright.rules.maps.counting import times_met, times_read
 from shapewright.rules.maps.drawn import Drawn
+from shapewright.views.lab.following import reader
 
 
 def told_of_sizes(drawn: Drawn) -> list[str]:
@@ -15,7 +16,27 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
     names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
+    if drawn.name.rpartition(".")[2].startswith("scatter") and drawn.maps:
+        return collisions(drawn)
     return [*lines, *touched(drawn)] if drawn.sizes and drawn.maps else lines
+
+
+def collisions(drawn: Drawn) -> list[str]:
+    """How many places of a scatter get more than one element."""
+    one = drawn.maps[0]
+    known = all(side.values is not None for side in drawn.inputs)
+    if not known or prod(one.shape) * prod(n.size for n in one.loops) > MOST_STEPS:
+        return []
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    counts = [
+        sum(1 for _ in one.steps({**lookup, **one.named(index)}))
+        for index in product(*map(range, one.shape))
+    ]
+    several = sum(count > 1 for count in counts)
+    text = f"{several} of {len(counts)} places of `out` get more than one element"
+    if several and one.combine == "last":
+        text += "; which of them stays, torch does not promise"
+    return [f"{text}, {counts.count(0)} get none"]
 
 
 def touched(drawn: Drawn) -> list[str]:
