@@ -189,13 +189,17 @@ def explain_call(text: str) -> Drawn:
     from shapewright.inputs.operation import parse_call
 
     call = parse_call(text)
+    from shapewright.capture.lab.layers import is_layer
     from shapewright.capture.lab.operators import Unknown, known_names
     from shapewright.capture.lab.performing import perform
 
     try:
         return perform(call)
     except Unknown as unknown:
-        hint = did_you_mean(unknown.name, known_names())
+        if is_layer(unknown.name):
+            hint = f"; a layer is called with its input: `{text.strip()}(f32[8, 3])`"
+        else:
+            hint = did_you_mean(unknown.name, known_names())
         message = f"no operator `{unknown.name}` is known{hint}"
         raise InputError(message, text, max(text.find(unknown.name), 0)) from None
 

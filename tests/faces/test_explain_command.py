@@ -55,6 +55,8 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
         ("torch.gather(f32[2], 0", "not an expression"),
         ("torch.load('x')", "no operator `torch.load` is known"),
         ("f32[-1, 2]", "a size is a whole number, 0 or more"),
+        ("nn.Linear(3, 4)", "called with its input: `nn.Linear(3, 4)(f32[8, 3])`"),
+        ("", "no call given"),
         ("os.getcwd()", "`os.getcwd` is not torch's"),
     ],
 )
@@ -200,6 +202,10 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
                 "                 ^^^",
                 "dim 1 of `input` is 256, dim 1 of `weight` is 400: they should be",
             ],
+        ),
+        (
+            "nn.Conv2d(3, 4, 3)(f32[1, 2, 8, 8])",
+            ["dim 1 of `input` is 2, dim 1 of `weight` is 3: they should be equal"],
         ),
         (
             "f32[2, 3] @ f32[4, 5]",

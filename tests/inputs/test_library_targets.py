@@ -203,6 +203,28 @@ def test_a_library_that_does_not_import(tmp_path: Path) -> None:
         )
 
 
+def test_a_library_that_imports_a_part_late_and_fails(tmp_path: Path) -> None:
+    late = """
+        CONFIG_MAPPING = {}
+        def __getattr__(name):
+            try:
+                raise RuntimeError("operator nms is gone")
+            except RuntimeError as error:
+                raise ModuleNotFoundError(f"Could not import {name}") from error
+        """
+    write(
+        tmp_path,
+        ("transformers/__init__", late),
+        ("huggingface_hub/__init__", ""),
+        ("huggingface_hub/constants", "HF_HUB_OFFLINE = False"),
+    )
+    with installed(tmp_path, "transformers"), installed(tmp_path, "huggingface_hub"):
+        assert said("hf:BertConfig") == (
+            "`hf:BertConfig` needs the package transformers, which does not import"
+            " here: RuntimeError: operator nms is gone"
+        )
+
+
 LLAMA = {
     "model_type": "llama",
     "hidden_size": 64,

@@ -26,13 +26,26 @@ def library(name: str, target: Target) -> ModuleType:
             f"`{target}` needs the package {name}, which is not installed here;"
             f" `pip install {name}`"
         )
+    with importable(name, target, Exception):
+        module = importlib.import_module(name)
+    return module
+
+
+@contextmanager
+def importable(
+    name: str, target: Target, kind: type[Exception] = ImportError
+) -> Iterator[None]:
+    """One sentence where a library, or a part that it imports late, does not import."""
     try:
-        return importlib.import_module(name)
-    except Exception as error:
-        said = str(error).strip().split("\n")[0]
+        yield
+    except kind as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:  # transformers wraps what a part of it says
+            cause = cause.__cause__
+        said = str(cause).strip().split("\n")[0]
         raise InputError(
             f"`{target}` needs the package {name}, which does not import here:"
-            f" {type(error).__name__}: {said}"
+            f" {type(cause).__name__}: {said}"
         ) from error
 
 

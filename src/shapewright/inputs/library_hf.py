@@ -17,6 +17,7 @@ from shapewright.inputs.hf_inputs import candidates
 from shapewright.inputs.library import (
     constructing,
     display,
+    importable,
     keywords,
     library,
     nobody,
@@ -36,9 +37,10 @@ def load(target: Target, building: AbstractContextManager[Any]) -> Loaded:
     place, _, head = target.place.partition(":")
     settings = keywords(target)
     with offline():
-        config, model_class = _config(transformers, place, settings, target)
-        if head:
-            model_class = _class(transformers, head, target)
+        with importable("transformers", target):  # it imports its parts late
+            config, model_class = _config(transformers, place, settings, target)
+            if head:
+                model_class = _class(transformers, head, target)
         with _uninitialised(transformers), building, constructing(target.place):
             model = _model(transformers, config, model_class, target)
     examples = candidates(model, config)

@@ -61,6 +61,8 @@ def tensors(nest: Any) -> Iterator[TensorSpec]:
 
 def parse_call(text: str) -> OperationCall:
     """Read a call; for anything else an `InputError` points at the place."""
+    if not text.strip():
+        raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:

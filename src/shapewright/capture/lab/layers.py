@@ -64,6 +64,11 @@ def layer_class(name: str) -> type[nn.Module] | None:
     return found if known else None
 
 
+def is_layer(name: str) -> bool:
+    """Whether a dotted name is that of a layer of torch."""
+    return name.startswith("torch.nn.") and layer_class(name) is not None
+
+
 def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
     """A layer in evaluation, its weights small whole numbers that can be followed."""
     layer = kind(*args, **kwargs).eval()

@@ -28,6 +28,10 @@ def clashes(drawn: Drawn) -> list[Clash]:
     if last == "linear":
         one, other = drawn.inputs[:2]
         return list(differing([(one, -1), (other, -1)]))
+    if last in ("conv1d", "conv2d", "conv3d") and drawn.arguments.get("groups", 1) == 1:
+        one, other = drawn.inputs[:2]
+        if len(one.shape) >= len(other.shape) - 1 > 1:
+            return list(differing([(one, 1 - len(other.shape)), (other, 1)]))
     if last in ("cat", "concat", "concatenate", "stack"):
         return list(of_joining(drawn, None if last == "stack" else "dim"))
     make = MAPS.get(drawn.name)
