@@ -249,3 +249,22 @@ def test_collisions_of_a_scatter_are_counted() -> None:
     )
     text = str(shapewright.explain(torch.scatter_add, x, 0, index, source))
     assert "1 of 8 places of `out` get more than one element, 4 get none" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "out"),
+    [
+        ("nn.Linear(100000, 100000)(f32[8, 100000])", "(8, 100000)"),
+        ("f32[1000000, 1] + f32[1, 1000000]", "(1000000, 1000000)"),
+        ("torch.zeros(1000000, 1000000)", "(1000000, 1000000)"),
+        ("f32[100000, 100000].transpose(0, 1)", "(100000, 100000)"),
+        ("torch.arange(10000000000).view(10, -1)", "(10, 1000000000)"),
+    ],
+)
+def test_what_is_too_large_is_shown_by_its_shapes(
+    call: str, out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text = explained(capsys, call)
+    assert status == 0
+    assert out in text
+    assert "too large to run" in text

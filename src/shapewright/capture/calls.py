@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
@@ -192,11 +191,3 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
         return out
 
     return _call_impl
-
-
-def root_site() -> Any:
-    """The root is called by us: no line of the user's."""
-    return ()
-
-
-__all__ = ["Call", "Calls", "sys"]

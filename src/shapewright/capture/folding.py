@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
@@ -72,10 +72,10 @@ class Fold:
         calls: list[Call],
         positions: Positions,
         states: list[Any],
-        assumptions: Iterable[tuple[str, Any]] = (),
+        assumptions: dict[Any, str],
     ) -> None:
         self.events = events
-        self.supposed = supposed(events, dict(turned(assumptions)))
+        self.supposed = supposed(events, assumptions)
         self.calls = calls
         self.positions = positions
         self.tensors: dict[int, int] = {}
@@ -248,12 +248,6 @@ class Fold:
         if isinstance(value, tuple):
             return tuple(self.nest(item) for item in value)
         return value
-
-
-def turned(assumptions: Iterable[tuple[str, Any]]) -> Iterator[tuple[Any, str]]:
-    """What was supposed, by the place of the call that supposed it."""
-    for message, place in assumptions:
-        yield place, message
 
 
 def supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.parameter import Parameter
 
 from shapewright.capture.identity import DTYPE_NAMES, Info
 
@@ -196,8 +195,3 @@ def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
 def _first(items: Any, most: int = 1000) -> list[Any]:
     listed = list(items)
     return listed[:most]
-
-
-def is_parameter(value: Any) -> bool:
-    """Whether it is an `nn.Parameter`."""
-    return isinstance(value, Parameter)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -115,7 +113,6 @@ def watched_run(
     engine = Engine(
         settings.memo,
         graph=graph,
-        home=home_of(root, args, kwargs),
         verify=settings.verify,
         inside=settings.inside,
         keep_values=settings.values,
@@ -211,11 +208,6 @@ def _call(
     return out
 
 
-def home_of(root: nn.Module | None, args: Any, kwargs: Any) -> str:
-    """The device that tensors without a claim are on: the model's, else the CPU."""
-    return "cpu"
-
-
 def prepare(
     engine: Engine,
     modules: list[tuple[str, nn.Module]],
@@ -299,7 +291,8 @@ def finish(
             if source is not None:
                 sources[code.co_filename] = source
     positions = Positions(folder, sources)
-    fold = Fold(engine.events, calls.records, positions, states, engine.assumptions)
+    said = {place: message for message, place in engine.assumptions}
+    fold = Fold(engine.events, calls.records, positions, states, said)
     made = Trace(
         target=settings.target or name_of(root, calls),
         ops=Lazy(len(engine.events), fold.ops),
@@ -421,6 +414,3 @@ def release(engine: Engine) -> None:
     engine.theirs.clear()
     engine.their_storages.clear()
     engine.grads.clear()
-
-
-__all__ = ["Settings", "Stopped", "record", "sys", "traceback"]

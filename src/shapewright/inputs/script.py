@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from types import ModuleType
 
 from shapewright.inputs.loaded import Loaded
@@ -24,7 +23,11 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
     _, tree = read_source(target.place)
     program = Program(program_of(target.place, tree)[0].folder)
     code = compile(tree, os.path.abspath(target.place), "exec", dont_inherit=True)
-    run = partial(_run, code, target.place, list(arguments), program)
+
+    def run() -> None:
+        _run(code, target.place, list(arguments), program)
+
+    run.__name__ = os.path.basename(target.place)  # the root's name in the record
     return Loaded(run, None, target.place, target.place, "__main__", program)
 
 

@@ -30,6 +30,7 @@ from shapewright.rules.registry import RULES
 Tensor = torch.Tensor
 RUNNABLE = 1 << 22
 """Elements, over all tensors, up to which a call is run for real."""
+TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
 SHOWN = 4096
 """Elements up to which a tensor's values are kept for showing."""
 

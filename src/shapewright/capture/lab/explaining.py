@@ -16,6 +16,7 @@ from shapewright.capture.identity import DTYPE_NAMES
 from shapewright.capture.lab.copying import Copies, spans
 from shapewright.capture.lab.drawing import (
     RUNNABLE,
+    TOO_LARGE,
     MetaOf,
     arguments_of,
     draw_call,
@@ -49,7 +50,7 @@ def explain_tensors(
     if not said and sum(high - low for low, high in spans(given).values()) > 4 * (
         RUNNABLE
     ):
-        said = "too large to run and to check against torch; smaller sizes are drawn"
+        said = TOO_LARGE
     if said:
         return on_meta(func, name, args, kwargs, said)
     copies = Copies(spans(given))
@@ -202,7 +203,7 @@ def on_meta(
 
     text, before = written(name, args, kwargs), sides(name, args, kwargs)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), torch.device("meta"):
             made = func(*without(args), **without(kwargs))
     except NotImplementedError:
         return Drawn(text, name, before, reason=said)

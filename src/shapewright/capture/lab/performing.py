@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Protocol
 
 import torch
 
-import shapewright.rules.all  # noqa: F401  (every name that is known)
 from shapewright.capture.identity import DTYPES
-from shapewright.capture.lab.drawing import RUNNABLE, MetaOf, draw_call, typed_tensor
+from shapewright.capture.lab.drawing import (
+    RUNNABLE,
+    TOO_LARGE,
+    draw_call,
+    typed_tensor,
+)
+from shapewright.capture.lab.explaining import on_meta
 from shapewright.capture.lab.layers import built, inside, layer_class
 from shapewright.capture.lab.operators import Unknown, function_of
-from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.drawn import Drawn
 
 
 class Typed(Protocol):
@@ -36,16 +42,21 @@ class TypedCall(Protocol):
     def kwargs(self) -> dict[str, Any]: ...
     @property
     def text(self) -> str: ...
+    def leaves(self) -> Iterator[Typed]: ...
     @property
     def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
 
 
 @dataclass(slots=True)
 class Making:
-    """How tensors are made up: `high` bounds whole numbers, `seed` differs for each."""
+    """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
+
+    With `blank` they have no values.
+    """
 
     high: int
     seed: int = 0
+    blank: bool = False
 
     def value(self, given: Any) -> Any:
         """An argument as torch takes it."""
@@ -60,6 +71,9 @@ class Making:
             return slice(*(self.value(end) for end in ends))
         if hasattr(given, "fill") and hasattr(given, "shape"):
             self.seed += 1
+            if self.blank:
+                dtype = DTYPES[given.dtype]
+                return torch.empty(given.shape, dtype=dtype, device="meta")
             return typed_tensor(given.shape, given.dtype, self.seed, self.high)
         name = getattr(given, "name", None)
         return function_of(name, values=True) if isinstance(name, str) else given
@@ -75,10 +89,12 @@ def perform(call: TypedCall) -> Drawn:
     func = find(call.name)
     if func is None:
         raise Unknown(call.name)
-    if call.built is None and sum(
-        size_of(leaf) for leaf in leaves((call.args, *call.kwargs.values()))
-    ) > (RUNNABLE):
-        return on_meta(call, func)
+    if elements(call) > RUNNABLE:
+        return shapes_only(call)
+    if at_most(call) > RUNNABLE:  # what comes out may be large
+        shapes = shapes_only(call)
+        if sum(side.size for side in shapes.outputs) > RUNNABLE:
+            return shapes
     state = torch.get_rng_state()
     try:
         drawn = None
@@ -123,7 +139,7 @@ def bounds(call: TypedCall) -> Iterator[int]:
     """Sizes that whole numbers of the call may index, the likeliest first."""
     floats = [
         leaf.shape
-        for leaf in leaves((call.args, *call.kwargs.values()))
+        for leaf in call.leaves()
         if not leaf.dtype.startswith(("int", "uint", "bool")) and leaf.shape
     ]
     dim = call.kwargs.get("dim")
@@ -139,51 +155,50 @@ def bounds(call: TypedCall) -> Iterator[int]:
     yield from dict.fromkeys([*tried, 10, 1] if not tried else [*tried, 1])
 
 
-def leaves(nest: Any) -> Iterator[Typed]:
-    """The typed tensors of a nest."""
-    if hasattr(nest, "kwargs"):
-        yield from leaves((*nest.args, *nest.kwargs.values()))
-    elif isinstance(nest, tuple | list):
-        for item in nest:
-            yield from leaves(item)
-    elif hasattr(nest, "fill") and hasattr(nest, "shape"):
-        yield nest
+def shapes_only(call: TypedCall) -> Drawn:
+    """A call too large to run, by its shapes."""
+    making = Making(1, blank=True)
+    with torch.device("meta"):
+        args = tuple(making.value(item) for item in call.args)
+        kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
+    name, func = call.name, None
+    if call.built is None:
+        func = function_of(name)
+    else:
+        layer = on_meta_built(name, call.built)
+        inner = inside(layer, args, kwargs)
+        func = layer
+        if inner.func is not None:
+            func, name = inner.func, inner.name
+            args, kwargs = inner.args, inner.kwargs or {}
+    return replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
 
 
-def size_of(leaf: Typed) -> int:
-    """How many elements a typed tensor has."""
-    count = 1
-    for size in leaf.shape:
-        count *= size
+def elements(call: TypedCall) -> int:
+    """How many elements a call needs, a layer's weights among them."""
+    count = sum(prod(leaf.shape) for leaf in call.leaves())
+    if call.built is not None:
+        try:
+            layer = on_meta_built(call.name, call.built)
+        except Exception:  # a real try tells what is wrong
+            return count
+        count += sum(parameter.numel() for parameter in layer.parameters())
     return count
 
 
-def on_meta(call: TypedCall, func: Callable[..., Any]) -> Drawn:
-    """A call too large to run: shapes only, said so."""
+def at_most(nest: Any) -> int:
+    """The product of all sizes and whole numbers of a call: nothing is larger."""
+    if hasattr(nest, "kwargs"):
+        return at_most((*nest.args, *nest.kwargs.values()))
+    if isinstance(nest, tuple | list):
+        return prod(map(at_most, nest))
+    if hasattr(nest, "fill") and hasattr(nest, "shape"):
+        return max(1, int(prod(nest.shape)))
+    return max(1, abs(nest)) if type(nest) is int else 1
 
-    class Blank(Making):
-        def value(self, given: Any) -> Any:
-            if hasattr(given, "fill") and hasattr(given, "shape"):
-                dtype = DTYPES[given.dtype]
-                return torch.empty(given.shape, dtype=dtype, device="meta")
-            return Making.value(self, given)
 
-    making = Blank(1)
-    args = tuple(making.value(item) for item in call.args)
-    kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
-    sides = tuple(
-        Side(str(n), leaf.shape, leaf.dtype)
-        for n, leaf in enumerate(leaves((call.args, *call.kwargs.values())))
-    )
-    try:
-        made = func(*args, **kwargs)
-    except Exception as error:
-        return Drawn(call.text, call.name, sides, error=str(error).split("\n")[0])
-    outs = [made] if isinstance(made, torch.Tensor) else list(made)
-    out_sides = []
-    for n, out in enumerate(outs):
-        meta = MetaOf.of(out)
-        name = "out" if len(outs) == 1 else f"out.{n}"
-        out_sides.append(Side(name, meta.shape, meta.dtype, meta.stride))
-    reason = "too large to run and to check against torch; smaller sizes are drawn"
-    return Drawn(call.text, call.name, sides, tuple(out_sides), reason=reason)
+def on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+    """A layer without memory for its weights."""
+    kind: Any = layer_class(name)
+    with torch.device("meta"):
+        return kind(*given[0], **given[1]).eval()
