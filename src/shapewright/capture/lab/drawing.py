@@ -55,12 +55,12 @@ class MetaOf:
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
-        """The metadata of a real tensor."""
+        """The metadata of a tensor; no values where it holds none, as on meta."""
         stride = tuple(tensor.stride())
         dtype = DTYPE_NAMES[tensor.dtype]
         offset = int(tensor.storage_offset())
         known = dtype in ("bool", "int32", "int64") and tensor.numel() <= SHOWN
-        known = known or not tensor.ndim
+        known = (known or not tensor.ndim) and not tensor.is_meta
         values = tensor.tolist() if known else None
         return cls(tuple(tensor.shape), stride, dtype, offset=offset, values=values)
 
