@@ -10,8 +10,17 @@ Example::
 """
 
 import shapewright.views  # noqa: F401  (a trace can now show itself)
-from shapewright.api import Options, draw, explain, options, recording, trace
+from shapewright.api import Options, check, draw, explain, options, recording, trace
 from shapewright.trace.record import Trace
 
-__all__ = ["Options", "Trace", "draw", "explain", "options", "recording", "trace"]
+__all__ = [
+    "Options",
+    "Trace",
+    "check",
+    "draw",
+    "explain",
+    "options",
+    "recording",
+    "trace",
+]
 __version__ = "0.1.0"

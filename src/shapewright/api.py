@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
+    from shapewright.checking import Overlay, Tried
     from shapewright.inputs.example import Candidate
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.tensor import TensorSpec
+    from shapewright.reasoning.program import Program
     from shapewright.rules.maps.drawn import Drawn
+    from shapewright.trace.report import Report
     from shapewright.views.lab.page import Drawing
 
 Progress = Callable[[str], None]
@@ -373,6 +376,112 @@ def trace_target(
                 return Outcome(_unborn(target, error))
             except Stopped as stopped:
                 return Outcome(before_any_call(target, stopped))
+
+
+def check(target: Any, *args: Any, **kwargs: Any) -> Report:
+    """Run a model or function without data and explain every shape error in it.
+
+    Example::
+
+        >>> report = sw.check(Net(), "f32[8, 3, 32, 32]")
+        >>> [finding.code for finding in report.findings]
+        ['linear-features']
+
+    The arguments are those of `trace`. An error does not end the run: it goes on with
+    what would have come out, so that independent errors are found together. The model
+    is not touched. Fixes are edits of the program's text; they are tried where the
+    target is a file (`shapewright check model.py:Net`), not for a live model.
+    """
+    from shapewright.capture.running import Settings, record
+    from shapewright.checking import report
+
+    settings = Settings(go_on=True)
+    if not args and not kwargs:
+        found = _searched(target, settings)
+        made = found if found is not None else record(target, (), {}, settings)
+    else:
+        args, kwargs, settings.letters = _fed(args, kwargs)
+        made = record(target, args, kwargs, settings)
+    return report(_program(made, settings, None), None)
+
+
+def check_target(
+    target: str,
+    spec: str | None = None,
+    *,
+    timeout: float | None = None,
+    first: bool = False,
+) -> Report:
+    """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
+
+    Raises `InputError` for a target or spec that cannot be used.
+    """
+    from shapewright.capture.forking import Lost, in_child
+    from shapewright.capture.guarding import guarded
+    from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.checking import Tried, place_of, report
+    from shapewright.inputs.errors import InputError, ProgramError
+    from shapewright.inputs.pyfile import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+
+    parsed = parse_target(target)
+    given = parse(spec) if spec is not None else None
+    if parsed.kind in ("file", "script"):
+        read_source(parsed.place)
+
+    def run() -> Program:
+        from shapewright.capture.failing.built import Constructions
+
+        settings = Settings(target=target, go_on=True)
+        seen = Constructions()
+        try:
+            with guarded(), seen.watched():
+                made = _run_target(parsed, given, settings)
+        except ProgramError as error:
+            made = _unborn(target, error)
+        return _program(made, settings, seen)
+
+    def again(texts: Overlay) -> Tried:
+        from shapewright.inputs import overlay
+
+        overlay.install(texts)
+        program = run()
+        places = tuple(place_of(program, each) for each in program.failures)
+        others = tuple(
+            (f.span.file if f.span else "", f.span.line if f.span else 0, f.code)
+            for f in program.trace.findings
+            if f.severity == "error"
+        )
+        return Tried(places + others, program.trace.complete)
+
+    def attempt(texts: Overlay) -> Tried:
+        try:
+            return in_child(partial(again, texts), 5.0)
+        except (Lost, InputError):
+            return Tried((), False)
+
+    with on_stderr(), limited(timeout, hard=True):
+        try:
+            return report(run(), attempt, first)
+        except Stopped as stopped:
+            return report(_program(before_any_call(target, stopped), None, None), None)
+
+
+def _program(made: Trace, settings: Any, seen: Any) -> Program:
+    """What is reasoned about."""
+    import os
+
+    from shapewright.reasoning.program import Program
+
+    if settings is None:
+        return Program(made)
+    if seen is None:
+        return Program(made, tuple(settings.failures))
+    built, sources = seen.places(settings.modules, os.getcwd())
+    texts = {name: each.text for name, each in sources.items() if each.text is not None}
+    return Program(made, tuple(settings.failures), built, texts)
 
 
 def _run_target(parsed: Any, given: Any, settings: Any) -> Trace:

@@ -8,7 +8,7 @@ the user's program, so it avoids work that can be done when the record is read.
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.parameter import Buffer, Parameter
@@ -35,6 +35,9 @@ from shapewright.capture.private import (
     outside_transforms,
 )
 from shapewright.capture.sites import Sites
+
+if TYPE_CHECKING:
+    from shapewright.rules.needs.failure import Failure
 
 Tensor = torch.Tensor
 STRIDED = torch.strided
@@ -71,6 +74,7 @@ class Engine(TorchFunctionMode):
         verify: bool = False,
         inside: bool = False,
         keep_values: bool = True,
+        go_on: bool = False,
     ) -> None:
         super().__init__()
         self.memo = memo or Memo()
@@ -95,6 +99,7 @@ class Engine(TorchFunctionMode):
         self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
+        self.failures: list[Failure] | None = [] if go_on else None  # passed over
         self.grads: dict[int, Any] = {}
         self.home_of_factories = home
         self.met: list[Info] = []
@@ -120,6 +125,10 @@ class Engine(TorchFunctionMode):
                 from shapewright.capture.insides import looked_into
 
                 plan = looked_into(plan)
+            if self.failures is not None:
+                from shapewright.capture.failing.going_on import going_on
+
+                plan = going_on(plan)
             self.plans[func] = plan
         try:
             return plan(self, func, args, kwargs)

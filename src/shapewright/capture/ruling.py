@@ -9,6 +9,7 @@ import torch
 
 import shapewright.rules.all  # noqa: F401  (before a run, whose time is limited)
 from shapewright.rules.meta import Rule
+from shapewright.rules.needs.registry import Needs
 from shapewright.rules.registry import RULES
 
 _by_function: dict[Any, Rule] = {}
@@ -25,15 +26,40 @@ def rule_of(func: Any) -> Rule | None:
         return None
 
 
+@cache
+def _needs_by_function() -> dict[Any, Needs]:
+    """Asked only after a failure: most runs never import a need."""
+    import shapewright.rules.needs.all  # noqa: F401
+    from shapewright.rules.needs.registry import NEEDS
+
+    return {
+        func: need
+        for name, need in NEEDS.items()
+        if (func := function_named(name)) is not None
+    }
+
+
+def needs_of(func: Any) -> Needs | None:
+    """What calls of a torch function need, or None where that is not written down."""
+    try:
+        return _needs_by_function().get(func)
+    except TypeError:
+        return None
+
+
+def function_named(name: str) -> Any:
+    """A function of torch by its dotted name; torch grows and shrinks: or None."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return None if found is torch else found
+
+
 def _resolve() -> None:
     global _seen
     for name, rule in RULES.items():
-        found: Any = torch
-        for part in name.split(".")[1:]:
-            found = getattr(found, part, None)
-            if found is None:
-                break
-        if found is not None:  # torch grows and shrinks; a missing name is no rule
+        found = function_named(name)
+        if found is not None:
             _by_function[found] = rule
     _seen = len(RULES)
 

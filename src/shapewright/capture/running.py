@@ -34,6 +34,7 @@ from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
 from shapewright.capture.transforming import transforms_seen
 from shapewright.findings.finding import Finding
+from shapewright.rules.needs.failure import Failure
 from shapewright.trace.record import Assumption, Source, Trace
 
 
@@ -51,6 +52,9 @@ class Settings:
     inside: bool = False
     values: bool = True
     graph: bool = False
+    go_on: bool = False  # pass over calls that torch refuses
+    failures: list[Failure] = field(default_factory=list)
+    modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
     target: str = ""
     method: str = "forward"
     letters: dict[str, int] = field(default_factory=dict)
@@ -116,7 +120,10 @@ def watched_run(
         verify=settings.verify,
         inside=settings.inside,
         keep_values=settings.values,
+        go_on=settings.go_on,
     )
+    if engine.failures is not None:
+        settings.failures = engine.failures
     calls = Calls(engine, taken.modules)
     calls.progress = settings.progress
     engine.sites.bound(_call.__code__)
@@ -159,6 +166,9 @@ def watched_run(
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
         states = states_of(engine, calls)
+        if settings.go_on:
+            named = calls.paths
+            settings.modules = {named[key]: each for key, each in calls.alive.items()}
         if settings.taken is not None and not taken.seen:
             taken.seen.update(engine.unwritten())
     notes = [

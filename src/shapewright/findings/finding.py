@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from shapewright.findings.fix import Fix
 from shapewright.source.span import Span
 
 Severity = Literal["error", "warning", "note"]
@@ -34,3 +35,5 @@ class Finding:
     torch_message: str = ""
     related: tuple[Related, ...] = ()
     count: int = 1
+    fixes: tuple[Fix, ...] = ()
+    sizes: str = ""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from shapewright.inputs import overlay
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
 from shapewright.inputs.program import Program, shown
 
@@ -24,7 +25,8 @@ def read_source(file: str) -> tuple[str, ast.Module]:
     if not path.exists():
         raise InputError(_no_such_file(path))
     try:
-        source = importlib.util.decode_source(path.read_bytes())
+        changed = overlay.text_of(file)
+        source = changed or importlib.util.decode_source(path.read_bytes())
         return source, ast.parse(source, shown(file))
     except SyntaxError as error:
         raise syntax_error(error, file) from None

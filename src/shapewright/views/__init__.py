@@ -5,6 +5,8 @@ Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
 """
 
 from shapewright.trace.record import Trace, renderers
+from shapewright.trace.report import Report
+from shapewright.trace.report import renderers as report_renderers
 
 
 def _text(trace: Trace) -> str:
@@ -21,3 +23,12 @@ def _html(trace: Trace) -> str:
 
 renderers["text/plain"] = _text
 renderers["text/html"] = _html
+
+
+def _report(report: Report) -> str:
+    from shapewright.views.terminal.report import text
+
+    return text(report)
+
+
+report_renderers["text/plain"] = _report

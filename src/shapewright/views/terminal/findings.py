@@ -30,7 +30,23 @@ def finding_lines(finding: Finding, trace: Trace, terminal: Terminal) -> list[Li
     notes = _notes(finding, margin)
     if notes and finding.span is not None:
         lines.append([(f"{margin} {terminal.glyphs.rule}", "edge")])
-    return lines + notes
+    return lines + notes + _fixes(finding)
+
+
+def _fixes(finding: Finding) -> list[Line]:
+    """What to write instead, and whether it was tried."""
+    lines: list[Line] = []
+    for fix in finding.fixes:
+        place = fix.edits[0].span
+        tried = " (checked by running it)" if fix.checked else ""
+        word = "help" if not lines else "  or"
+        lines.append(
+            [
+                (word, "note"),
+                (f": {fix.message} at {place.file}:{place.line}{tried}", ""),
+            ]
+        )
+    return lines
 
 
 def _notes(finding: Finding, margin: str) -> list[Line]:

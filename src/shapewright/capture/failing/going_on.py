@@ -1,0 +1,193 @@
+"""A run that goes on after a call that torch refuses.
+
+The call's needs say what would have come out had the side that decides been right;
+where none are written down, a change of one argument is looked for with which torch
+takes the call. The run goes on with that, and the next error is found in the same run.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture import nests
+from shapewright.capture.failing.arguments import argument_names
+from shapewright.capture.failing.handled import is_handled
+from shapewright.capture.failing.repairing import repairs
+from shapewright.capture.failing.trials import fresh
+from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
+from shapewright.capture.memo import NEW, Answer
+from shapewright.capture.names import plain_name
+from shapewright.capture.ruled import _intern_made
+from shapewright.capture.ruling import needs_of
+from shapewright.capture.settling import arguments_of
+from shapewright.rules.meta import Made
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.registry import unmet
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+    from shapewright.capture.planning import Plan
+
+Tensor = torch.Tensor
+MOST = 200
+"""Failures that a run passes."""
+
+
+def going_on(plan: Plan) -> Plan:
+    """The plan of a function, whose refused calls do not end the run."""
+
+    def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return plan(engine, func, args, kwargs)
+        except Exception as error:
+            if error is not engine.error or not engine.recording:
+                raise
+            return passed(engine, plan, func, args, kwargs or {}, error)
+
+    return answered
+
+
+def passed(
+    engine: Engine, plan: Plan, func: Any, args: Any, kwargs: Any, error: Exception
+) -> Any:
+    """Note the failure, and what the run goes on with; raise where that is nothing."""
+    failures = engine.failures
+    assert failures is not None
+    if is_handled(error, sys._getframe(2), engine.sites) or len(failures) >= MOST:
+        raise error
+    tensors = nests.tensors((args, kwargs))
+    infos = tuple(engine.info(tensor) for tensor in tensors)
+    arguments = arguments_of(engine, args, kwargs)
+    rule = needs_of(func)
+    needed = unmet(rule, *arguments)
+    found = list(repairs(engine, plan, func, args, kwargs))
+    first = plain_name(func)
+    out: Any = None
+    guessed: tuple[int, ...] = ()
+    if needed is not None and needed.makes:
+        out = made_of(engine, needed.makes, infos)
+        if needed.guessed:
+            guessed = tuple({size for made in needed.makes for size in made.shape})
+    elif found:
+        out, guessed = chosen(engine, found)
+    goes_on = out is not None
+    if goes_on and tensors and is_in_place(first, kwargs):
+        out = tensors[0]
+    outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
+    answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
+    failures.append(
+        Failure(
+            len(engine.events),
+            type(error).__name__,
+            str(error),
+            argument_names(func, rule, *arguments),
+            needed,
+            tuple(repair for repair, _ in found),
+            goes_on,
+            guessed,
+        )
+    )
+    engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
+    if not goes_on:
+        raise error
+    engine.error = None
+    return joined(engine, out, tensors) if engine.graph else out
+
+
+def is_in_place(name: str, kwargs: Any) -> bool:
+    """Whether the call hands out its first tensor, written."""
+    if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
+        return True
+    plain = name.endswith("_") and not name.endswith("__")
+    return plain or kwargs.get("inplace") is True
+
+
+def chosen(
+    engine: Engine, found: list[tuple[Repair, Any]]
+) -> tuple[Any, tuple[int, ...]]:
+    """What the likeliest repair makes, and its sizes that another would make otherwise.
+
+    A change of a size keeps what the call is about; parameters say what is wanted.
+    """
+    likely = [pair for pair in found if not pair[0].parameter] or found
+    first = [pair for pair in likely if pair[0].kind in ("values", "dtype")]
+    first = first or [pair for pair in likely if pair[0].kind == "contiguous"]
+    first = first or [pair for pair in likely if pair[0].kind == "size"]
+    first = first or likely
+    out = first[0][1]
+    mine = shapes_of(engine, out)
+    unsure: set[int] = set()
+    for _, other in first[1:]:
+        theirs = shapes_of(engine, other)
+        for one, two in zip(mine, theirs, strict=False):
+            if len(one) != len(two):
+                unsure |= set(one)
+            else:
+                unsure |= {a for a, b in zip(one, two, strict=True) if a != b}
+    return out, tuple(sorted(unsure))
+
+
+def shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
+    """The shapes of the tensors in what a call gives."""
+    return [engine.info(tensor).meta.shape for tensor in nests.tensors((nest,))]
+
+
+def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
+    """Tensors as a need says that they come out."""
+    grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
+    device = next((info.meta.device for info in infos), engine.home)
+    made = []
+    for each in makes:
+        floating = DTYPES[each.dtype].is_floating_point
+        meta = _intern_made(engine, each, device, grad and floating)
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            tensor = torch.empty_strided(
+                each.shape,
+                each.stride or contiguous_stride(each.shape),
+                dtype=meta.torch_dtype,
+                device="meta",
+            )
+        name = "ErrorBackward0" if meta.requires_grad else None
+        info = Info(meta, Storage(device), BLANK, each.grad_fn or name)
+        made.append(engine.tell(tensor, info))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+class Joined(torch.autograd.Function):
+    """Hangs a substitute on its inputs, so that backward finds its way."""
+
+    @staticmethod
+    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
+        context.like = [(t.shape, t.dtype, t.requires_grad) for t in inputs]
+        return made[0].detach()
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return None, *(
+            torch.empty(shape, dtype=dtype, device="meta") if wanted else None
+            for shape, dtype, wanted in context.like
+        )
+
+
+def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
+    """What comes out, with a node that leads to what went in."""
+    blanks = [engine.blank_of(tensor) for tensor in tensors]
+
+    def with_node(tensor: Tensor) -> Tensor:
+        info = engine.info(tensor)
+        if tensor.dtype.is_floating_point and any(b.requires_grad for b in blanks):
+            function: Any = Joined.apply
+            tied = function([tensor], *blanks)
+            same = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
+            return engine.tell(tied, same)
+        return tensor
+
+    if any(out is tensor for tensor in tensors):
+        return out
+    return nests.swap(out, with_node)
+
+
+__all__ = ["fresh", "going_on"]

@@ -1,0 +1,90 @@
+"""`shapewright check`: every shape error of a program, with causes and fixes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from shapewright.faces.cli import display, output
+from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.trace import _seconds
+
+if TYPE_CHECKING:
+    from shapewright.trace.report import Report
+
+SUMMARY = "every shape error, where it came from, and a fix that was tried"
+
+DESCRIPTION = """\
+Run TARGET with tensors that hold no data and explain every call that does not fit.
+
+An error does not end the run: it goes on with what would have come out. Fixes are
+tried by running the program with the edit in memory. TARGET is what `shapewright trace`
+takes.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `shapewright check` takes."""
+    add = parser.add_argument
+    add(
+        "-i",
+        dest="specs",
+        action="append",
+        metavar="SPEC",
+        help='what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, '
+        "or with -i again",
+    )
+    add(
+        "--format",
+        choices=("full", "concise", "json"),
+        default="full",
+        help="blocks with source, a line each, or versioned JSON (default: full)",
+    )
+    add("--first", action="store_true", help="stop at the first error")
+    add(
+        "--timeout",
+        type=_seconds,
+        metavar="S",
+        help="stop the program after S seconds and tell what was found until then",
+    )
+    add(
+        "targets",
+        metavar="TARGET",
+        nargs="+",
+        help="what to run; options stand before it",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the targets, print what was found, return the exit code."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    spec = ", ".join(options.specs) if options.specs else None
+    code = 0
+    for target in options.targets:
+        try:
+            report = api.check_target(
+                target, spec, timeout=options.timeout, first=options.first
+            )
+        except InputError as error:
+            raise Unusable(str(error)) from None
+        output.show(_rendered(report, options))
+        code = max(code, report.exit_code)
+    return code
+
+
+def _rendered(report: Report, options: argparse.Namespace) -> str:
+    if options.format == "json":
+        from shapewright.views.json import report_json
+
+        return f"{report_json(report)}\n"
+    if options.format == "concise":
+        from shapewright.views.concise import report_lines
+
+        return report_lines(report)
+    from shapewright.views.terminal.report import text
+
+    seen = display.of(sys.stdout)
+    return text(report, seen.width, seen.color, seen.unicode)

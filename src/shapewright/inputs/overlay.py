@@ -1,0 +1,33 @@
+"""Texts that stand for the program's files, while an edit is tried."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any
+
+TEXTS: dict[str, str] = {}
+"""Text by absolute path. Only a child process that tries an edit fills it."""
+
+
+def text_of(file: str) -> str | None:
+    """The text that stands for a file, None where the file itself counts."""
+    return TEXTS.get(os.path.abspath(file)) if TEXTS else None
+
+
+def install(texts: Mapping[str, str]) -> None:
+    """Let these texts stand for their files until this process ends."""
+    TEXTS.update(texts)
+    loader = importlib.machinery.SourceFileLoader
+    original = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> CodeType | None:
+        path = os.path.abspath(self.get_filename(fullname))
+        if path in TEXTS:
+            code: CodeType = self.source_to_code(TEXTS[path].encode(), path)
+            return code
+        return original(self, fullname)
+
+    loader.get_code = get_code  # type: ignore[method-assign]

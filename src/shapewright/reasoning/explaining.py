@@ -1,0 +1,187 @@
+"""From a failed call to a finding in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.findings.finding import Finding, Related
+from shapewright.reasoning.causes import actual
+from shapewright.reasoning.naming import operation, tensor_names, words_of
+from shapewright.reasoning.program import Program, shape_text
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.unmet import Place
+from shapewright.trace.fact import Fact
+
+CODES = {
+    "values": "index-out-of-range",
+    "dtype": "dtype-mismatch",
+    "contiguous": "not-contiguous",
+}
+"""What is wrong with a call that this change repairs; all others: a shape."""
+
+
+def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
+    """A finding for each independent failure, one for all equal blocks of a loop."""
+    found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
+    for failure in independent(program):
+        finding = of_failure(program, failure)
+        place = finding.span and (finding.span.file, finding.span.line)
+        key = finding.code, place, pattern(finding.module)
+        if key in found:
+            first, failures = found[key]
+            found[key] = replace(first, count=first.count + 1), [*failures, failure]
+        else:
+            found[key] = finding, [failure]
+    return list(found.values())
+
+
+def of_failure(program: Program, failure: Failure) -> Finding:
+    """What does not fit in a call, and where both sides came from."""
+    op = program.trace.ops[failure.op]
+    code, message = told(program, failure)
+    return Finding(
+        code,
+        "error",
+        message,
+        op.span,
+        op.module,
+        failure.torch_message,
+        tuple(both_sides(program, failure)),
+    )
+
+
+def told(program: Program, failure: Failure) -> tuple[str, str]:
+    """The code and the sentence."""
+    if failure.unmet is not None:
+        words = words_of(program, failure)
+        return failure.unmet.code, filled(failure.unmet.message, words)
+    for repair in failure.repairs:
+        if repair.kind in CODES:
+            return CODES[repair.kind], generic(program, failure, repair)
+    for repair in failure.repairs:
+        if repair.kind == "size":
+            return "shape-mismatch", generic(program, failure, repair)
+    if failure.repairs:
+        return "shape-mismatch", generic(program, failure, failure.repairs[0])
+    return "torch-error", first_line(failure.torch_message) or failure.error
+
+
+def filled(message: str, words: dict[str, str]) -> str:
+    """A message with the user's words for the names in braces."""
+
+    class Words(dict[str, str]):
+        def __missing__(self, key: str) -> str:
+            return f"`{key}`"
+
+    return message.format_map(Words(words))
+
+
+def first_line(text: str) -> str:
+    """The first line of a text."""
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def generic(program: Program, failure: Failure, repair: Repair) -> str:
+    """What one repair says of the call."""
+    op = program.trace.ops[failure.op]
+    what = operation(program, op)
+    name = tensor_names(program, op)[repair.tensor]
+    fact = op.inputs[repair.tensor]
+    if repair.kind == "values":
+        return f"{what} reads beyond the end: an index in {name} is out of range"
+    if repair.kind == "dtype":
+        return f"{what} takes {repair.new} here, but {name} is {repair.old}"
+    if repair.kind == "contiguous":
+        return f"{what} needs {name} in one piece, but it is not contiguous"
+    if repair.kind == "size":
+        return (
+            f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
+            f" got {repair.old}: {shape_text(fact)}"
+        )
+    if repair.kind == "permute":
+        return f"{what} needs the dims of {name} in another order: {shape_text(fact)}"
+    rank = len(fact.shape)
+    wanted = {"unsqueeze": rank + 1, "squeeze": rank - 1}.get(repair.kind)
+    if wanted is None:
+        return f"{what} needs fewer dims of {name}: {shape_text(fact)}"
+    return f"{what} needs {wanted} dims of {name}, got {rank}: {shape_text(fact)}"
+
+
+def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
+    """Where what was wanted was decided, and where what came in came from."""
+    op = program.trace.ops[failure.op]
+    wanted, got = sides(failure)
+    for prefix, side in (("expected", wanted), ("got", got)):
+        if side is None:
+            continue
+        at, dim = side
+        for number, related in enumerate(actual(program, op.inputs[at], dim)):
+            said = f"{prefix}: {related.message}" if number == 0 else related.message
+            yield Related(related.span, said)
+
+
+def sides(
+    failure: Failure,
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """The dim that decides and the dim that does not fit: input of the op, dim."""
+    unmet = failure.unmet
+    if unmet is not None:
+        return place_of(failure, unmet.wanted), place_of(failure, unmet.got)
+    got = next((r for r in failure.repairs if r.kind == "size"), None)
+    if got is None or got.dim is None:
+        return None, None
+    other = next(
+        (r for r in failure.repairs if r.kind == "size" and r.tensor != got.tensor),
+        None,
+    )
+    wanted = None if other is None or other.dim is None else (other.tensor, other.dim)
+    return wanted, (got.tensor, got.dim)
+
+
+def place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
+    """The input of the op that a place names."""
+    if place is None or place.dim is None or place.argument not in failure.arguments:
+        return None
+    return failure.arguments.index(place.argument), place.dim
+
+
+def independent(program: Program) -> Iterator[Failure]:
+    """Failures that do not only follow from an earlier one.
+
+    Sizes that the run had to guess go on in what is made from them; a call that fails
+    because of such a size says nothing new.
+    """
+    guessed: dict[int, set[int]] = {}
+    at = {failure.op: failure for failure in program.failures}
+    for index, op in enumerate(program.trace.ops if at else ()):
+        failure = at.get(index)
+        carried = {s for fact in op.inputs for s in guessed.get(fact.tensor, ())}
+        if failure is not None:
+            if not follows(failure, op.inputs, guessed):
+                yield failure
+            carried |= set(failure.guessed)
+        for fact in op.outputs:
+            mine = carried & set(fact.shape)
+            if failure is not None and failure.guessed:
+                mine |= set(failure.guessed)
+            if mine:
+                guessed.setdefault(fact.tensor, set()).update(mine)
+
+
+def follows(
+    failure: Failure, inputs: tuple[Fact, ...], guessed: dict[int, set[int]]
+) -> bool:
+    """Whether what does not fit is a size that was guessed."""
+    places = [side for side in sides(failure) if side is not None]
+    if not places:
+        return any(guessed.get(fact.tensor) for fact in inputs)
+    return any(
+        inputs[at].shape[dim] in guessed.get(inputs[at].tensor, ())
+        for at, dim in places
+    )
+
+
+def pattern(module: str) -> str:
+    """A module's path with numbers left out: equal blocks of a loop fail alike."""
+    return ".".join("*" if part.isdigit() else part for part in module.split("."))

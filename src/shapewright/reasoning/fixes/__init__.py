@@ -1,0 +1,1 @@
+"""Changes of the program's text that may repair a failure; each is then tried."""

@@ -1,0 +1,107 @@
+"""Changes at the failing call: an operand turned, cast, with a dim more or less."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.findings.fix import Edit, Fix
+from shapewright.reasoning.naming import tensor_expressions
+from shapewright.reasoning.program import Program
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+
+TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+"""Expressions that a method call can follow without parentheses."""
+CASTS = {
+    "float32": "float", "int64": "long", "float64": "double", "float16": "half",
+    "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
+}  # fmt: skip
+
+
+def with_method(
+    program: Program, failure: Failure, tensor: int, method: str
+) -> Iterator[Fix]:
+    """The operand with `.method(...)` after it."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    expressions = tensor_expressions(program, op)
+    place = expressions[tensor] if tensor < len(expressions) else None
+    if found is None or place is None:
+        return
+    yield after(found[0], place[0], method)
+
+
+def after(text: Text, node: ast.expr, method: str) -> Fix:
+    """An expression followed by a method call."""
+    span, written = text.span(node), text.written(node)
+    if isinstance(node, TIGHT):
+        end = Span(
+            span.file, span.end_line, span.end_column, span.end_line, span.end_column
+        )
+        edits: tuple[Edit, ...] = (Edit(end, method),)
+        shown = f"{written}{method}"
+    else:
+        shown = f"({written}){method}"
+        edits = (Edit(span, shown),)
+    return Fix("fits", f"`{' '.join(shown.split())}`", edits)
+
+
+def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A cast of one operand to the dtype of the others."""
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
+            method = f".{CASTS[repair.new]}()"
+            yield from with_method(program, failure, repair.tensor, method)
+
+
+def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
+    """`reshape` for `view`, or `contiguous` before it."""
+    op = program.trace.ops[failure.op]
+    if not any(repair.kind == "contiguous" for repair in failure.repairs):
+        return
+    found = program.node(op.span)
+    if found is not None and isinstance(found[1], ast.Call):
+        text, node = found[0], found[1]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+            end = text.span(node.func)
+            start = end.end_column - len("view")
+            name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
+            shown = " ".join(text.written(node).split())
+            yield Fix(
+                "safe", f"`reshape` for `view` in `{shown}`", (Edit(name, "reshape"),)
+            )
+    for repair in failure.repairs:
+        if repair.kind == "contiguous":
+            yield from with_method(program, failure, repair.tensor, ".contiguous()")
+
+
+def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
+    """Dims in another order. Sure where only that brings a size to its place."""
+    layer = program.layer(program.trace.ops[failure.op]) is not None
+    for repair in failure.repairs:
+        if layer and not sure:
+            return  # a layer's input begins with the batch
+        if repair.kind == "permute" and keeps_batch(repair) == sure:
+            order = repair.new
+            moved = [at for at, dim in enumerate(order) if at != dim]
+            if len(moved) == 2:
+                method = f".transpose({moved[0]}, {moved[1]})"
+            else:
+                method = f".permute({', '.join(map(str, order))})"
+            yield from with_method(program, failure, repair.tensor, method)
+
+
+def keeps_batch(repair: Repair) -> bool:
+    """Whether the first dim stays: dims of an image or a sequence changed places."""
+    order = repair.new
+    return len(order) > 2 and order[0] == 0
+
+
+def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A dim more, a dim less, dims made one."""
+    for repair in failure.repairs:
+        if repair.kind in ("unsqueeze", "squeeze", "flatten") and not repair.parameter:
+            method = f".{repair.kind}({repair.dim})"
+            yield from with_method(program, failure, repair.tensor, method)

@@ -1,0 +1,169 @@
+"""The user's own words for what stands in a call."""
+
+from __future__ import annotations
+
+import ast
+
+from shapewright.reasoning.program import Program
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.expressions import Text, receiver
+from shapewright.trace.module import leaves
+from shapewright.trace.op import Op
+
+LONGEST = 40
+"""Characters of an expression that a message quotes."""
+
+
+def operation(program: Program, op: Op) -> str:
+    """The layer by its path, or the function as it is written."""
+    layer = program.layer(op)
+    if layer is not None:
+        return f"`{layer.path}`"
+    return f"`{op.name}`"
+
+
+def tensor_names(program: Program, op: Op) -> list[str]:
+    """A name for each input of an op, in code quotes."""
+    exprs = tensor_expressions(program, op)
+    names = []
+    for at, fact in enumerate(op.inputs):
+        node = exprs[at] if at < len(exprs) else None
+        path = program.states.get(fact.tensor)
+        if path is not None:
+            names.append(f"`{path}`")
+        elif node is not None and node[1]:
+            names.append(f"`{node[1]}`")
+        else:
+            names.append("the input" if len(op.inputs) < 3 or not at else "a tensor")
+    return names
+
+
+def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | None]:
+    """The expression of the program that gave each input, with its text."""
+    none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
+    found = program.node(op.span)
+    if found is None:
+        return none
+    text, node = found
+    layer = program.layer(op)
+    if layer is not None:
+        return of_layer(text, node, layer, op)
+    given = operands(node)
+    slots = tensor_slots(op, len(given))
+    result = list(none)
+    for at, slot in enumerate(slots[: len(op.inputs)]):
+        expr = slot_expression(given, slot)
+        if expr is not None:
+            result[at] = (expr, quoted(text, expr))
+    return result
+
+
+def of_layer(
+    text: Text, node: ast.AST, layer: object, op: Op
+) -> list[tuple[ast.expr, str] | None]:
+    """Inputs of a layer's operator that the layer itself was given."""
+    result: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
+    if not isinstance(node, ast.Call):
+        return result
+    args, kwargs = layer.inputs  # type: ignore[attr-defined]
+    by_tensor: dict[int, ast.expr] = {}
+    for value, expr in zip(args, node.args, strict=False):
+        for fact in leaves(value):
+            by_tensor.setdefault(fact.tensor, expr)
+    named = {word.arg: word.value for word in node.keywords}
+    for name, value in kwargs.items():
+        for fact in leaves(value):
+            if name in named:
+                by_tensor.setdefault(fact.tensor, named[name])
+    for at, fact in enumerate(op.inputs):
+        given = by_tensor.get(fact.tensor)
+        if given is not None:
+            result[at] = (given, quoted(text, given))
+    return result
+
+
+def operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
+    """What a call is given, in the order of the call; keywords with their names."""
+    if isinstance(node, ast.Call):
+        first = receiver(node)
+        own: list[ast.expr] = []
+        if first is not None and not is_namespace(first):
+            own = [first]
+        named = [(word.arg, word.value) for word in node.keywords if word.arg]
+        return [*own, *node.args, *named]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            whole = [target.value, target.slice, node.value]
+            return list(whole)
+    return []
+
+
+NAMESPACES = frozenset({"torch", "F", "nn", "functional", "einops", "np", "linalg"})
+
+
+def is_namespace(node: ast.expr) -> bool:
+    """Whether `node` in `node.matmul(a, b)` is a module of functions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in NAMESPACES or is_namespace(node.value)
+    return isinstance(node, ast.Name) and node.id in NAMESPACES
+
+
+def tensor_slots(op: Op, count: int) -> list[tuple[str, int]]:
+    """Where each tensor of an op stands in its call: argument, and place in a list."""
+    plain = {name for name, _ in op.arguments}
+    slots: list[tuple[str, int]] = []
+    if len(op.inputs) and op.name.rpartition(".")[2] in JOINING:
+        return [("0", n) for n in range(len(op.inputs))]
+    for at in range(count):
+        if str(at) not in plain:
+            slots.append((str(at), -1))
+    return slots
+
+
+JOINING = frozenset(
+    "cat concat concatenate stack hstack vstack dstack column_stack row_stack "
+    "block_diag cartesian_prod meshgrid broadcast_tensors".split()
+)
+
+
+def slot_expression(
+    given: list[ast.expr | tuple[str, ast.expr]], slot: tuple[str, int]
+) -> ast.expr | None:
+    """The expression at a place of a call."""
+    name, inner = slot
+    at = int(name)
+    if at >= len(given):
+        return None
+    found = given[at]
+    expr: ast.expr | None = found[1] if isinstance(found, tuple) else found
+    if inner < 0:
+        return expr
+    if isinstance(expr, ast.List | ast.Tuple) and inner < len(expr.elts):
+        return expr.elts[inner]
+    return None
+
+
+def quoted(text: Text, node: ast.expr) -> str:
+    """The text of an expression, empty where it is too long to quote."""
+    written = " ".join(text.written(node).split())
+    return written if len(written) <= LONGEST else ""
+
+
+def words_of(program: Program, failure: Failure) -> dict[str, str]:
+    """What stands for each `{name}` in the message of an unmet need."""
+    op = program.trace.ops[failure.op]
+    names = tensor_names(program, op)
+    words = dict(zip(failure.arguments, names, strict=False))
+    flat = {name.replace(".", "_"): word for name, word in words.items()}
+    return {**flat, "op": operation(program, op)}

@@ -1,0 +1,94 @@
+"""Expressions of a program, found by where they stand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shapewright.source.span import Span
+
+
+@dataclass(slots=True)
+class Text:
+    """One file of the program: its text, its tree, its nodes by place.
+
+    Columns are characters from 1, as in `Span`; `ast` counts UTF-8 bytes from 0.
+    """
+
+    file: str
+    text: str
+    lines: list[str] = field(init=False)
+    tree: ast.Module | None = field(init=False)
+    parents: dict[int, ast.AST] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.split("\n")
+        self.parents = {}
+        try:
+            self.tree = ast.parse(self.text)
+        except (SyntaxError, ValueError):
+            self.tree = None
+            return
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[id(child)] = node
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """Where a node stands."""
+        end_line = node.end_lineno or node.lineno
+        return Span(
+            self.file,
+            node.lineno,
+            self.column(node.lineno, node.col_offset),
+            end_line,
+            self.column(end_line, node.end_col_offset or 0),
+        )
+
+    def column(self, line: int, offset: int) -> int:
+        """A column in characters from 1, of an offset in bytes."""
+        text = self.lines[line - 1]
+        if text.isascii():
+            return offset + 1
+        return len(text.encode()[:offset].decode("utf-8", "replace")) + 1
+
+    def at(self, span: Span) -> str:
+        """The text of a span."""
+        if span.line == span.end_line:
+            return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        first = self.lines[span.line - 1][span.column - 1 :]
+        between = self.lines[span.line : span.end_line - 1]
+        last = self.lines[span.end_line - 1][: span.end_column - 1]
+        return "\n".join([first, *between, last])
+
+    def written(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node as it stands in the program."""
+        return self.at(self.span(node))
+
+    def node(self, span: Span) -> ast.expr | ast.stmt | None:
+        """The outermost expression, or else statement, that stands exactly there."""
+        found: ast.expr | ast.stmt | None = None
+        for each in self.near(span.line):
+            if self.span(each) == span:
+                if isinstance(each, ast.expr):
+                    return each
+                found = each
+        return found
+
+    def near(self, line: int) -> Iterator[ast.expr | ast.stmt]:
+        """Nodes that begin on a line, outer ones first."""
+        for node in ast.walk(self.tree) if self.tree else ():
+            if isinstance(node, ast.expr | ast.stmt) and node.lineno == line:
+                yield node
+
+    def around(self, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
+        """The innermost node of these kinds that holds a node."""
+        parent = self.parents.get(id(node))
+        while parent is not None and not isinstance(parent, kinds):
+            parent = self.parents.get(id(parent))
+        return parent
+
+
+def receiver(call: ast.Call) -> ast.expr | None:
+    """`x` of `x.view(4)`."""
+    return call.func.value if isinstance(call.func, ast.Attribute) else None

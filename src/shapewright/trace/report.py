@@ -1,0 +1,43 @@
+"""What `check` found: the findings of a program, with causes and tried fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from shapewright.findings.finding import Finding
+from shapewright.trace.record import Assumption, Trace
+
+renderers: dict[str, Callable[[Report], str]] = {}
+"""How a report shows itself, by MIME type; views fill this in when imported."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """What `check` found. `complete`: the program reached its end, errors passed.
+
+    Example::
+
+        report = sw.check(model, "f32[8, 3, 32, 32]")
+        for finding in report.findings:
+            print(finding.code, finding.span, finding.message)
+    """
+
+    target: str
+    findings: tuple[Finding, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    complete: bool = True
+    trace: Trace | None = field(default=None)
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 with errors or warnings, or where the end was not reached."""
+        told = [each for each in self.findings if each.severity != "note"]
+        return 1 if told or not self.complete else 0
+
+    def __repr__(self) -> str:
+        count = len(self.findings)
+        return f"<Report of {self.target}: {count} finding{'s' * (count != 1)}>"
+
+    def __str__(self) -> str:
+        return renderers.get("text/plain", repr)(self)

@@ -1,0 +1,53 @@
+"""What `check` found, for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapewright.findings.finding import Finding
+from shapewright.trace.record import Trace
+from shapewright.views import units
+from shapewright.views.glyphs import ASCII, UNICODE
+from shapewright.views.terminal.findings import assumption_lines, finding_lines
+from shapewright.views.terminal.paint import Line, Terminal, lower
+
+if TYPE_CHECKING:
+    from shapewright.trace.report import Report
+
+
+def text(
+    report: Report,
+    width: int | None = None,
+    colour: bool = False,
+    unicode: bool = True,
+) -> str:
+    """The findings, each with its causes and fixes, and a last line that counts."""
+    terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
+    trace = report.trace
+    lines: list[Line] = []
+    for finding in report.findings:
+        if trace is not None:
+            lines += [*finding_lines(finding, trace, terminal), []]
+    if trace is not None:
+        notes = assumption_lines(trace, terminal)
+        lines += [*notes, []] if notes else []
+    return lower([*lines, last_line(report)], colour)
+
+
+def last_line(report: Report) -> Line:
+    """How many there are of each kind; whether the program reached its end."""
+    counts = {
+        kind: sum(each.severity == kind for each in report.findings)
+        for kind in ("error", "warning", "note")
+    }
+    told = [units.plural(count, kind) for kind, count in counts.items() if count]
+    end = "" if report.complete else "; the program did not reach its end"
+    if not told:
+        return [(f"{report.target}: no findings{end}", "")]
+    style = "error" if counts["error"] else "warning" if counts["warning"] else "note"
+    return [(f"{report.target}: {', '.join(told)}{end}", style)]
+
+
+def finding_text(finding: Finding, trace: Trace) -> str:
+    """One finding as text."""
+    return lower(finding_lines(finding, trace, Terminal()), False)
