@@ -416,7 +416,7 @@ def check_target(
 
     Raises `InputError` for a target or spec that cannot be used.
     """
-    from shapewright.capture.forking import Lost, in_child
+    from shapewright.capture.forking import Lost, in_child, one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
@@ -431,10 +431,10 @@ def check_target(
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
 
-    def run() -> Program:
+    def run(quick: bool = False) -> Program:
         from shapewright.capture.failing.built import Constructions
 
-        settings = Settings(target=target, go_on=True)
+        settings = Settings(target=target, go_on=True, quick=quick)
         seen = Constructions()
         try:
             with guarded(), seen.watched():
@@ -447,7 +447,7 @@ def check_target(
         from shapewright.inputs import overlay
 
         overlay.install(texts)
-        program = run()
+        program = run(quick=True)
         places = tuple(place_of(program, each) for each in program.failures)
         others = tuple(
             (f.span.file if f.span else "", f.span.line if f.span else 0, f.code)
@@ -462,7 +462,7 @@ def check_target(
         except (Lost, InputError):
             return Tried((), False)
 
-    with on_stderr(), limited(timeout, hard=True):
+    with on_stderr(), limited(timeout, hard=True), one_thread():
         try:
             return report(run(), attempt, first)
         except Stopped as stopped:

@@ -37,7 +37,13 @@ def report(program: Program, attempt: Attempt | None, first: bool = False) -> Re
         findings.append(finding)
         if first:
             break
-    findings += [each for each in trace.findings if not (first and findings)]
+    told = {place_of(program, each)[:2] for each in program.failures}
+    for each in trace.findings:
+        known = each.code in ("torch-error", "program-error") and (
+            each.span and (each.span.file, each.span.line) in told
+        )
+        if not known and not (first and findings):
+            findings.append(each)
     return Report(
         trace.target, tuple(findings), tuple(trace.assumptions), trace.complete, trace
     )

@@ -176,7 +176,6 @@ def main() -> int:
     if options.corpus:
         verify.PROGRAMS = options.corpus.resolve() / "programs"
         verify.LABELS = options.corpus.resolve() / "labels"
-    import shapewright.api
     from shapewright.capture import running  # noqa: F401  (before any fork)
     from shapewright.inputs import load  # noqa: F401
 

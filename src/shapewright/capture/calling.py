@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parameter import Parameter
 
-from shapewright.capture import answering, applying, asking, autocast, computing, nests
+from shapewright.capture import (
+    answering,
+    applying,
+    asking,
+    autocast,
+    computing,
+    nests,
+    ranging,
+)
 from shapewright.capture.identity import BLANK, THEIRS, Info, Storage
 from shapewright.capture.memo import NEW
 from shapewright.capture.private import any_autocast
@@ -84,6 +92,8 @@ def call_op(
         done = computing.compute(engine, func, args, kwargs or {}, infos)
         if done is not computing.TOO_LARGE:
             return done
+    if known:
+        ranging.check(engine, func, args, kwargs)
     if engine.graph:
         return asking.direct(engine, func, args, kwargs or {}, infos)
     if any_autocast():

@@ -100,6 +100,7 @@ class Engine(TorchFunctionMode):
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
         self.failures: list[Failure] | None = [] if go_on else None  # passed over
+        self.quick = False  # a failure is passed without looking for all its repairs
         self.grads: dict[int, Any] = {}
         self.home_of_factories = home
         self.met: list[Info] = []

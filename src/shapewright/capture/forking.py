@@ -11,8 +11,10 @@ import select
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+
+import torch
 
 Result = TypeVar("Result")
 
@@ -45,6 +47,17 @@ def in_child(function: Callable[[], Result], seconds: float) -> Result:
         raise Lost
     made: Result = pickle.loads(answer)
     return made
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """torch computes in this thread alone: no fork copies its pool of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _received(reading: int, seconds: float) -> bytes:

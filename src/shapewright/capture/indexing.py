@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parameter import Parameter
 
-from shapewright.capture import asking, computing, nests, overlapping
+from shapewright.capture import asking, computing, nests, overlapping, ranging
 from shapewright.capture.calling import call_op
 from shapewright.capture.identity import VALUED, Info, Storage, intern_meta
 from shapewright.capture.viewing import _computable, general, seen, slow
@@ -51,6 +51,7 @@ def advanced(
         done = computing.compute(engine, func, (target, where), {}, infos)
         if done is not computing.TOO_LARGE:
             return done
+    ranging.check_masks(engine, target, where)
     changed = []
     for item in items:
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):
@@ -95,6 +96,7 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
         return computing.compute(engine, func, args, {}, infos)
     overlapping.check_item(engine, func, (target, where, value), infos)
     items = where if type(where) is tuple else (where,)
+    ranging.check_masks(engine, target, where)
     changed: list[Any] = []
     for item in items:
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):

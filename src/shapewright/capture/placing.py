@@ -91,7 +91,14 @@ def repeated(
         shape, dim = infos[0].meta.shape, given.get("dim")
         inside = dim is None or -len(shape) <= dim < len(shape)
         size = numel(shape) if dim is None else shape[dim] if inside else 0
-        if size:
+        counts = given["input" if alone else "repeats"]
+        told = infos[0 if alone else 1].storage
+        if told.known and size:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                values = engine.value_of(counts)
+                one = values.numel() == 1 and not alone
+                size = int(values.sum()) * (size if one else 1)
+        elif size:
             name = display_name(func)
             engine.assume(f"`{name}` of unknown data is taken to repeat each once")
         called = {**kwargs, "output_size": size}

@@ -175,7 +175,7 @@ def by_share(
     """The result of an op whose shape depends on unknown values: a stated share."""
     from shapewright.capture.settling import settle
 
-    made = share(name, args, kwargs, infos)
+    made = kept(engine, name, args, kwargs, infos) or share(name, args, kwargs, infos)
     if made is None:
         error = NotImplementedError(
             f"the shape of {display_name(func)} depends on values that are not known"
@@ -192,6 +192,23 @@ def by_share(
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
+
+
+def kept(
+    engine: Engine, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> tuple[Any, str, str] | None:
+    """The elements that a known mask selects from unknown data."""
+    mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
+    if name != "masked_select" or not isinstance(mask, Tensor):
+        return None
+    told = engine.info(mask)
+    if not told.storage.known or told.storage.assumed or mask.dtype != torch.bool:
+        return None
+    shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        count = int(engine.value_of(mask).expand(shape).sum())
+    made = torch.empty(count, dtype=infos[0].meta.torch_dtype, device="meta")
+    return made, "", "MaskedSelectBackward0"
 
 
 def into(

@@ -53,6 +53,7 @@ class Settings:
     values: bool = True
     graph: bool = False
     go_on: bool = False  # pass over calls that torch refuses
+    quick: bool = False  # without looking for all that repairs them
     failures: list[Failure] = field(default_factory=list)
     modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
     target: str = ""
@@ -122,6 +123,7 @@ def watched_run(
         keep_values=settings.values,
         go_on=settings.go_on,
     )
+    engine.quick = settings.quick
     if engine.failures is not None:
         settings.failures = engine.failures
     calls = Calls(engine, taken.modules)

@@ -12,7 +12,7 @@ from shapewright.capture.ruling import rule_of
 
 def argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
     """A name for each tensor of a call, in the order of the call."""
-    rule = rule_of(func)
+    rule = None if isinstance(func, str) else rule_of(func)
     for mirror in (need, rule.metadata if rule is not None else None):
         names = bound(mirror, args, kwargs) if mirror is not None else None
         if names is not None:

@@ -8,6 +8,10 @@ takes the call. The run goes on with that, and the next error is found in the sa
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,13 +20,13 @@ from shapewright.capture import nests
 from shapewright.capture.failing.arguments import argument_names
 from shapewright.capture.failing.handled import is_handled
 from shapewright.capture.failing.repairing import repairs
-from shapewright.capture.failing.trials import fresh
 from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.ruled import _intern_made
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
+from shapewright.capture.sites import TORCH, Site
 from shapewright.rules.meta import Made
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.rules.needs.registry import unmet
@@ -40,31 +44,101 @@ def going_on(plan: Plan) -> Plan:
     """The plan of a function, whose refused calls do not end the run."""
 
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        before = len(engine.events)
         try:
             return plan(engine, func, args, kwargs)
         except Exception as error:
-            if error is not engine.error or not engine.recording:
+            if error is not engine.error or engine.failures is None:
                 raise
-            return passed(engine, plan, func, args, kwargs or {}, error)
+            del engine.events[before:]
+            call = Refused(func, plain_name(func), args, kwargs or {}, error, plan)
+            return passed(engine, call, needs_of(func), engine.sites.here())
 
     return answered
 
 
-def passed(
-    engine: Engine, plan: Plan, func: Any, args: Any, kwargs: Any, error: Exception
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that torch refused, and how to try it again."""
+
+    func: Any
+    name: str
+    args: Any
+    kwargs: Any
+    error: Exception
+    plan: Any
+    numbers: tuple[int, ...] = ()
+
+
+def refused_layer(
+    engine: Engine, module: Any, original: Any, args: Any, kwargs: Any, error: Exception
 ) -> Any:
+    """What a layer of torch gives that refused its input before any operator ran."""
+    if engine.failures is None or error is engine.error or not torchs_own(error):
+        raise error
+    kind = type(module)
+    if not getattr(kind.forward, "__module__", "").startswith("torch."):
+        raise error
+
+    def plan(_: Engine, __: Any, given: Any, named: Any) -> Any:
+        return original(module, *given, **named)
+
+    need = layer_needs(module)
+    name = kind.__name__
+    sizes = tuple(settings_of(module))
+    call = Refused(f"nn.{name}", name, args, kwargs, error, plan, sizes)
+    return passed(engine, call, need, ())
+
+
+def settings_of(module: Any) -> Iterator[int]:
+    """Whole numbers among a layer's settings."""
+    for value in vars(module).values():
+        each = value if isinstance(value, tuple) else (value,)
+        yield from (item for item in each if type(item) is int)
+
+
+def torchs_own(error: Exception) -> bool:
+    """Whether torch's Python code raised it, not the program's."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    return where is not None and where.tb_frame.f_code.co_filename.startswith(TORCH)
+
+
+def layer_needs(module: Any) -> Any:
+    """The needs of a layer's class, told its settings."""
+    import shapewright.rules.needs.all  # noqa: F401
+    from shapewright.rules.needs.registry import LAYERS
+
+    need = LAYERS.get(type(module).__name__)
+    plain = {
+        name: value
+        for name, value in vars(module).items()
+        if type(value) in (int, float, bool, str, tuple, type(None))
+    }
+    return None if need is None else partial(need, plain)
+
+
+def passed(engine: Engine, call: Refused, need: Any, site: Site) -> Any:
     """Note the failure, and what the run goes on with; raise where that is nothing."""
-    failures = engine.failures
+    failures, error = engine.failures, call.error
     assert failures is not None
     if is_handled(error, sys._getframe(2), engine.sites) or len(failures) >= MOST:
         raise error
+    func, args, kwargs = call.func, call.args, call.kwargs
     tensors = nests.tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
     arguments = arguments_of(engine, args, kwargs)
-    rule = needs_of(func)
-    needed = unmet(rule, *arguments)
-    found = list(repairs(engine, plan, func, args, kwargs))
-    first = plain_name(func)
+    needed = unmet(need, *arguments)
+    search = repairs(
+        engine, call.plan, func, args, kwargs, call.numbers, engine.quick
+    )
+    if not engine.quick:
+        found = list(search)
+    elif needed is not None and needed.makes:
+        found = []
+    else:
+        found = list(islice(search, 1))
     out: Any = None
     guessed: tuple[int, ...] = ()
     if needed is not None and needed.makes:
@@ -74,7 +148,7 @@ def passed(
     elif found:
         out, guessed = chosen(engine, found)
     goes_on = out is not None
-    if goes_on and tensors and is_in_place(first, kwargs):
+    if goes_on and tensors and is_in_place(call.name, kwargs):
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
     answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
@@ -83,14 +157,14 @@ def passed(
             len(engine.events),
             type(error).__name__,
             str(error),
-            argument_names(func, rule, *arguments),
+            argument_names(func, need, *arguments),
             needed,
             tuple(repair for repair, _ in found),
             goes_on,
             guessed,
         )
     )
-    engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
+    engine.events.append((answer, infos, outs, site, engine.call))
     if not goes_on:
         raise error
     engine.error = None
@@ -188,6 +262,3 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
     if any(out is tensor for tensor in tensors):
         return out
     return nests.swap(out, with_node)
-
-
-__all__ = ["fresh", "going_on"]

@@ -21,7 +21,7 @@ from shapewright.capture.failing.trials import (
     replaced,
     tried,
 )
-from shapewright.capture.identity import VALUED, Info
+from shapewright.capture.identity import Info
 from shapewright.rules.needs.failure import Repair
 
 if TYPE_CHECKING:
@@ -31,16 +31,26 @@ SECONDS = 0.05
 """Time for the tries of one call."""
 MOST = 16
 """Repairs that are kept."""
+FIRST = frozenset({"values", "dtype", "contiguous", "size", "unsqueeze", "squeeze"})
+"""Changes that a run goes on with, where there is one of them."""
 LARGEST = 1 << 20
 """A whole number above it is no size of a tensor that is meant."""
 
 
 def repairs(
-    engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any
+    engine: Engine,
+    plan: Any,
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    more: tuple[int, ...] = (),
+    quick: bool = False,
 ) -> Iterator[tuple[Repair, Any]]:
     """Each change with which torch takes the call, and what then comes out.
 
-    The user's tensors come before parameters, which say what is wanted.
+    The user's tensors come before parameters, which say what is wanted. `more` are
+    numbers that may be sizes, as a layer's settings are. `quick` looks only for
+    changes that the run can go on with.
     """
     until = time.perf_counter() + SECONDS
     given = nests.tensors((args, kwargs))
@@ -48,9 +58,11 @@ def repairs(
     if any(info.meta.layout != "strided" for info in infos):
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
-    numbers = list(whole_numbers((args, list(kwargs.values()))))
+    numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
     found = 0
     for repair in candidates(infos, declared, numbers):
+        if quick and repair.kind not in FIRST:
+            continue
         if found == MOST or time.perf_counter() > until:
             return
         tensors = copies(engine, args, kwargs)
@@ -67,7 +79,7 @@ def candidates(
     """Changes worth trying, the likeliest first."""
     order = sorted(range(len(infos)), key=lambda n: declared[n])
     for n in order:
-        if infos[n].kind == VALUED and infos[n].storage.known:
+        if infos[n].storage.known and whole(infos[n]):
             yield Repair("values", n, parameter=declared[n])
     for n in order:
         yield from dtypes(n, infos, declared[n])
@@ -83,6 +95,11 @@ def candidates(
     for n in order:
         if not declared[n]:
             yield from ranks(n, infos[n].meta.shape)
+
+
+def whole(info: Info) -> bool:
+    """Whether its elements are whole numbers, which may be indices."""
+    return info.meta.dtype.startswith(("int", "uint"))
 
 
 def dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:

@@ -33,13 +33,14 @@ def unseen(engine: Engine) -> Iterator[None]:
     kept = engine.recording, engine.error
     assumptions, findings = dict(engine.assumptions), dict(engine.findings)
     notes, events = dict(engine.notes), len(engine.events)
+    failures, engine.failures = engine.failures, None
     engine.recording = False
     try:
         yield
     finally:
         engine.recording, engine.error = kept
         engine.assumptions, engine.findings = assumptions, findings
-        engine.notes = notes
+        engine.notes, engine.failures = notes, failures
         del engine.events[events:]
 
 
@@ -69,7 +70,7 @@ def fresh(
         made = torch.empty_strided(
             shape, stride or contiguous_stride(shape), dtype=kind, device="meta"
         )
-    made.requires_grad_(grad)
+        made.requires_grad_(grad)
     known = intern_meta(engine.memo.metas, made, meta.device, grad)
     return engine.tell(made, Info(known, Storage(meta.device), BLANK, info.grad_fn))
 
@@ -79,9 +80,9 @@ def copies(engine: Engine, args: Any, kwargs: Any) -> list[Tensor]:
     found = []
     for tensor in nests.tensors((args, kwargs)):
         info = engine.info(tensor)
-        if info.storage.known and info.kind == VALUED and info.meta.stride is not None:
+        if info.storage.known and info.kind != BLANK and info.meta.stride:
             with torch._C.DisableTorchFunction(), torch.no_grad():
-                copy = tensor.detach().clone()
+                copy = engine.value_of(tensor).detach().clone()
             storage = Storage(info.meta.device, known=True)
             meta = intern_meta(engine.memo.metas, copy, info.meta.device, False)
             found.append(engine.tell(copy, Info(meta, storage, VALUED)))

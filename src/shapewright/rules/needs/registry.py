@@ -16,6 +16,24 @@ NEEDS: dict[str, Needs] = {}
 """Every registered need, by each of its names."""
 
 
+LAYERS: dict[str, Callable[..., Unmet | None]] = {}
+"""Needs of layers whose Python code refuses their input, by class name. The first
+argument is a mapping of the layer's settings (`hidden_size`, `batch_first`), the others
+are those of `forward`."""
+
+
+def layer_needs(*names: str) -> Callable[[Needs], Needs]:
+    """Register the decorated function for layers: ``@layer_needs("LSTM", "GRU")``."""
+
+    def register(function: Needs) -> Needs:
+        for name in names:
+            assert name not in LAYERS, f"two needs for the layer {name}"
+            LAYERS[name] = function
+        return function
+
+    return register
+
+
 def needs(*names: str) -> Callable[[Needs], Needs]:
     """Register the decorated function for `names`, dotted names under `torch`.
 
