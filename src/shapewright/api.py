@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
-    from shapewright.checking import Overlay, Tried
+    from shapewright.checking.tried import Overlay
     from shapewright.inputs.example import Candidate
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.tensor import TensorSpec
@@ -393,7 +393,7 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     target is a file (`shapewright check model.py:Net`), not for a live model.
     """
     from shapewright.capture.running import Settings, record
-    from shapewright.checking import report
+    from shapewright.checking.session import Session
 
     settings = Settings(go_on=True)
     if not args and not kwargs:
@@ -402,7 +402,7 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     else:
         args, kwargs, settings.letters = _fed(args, kwargs)
         made = record(target, args, kwargs, settings)
-    return report(_program(made, settings, None), None)
+    return Session(_program(made, settings, None)).report()
 
 
 def check_target(
@@ -416,18 +416,23 @@ def check_target(
 
     Raises `InputError` for a target or spec that cannot be used.
     """
+    import time
+
     from shapewright.capture.forking import Lost, in_child, one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
-    from shapewright.checking import Tried, place_of, report
+    from shapewright.checking.session import Session
+    from shapewright.checking.tried import Tried, in_short
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
+    from shapewright.reasoning.program import kept
 
     parsed = parse_target(target)
     given = parse(spec) if spec is not None else None
+    allowed = 30.0
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
 
@@ -443,30 +448,33 @@ def check_target(
             made = _unborn(target, error)
         return _program(made, settings, seen)
 
-    def again(texts: Overlay) -> Tried:
+    def changed(texts: Overlay, quick: bool) -> Program:
         from shapewright.inputs import overlay
 
         overlay.install(texts)
-        program = run(quick=True)
-        places = tuple(place_of(program, each) for each in program.failures)
-        others = tuple(
-            (f.span.file if f.span else "", f.span.line if f.span else 0, f.code)
-            for f in program.trace.findings
-            if f.severity == "error"
-        )
-        return Tried(places + others, program.trace.complete)
+        return run(quick)
+
+    def again(texts: Overlay) -> Program | None:
+        try:
+            return in_child(lambda: kept(changed(texts, False)), allowed)
+        except (Lost, InputError):
+            return None
 
     def attempt(texts: Overlay) -> Tried:
         try:
-            return in_child(partial(again, texts), 5.0)
+            return in_child(lambda: in_short(changed(texts, True)), allowed)
         except (Lost, InputError):
-            return Tried((), False)
+            return Tried()
 
     with on_stderr(), limited(timeout, hard=True), one_thread():
         try:
-            return report(run(), attempt, first)
+            began = time.perf_counter()
+            program = run()
+            allowed = 3.0 + 30 * (time.perf_counter() - began)
+            return Session(program, again, attempt, first).report()
         except Stopped as stopped:
-            return report(_program(before_any_call(target, stopped), None, None), None)
+            ended = _program(before_any_call(target, stopped), None, None)
+            return Session(ended).report()
 
 
 def _program(made: Trace, settings: Any, seen: Any) -> Program:

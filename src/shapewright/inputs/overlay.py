@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
-TEXTS: dict[str, str] = {}
+from shapewright.capture.positions import STAND_INS
+
+TEXTS = STAND_INS
 """Text by absolute path. Only a child process that tries an edit fills it."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -112,3 +112,15 @@ def shape_text(fact: Fact) -> str:
     """`(8, 256)`."""
     sizes = ", ".join(map(str, fact.shape))
     return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
+
+
+def kept(program: Program) -> Program:
+    """The same with all that was to be worked out when read, fit to be sent."""
+    trace = program.trace
+    whole = replace(
+        trace,
+        ops=tuple(trace.ops),
+        calls=tuple(trace.calls),
+        states=tuple(trace.states),
+    )
+    return Program(whole, program.failures, program.built, program.sources)

@@ -130,9 +130,7 @@ def passed(engine: Engine, call: Refused, need: Any, site: Site) -> Any:
     infos = tuple(engine.info(tensor) for tensor in tensors)
     arguments = arguments_of(engine, args, kwargs)
     needed = unmet(need, *arguments)
-    search = repairs(
-        engine, call.plan, func, args, kwargs, call.numbers, engine.quick
-    )
+    search = repairs(engine, call.plan, func, args, kwargs, call.numbers, engine.quick)
     if not engine.quick:
         found = list(search)
     elif needed is not None and needed.makes:

@@ -1,0 +1,247 @@
+"""One program checked: run, explained, mended in memory, and run further."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from shapewright.checking.tried import (
+    Overlay,
+    Place,
+    Tried,
+    output_of,
+    place_of,
+    places,
+)
+from shapewright.findings.finding import Finding
+from shapewright.findings.fix import Fix
+from shapewright.reasoning.explaining import explained_with
+from shapewright.reasoning.fixes.candidates import candidates, of_program_error
+from shapewright.reasoning.program import Program
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.editing import apply_edits
+from shapewright.trace.report import Report
+
+ROUNDS = 4
+"""How often a program that ended at an error is mended and run again."""
+SHOWN = 3
+"""Fixes that are shown of one finding."""
+SECONDS = 1.0
+"""Processor time for the tries of one finding; the likely ones come first."""
+ALL_SECONDS = 4.0
+"""Processor time for the tries of all findings."""
+
+
+@dataclass(slots=True)
+class Mend:
+    """One way to mend a finding, and what the run with it came to."""
+
+    fix: Fix
+    tried: Tried
+
+
+@dataclass(slots=True)
+class Told:
+    """A finding with the ways to mend it that help, the best first."""
+
+    finding: Finding
+    place: Place
+    mends: list[Mend] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Session:
+    """How to run the program with changed text: `again` whole, `attempt` in short.
+
+    Both run in a child process; without them no fix is tried.
+    """
+
+    program: Program
+    again: Callable[[Overlay], Program | None] | None = None
+    attempt: Callable[[Overlay], Tried] | None = None
+    first: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+    until: float = 0.0
+
+    def report(self) -> Report:
+        """All independent findings, those behind an error that ends the run too."""
+        self.until = spent() + ALL_SECONDS
+        program: Program | None = self.program
+        complete = False
+        for _ in range(ROUNDS):
+            assert program is not None
+            fresh = list(self.fresh(program))
+            self.told += fresh
+            complete = program.trace.complete
+            if complete or (self.first and self.told):
+                break
+            program = self.mended(program, fresh)
+            if program is None:
+                break
+        self.confirm(complete)
+        trace = self.program.trace
+        findings = tuple(self.shown(each) for each in self.told)
+        if self.first:
+            findings = findings[:1]
+        return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
+
+    def fresh(self, program: Program) -> Iterator[Told]:
+        """What a run found that no earlier one did, each with its mends."""
+        known = {told.place for told in self.told}
+        found: list[Told] = []
+        lines = set()
+        for finding, failures in explained_with(program):
+            place = place_of(program, failures[0])
+            lines.add(place[:2])
+            if place not in known:
+                found.append(Told(finding, place))
+                self.mend(program, found[-1], failures[0])
+        lines |= {place_of(program, each)[:2] for each in program.failures}
+        for finding in program.trace.findings:
+            line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
+            place = (*line, finding.code)
+            ended = finding.code in ("torch-error", "program-error")
+            if (ended and line in lines) or place in known:
+                continue
+            found.append(Told(finding, place))
+            if ended:
+                self.mend(program, found[-1], None)
+        yield from found
+
+    def mend(self, program: Program, told: Told, failure: Failure | None) -> None:
+        """Try the candidates; keep those with which the error is gone."""
+        if self.attempt is None:
+            return
+        before = places(program)
+        wanted = output_of(program) if program.trace.complete else None
+        if failure is None:
+            tiers = of_program_error(program, told.finding)
+        else:
+            tiers = candidates(program, failure)
+        until = min(self.until, spent() + SECONDS)
+        for tier in tiers:
+            for fix in tier:
+                if spent() > until or self.enough(told):
+                    break
+                overlay = self.edited(program, fix)
+                if overlay is None:
+                    continue
+                tried = self.attempt(overlay)
+                if helps(tried, told.place, before, program):
+                    told.mends.append(Mend(fix, tried))
+            if told.mends:
+                break
+        told.mends.sort(key=lambda mend: rank(mend, before, wanted))
+
+    def enough(self, told: Told) -> bool:
+        """Whether a finding has all the fixes that are shown."""
+        good = [each for each in told.mends if each.tried.complete]
+        return len(good) >= SHOWN
+
+    def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
+        """The texts with a fix, over those that the program was mended with."""
+        changed = dict(self.texts)
+        for file in {edit.span.file for edit in fix.edits}:
+            path = os.path.abspath(file)
+            text = program.text(file)
+            if text is None or (path in changed and changed[path] != text.text):
+                return None
+            edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
+            changed[path] = apply_edits(text.text, edits)
+        return changed
+
+    def mended(self, program: Program, fresh: list[Told]) -> Program | None:
+        """The program run again with the best fix of the error that ended it."""
+        if self.again is None or spent() > self.until:
+            return None
+        last = places(program)[-1] if places(program) else None
+        ended = [told for told in fresh if told.place == last and told.mends]
+        if not ended:
+            return None
+        overlay = self.edited(program, ended[0].mends[0].fix)
+        if overlay is None:
+            return None
+        self.texts = overlay
+        return self.again(overlay)
+
+    def confirm(self, complete: bool) -> None:
+        """Whether all first fixes together make the program run to its end."""
+        if self.attempt is None or len(self.told) < 2:
+            return
+        firsts = [told.mends[0] for told in self.told if told.mends]
+        if all(checked(mend, told) for told in self.told for mend in told.mends[:1]):
+            return
+        if len(firsts) < len(self.told):
+            return
+        overlay: dict[str, str] = {}
+        edits: dict[str, list[tuple[object, str]]] = {}
+        for mend in firsts:
+            for edit in mend.fix.edits:
+                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
+        for file, each in edits.items():
+            text = self.program.text(file)
+            if text is None:
+                return
+            try:
+                overlay[os.path.abspath(file)] = apply_edits(text.text, each)  # type: ignore[arg-type]
+            except AssertionError:
+                return
+        tried = self.attempt(overlay)
+        if tried.complete and not tried.failures:
+            for told in self.told:
+                first = told.mends[0]
+                told.mends[0] = Mend(first.fix, replace(first.tried, complete=True))
+
+    def shown(self, told: Told) -> Finding:
+        """The finding with its fixes, as edits of the program as it is."""
+        fixes = [
+            replace(mend.fix, checked=True)
+            for mend in told.mends
+            if checked(mend, told) and self.is_of_original(mend.fix)
+        ]
+        return replace(told.finding, fixes=tuple(fixes[:SHOWN]))
+
+    def is_of_original(self, fix: Fix) -> bool:
+        """Whether no line that a fix changes was mended before."""
+        for edit in fix.edits:
+            changed = self.texts.get(os.path.abspath(edit.span.file))
+            text = self.program.text(edit.span.file)
+            if changed is None or text is None:
+                continue
+            lines = slice(edit.span.line - 1, edit.span.end_line)
+            if text.lines[lines] != changed.split("\n")[lines]:
+                return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
+        return True
+
+
+def spent() -> float:
+    """Seconds of processor time, ours and that of our children."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) -> bool:
+    """Whether the error is gone and no other came in its place."""
+    left = [place for place in before if place[:2] != gone[:2]]
+    if any(place[:2] == gone[:2] for place in tried.failures):
+        return False
+    new = [place for place in tried.failures if place not in left]
+    if run.trace.complete:
+        return tried.complete and not new
+    return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+def rank(
+    mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
+) -> tuple[bool, ...]:
+    """Runs to the end first; then those that give what was to come out."""
+    new = [place for place in mend.tried.failures if place not in before]
+    differs = wanted is not None and mend.tried.output != wanted
+    return (not mend.tried.complete, bool(new), differs)
+
+
+def checked(mend: Mend, told: Told) -> bool:
+    """Whether the run with a fix came to its end without the error."""
+    return mend.tried.complete

@@ -1,0 +1,55 @@
+"""A run with changed text, in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shapewright.reasoning.program import Program
+from shapewright.rules.needs.failure import Failure
+from shapewright.trace.module import leaves
+
+Overlay = Mapping[str, str]
+"""Texts that stand for files, by absolute path."""
+Place = tuple[str, int, str]
+"""Where something failed: file, line, and the operator or the code of the finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a run came to. `ops` is how far it came, `output` the shapes it returned."""
+
+    failures: tuple[Place, ...] = ()
+    complete: bool = False
+    ops: int = 0
+    output: tuple[tuple[int, ...], ...] = ()
+
+
+def in_short(program: Program) -> Tried:
+    """A run as it is compared with another one."""
+    trace = program.trace
+    return Tried(places(program), trace.complete, len(trace.ops), output_of(program))
+
+
+def output_of(program: Program) -> tuple[tuple[int, ...], ...]:
+    """The shapes of what the program returned."""
+    return tuple(fact.shape for fact in leaves(program.trace.output))
+
+
+def places(program: Program) -> tuple[Place, ...]:
+    """Where calls failed, in order, and where else the program did."""
+    found = [place_of(program, failure) for failure in program.failures]
+    lines = {place[:2] for place in found}
+    for each in program.trace.findings:
+        line = (each.span.file, each.span.line) if each.span else ("", 0)
+        if each.severity == "error" and line not in lines:
+            found.append((*line, each.code))
+    return tuple(found)
+
+
+def place_of(program: Program, failure: Failure) -> Place:
+    """Where a call failed."""
+    op = program.trace.ops[failure.op]
+    if op.span is None:
+        return ("", 0, op.name)
+    return (op.span.file, op.span.line, op.name)

@@ -1,0 +1,116 @@
+"""Another number where one stands: a size, a dim, a kernel, a padding."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.findings.fix import Edit, Fix
+from shapewright.reasoning.explaining import sides
+from shapewright.reasoning.fixes.places import Line, definitions, nodes_on, suspects
+from shapewright.reasoning.program import Program
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+
+
+def of_failure(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Numbers near the failure, changed so that the two sides may meet."""
+    op = program.trace.ops[failure.op]
+    wanted, got = sides(failure)
+    pairs: list[tuple[int, int]] = []
+    if wanted is not None and got is not None:
+        needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+        pairs.append((has, needs))
+    for repair in failure.repairs:
+        if repair.kind == "size" and isinstance(repair.old, int):
+            pairs.append((repair.old, repair.new))
+    unmet = failure.unmet
+    if unmet is not None and type(unmet.has) is int and type(unmet.needs) is int:
+        pairs.insert(0, (unmet.has, unmet.needs))
+    yield from changed(program, suspects(program, failure), dict.fromkeys(pairs))
+
+
+def near(
+    program: Program, span: Span | None, pairs: tuple[tuple[int, int], ...]
+) -> Iterator[Fix]:
+    """Numbers on the line of an error."""
+    if span is not None:
+        lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
+        yield from changed(program, lines, dict.fromkeys(pairs))
+
+
+def changed(
+    program: Program, lines: list[Line], pairs: dict[tuple[int, int], None]
+) -> Iterator[Fix]:
+    """Each number on these lines, then each that these lines rest on."""
+    found = [
+        *nodes_on(program, lines, ast.Constant),
+        *(
+            (text, node)
+            for text, node in definitions(program, lines)
+            if isinstance(node, ast.Constant | ast.BinOp)
+        ),
+    ]
+    likely: list[tuple[int, Fix]] = []
+    for place, (text, node) in enumerate(found):
+        value = number_of(node)
+        if value is None:
+            continue
+        for closeness, new in numbers(value, pairs, text, node):
+            likely.append((closeness * 100 + place, replaced(text, node, str(new))))
+    likely.sort(key=lambda pair: pair[0])
+    for _, fix in likely:
+        yield fix
+
+
+def number_of(node: ast.expr) -> int | None:
+    """The whole number that an expression is."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
+
+
+def numbers(
+    value: int, pairs: dict[tuple[int, int], None], text: Text, node: ast.expr
+) -> Iterator[tuple[int, int]]:
+    """Other numbers that may be meant, each with how far-fetched it is."""
+    for has, needs in pairs:
+        if value == has:
+            yield 0, needs
+        if value == needs:
+            yield 0, has
+    for has, needs in pairs:
+        for one, other in ((has, needs), (needs, has)):
+            if one and value > 1 and value * other % one == 0 and other != one:
+                yield 1, value * other // one
+            if value > 2 and value + other - one > 0 and other != one:
+                yield 2, value + other - one
+    word = text.parents.get(id(node))
+    dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
+    if value in (-2, -1, 0, 1, 2, 3) or dim:
+        for new in (0, 1, 2, 3):
+            if new != value:
+                yield 1 if dim else 3, new
+    yield 3, value + 1
+    if value > 1:
+        yield 3, value - 1
+
+
+def replaced(text: Text, node: ast.expr, new: str) -> Fix:
+    """A number replaced; the message shows the smallest call around it."""
+    span = text.span(node)
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, ast.Call | ast.stmt):
+        around = text.parents.get(id(around))
+    outer = text.span(around) if isinstance(around, ast.Call | ast.stmt) else span
+    shown = new
+    if outer.line == outer.end_line == span.line:
+        line = text.lines[span.line - 1]
+        shown = (
+            line[outer.column - 1 : span.column - 1]
+            + new
+            + line[span.end_column - 1 : outer.end_column - 1]
+        )
+    shown = shown if len(shown) <= 72 else new
+    return Fix("fits", f"`{shown.strip()}`", (Edit(span, new),))
