@@ -27,10 +27,11 @@ ROUNDS = 4
 """How often a program that ended at an error is mended and run again."""
 SHOWN = 3
 """Fixes that are shown of one finding."""
-SECONDS = 1.0
-"""Processor time for the tries of one finding; the likely ones come first."""
-ALL_SECONDS = 4.0
-"""Processor time for the tries of all findings."""
+TRIES = 20
+"""Tries of one finding, the likely ones first: a count, so that a slow machine finds
+the same."""
+ALL_TRIES = 60
+"""Tries of all findings."""
 
 
 @dataclass(slots=True)
@@ -63,11 +64,10 @@ class Session:
     first: bool = False
     texts: dict[str, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
-    until: float = 0.0
+    left: int = ALL_TRIES
 
     def report(self) -> Report:
         """All independent findings, those behind an error that ends the run too."""
-        self.until = spent() + ALL_SECONDS
         program: Program | None = self.program
         complete = False
         for _ in range(ROUNDS):
@@ -120,14 +120,15 @@ class Session:
             tiers = of_program_error(program, told.finding)
         else:
             tiers = candidates(program, failure)
-        until = min(self.until, spent() + SECONDS)
+        left = TRIES
         for tier in tiers:
             for fix in tier:
-                if spent() > until or self.enough(told):
-                    break
                 overlay = self.edited(program, fix)
                 if overlay is None:
                     continue
+                if not left or not self.left or self.enough(told):
+                    break
+                left, self.left = left - 1, self.left - 1
                 tried = self.attempt(overlay)
                 if helps(tried, told.place, before, program):
                     told.mends.append(Mend(fix, tried))
@@ -154,7 +155,7 @@ class Session:
 
     def mended(self, program: Program, fresh: list[Told]) -> Program | None:
         """The program run again with the best fix of the error that ended it."""
-        if self.again is None or spent() > self.until:
+        if self.again is None or not self.left:
             return None
         last = places(program)[-1] if places(program) else None
         ended = [told for told in fresh if told.place == last and told.mends]
@@ -214,12 +215,6 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
-
-
-def spent() -> float:
-    """Seconds of processor time, ours and that of our children."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) -> bool:

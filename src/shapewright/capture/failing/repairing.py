@@ -6,7 +6,6 @@ fits with another size, an order of dims, a dtype, a dim more or less.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -27,8 +26,8 @@ from shapewright.rules.needs.failure import Repair
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
-SECONDS = 0.05
-"""Time for the tries of one call."""
+TRIES = 400
+"""Tries of one call: a count, so that a slow machine finds the same."""
 MOST = 16
 """Repairs that are kept."""
 FIRST = frozenset({"values", "dtype", "contiguous", "size", "unsqueeze", "squeeze"})
@@ -52,18 +51,18 @@ def repairs(
     numbers that may be sizes, as a layer's settings are. `quick` looks only for
     changes that the run can go on with.
     """
-    until = time.perf_counter() + SECONDS
     given = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in given]
     if any(info.meta.layout != "strided" for info in infos):
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
     numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
-    found = 0
+    found = tries = 0
     for repair in candidates(infos, declared, numbers):
         if quick and repair.kind not in FIRST:
             continue
-        if found == MOST or time.perf_counter() > until:
+        tries += 1
+        if found == MOST or tries > TRIES:
             return
         tensors = copies(engine, args, kwargs)
         tensors[repair.tensor] = repaired(engine, infos[repair.tensor], repair)
