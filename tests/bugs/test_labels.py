@@ -1,8 +1,20 @@
 """The corpus of buggy and legal programs does what its labels say."""
 
+from collections.abc import Iterator
+
 import pytest
+import torch
 
 from bugs import verify
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """The tensors are small: threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def test_every_program_has_its_label() -> None:

@@ -5,7 +5,9 @@
 An error program must raise where its label says. With the edits of its first
 mistake it must raise where the second is said to be, and so on; with all edits it
 must run and return the shapes that are meant. Mistakes are independent: with all
-of them mended but one, the program raises where that one is said to be.
+of them mended but one, the program raises where that one is said to be. A silent
+program runs, and mending it changes what it returns; one with a tensor on the wrong
+device raises once the module and its inputs are moved.
 """
 
 import functools
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -80,8 +83,12 @@ def edited(name: str, edits: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(name: str, text: str) -> Ran:
-    """Runs the text of a program as if it were the file of this name."""
+def run(name: str, text: str, device: str = "cpu") -> Ran:
+    """Runs the text of a program as if it were the file of this name.
+
+    On another device (meta is one that every machine has) the module and its inputs
+    are moved there, as a user would move them.
+    """
     file = str(PROGRAMS / f"{name}.py")
     space: dict[str, Any] = {"__name__": f"program_{name}", "__file__": file}
     torch.manual_seed(0)
@@ -89,9 +96,13 @@ def run(name: str, text: str) -> Ran:
         warnings.simplefilter("ignore")
         try:
             exec(compile(text, file, "exec"), space)
-            given = space["example_inputs"]()
+            given = tree_map_only(
+                torch.Tensor,
+                lambda tensor: tensor.to(device),
+                space["example_inputs"](),
+            )
             torch.manual_seed(0)
-            call = space["Model"]() if "Model" in space else space["main"]
+            call = space["Model"]().to(device) if "Model" in space else space["main"]
             result = call(**given) if isinstance(given, dict) else call(*given)
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
@@ -143,11 +154,6 @@ def malformed(name: str) -> Iterator[str]:
         yield f"{count} lines"
 
 
-def repairs(mistake: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Each way the label knows to mend this mistake, the preferred one first."""
-    return [mistake["edits"], *([other] for other in mistake.get("also", []))]
-
-
 def problems(name: str) -> list[str]:
     """Everything the label says that a run does not confirm."""
     found = list(malformed(name))
@@ -175,10 +181,7 @@ def problems(name: str) -> list[str]:
 
     as_it_is = ran([])
     everything = [edit for mistake in mistakes for edit in mistake["edits"]]
-    if said["kind"] == "silent":
-        if as_it_is.line is not None:
-            found.append(f"as it is: raised at {as_it_is.line}, {as_it_is.why}")
-    else:
+    if said["kind"] == "error":
         mended: list[dict[str, Any]] = []
         for number, mistake in enumerate(mistakes):
             before = as_it_is if not mended else ran(mended)
@@ -187,15 +190,27 @@ def problems(name: str) -> list[str]:
             rest = [e for m in mistakes if m is not mistake for e in m["edits"]]
             if len(mistakes) > 1:
                 expect_line(ran(rest), mistake, f"all mended but {number + 1}")
-    for mistake in mistakes:
-        rest = [e for m in mistakes if m is not mistake for e in m["edits"]]
-        for choice in repairs(mistake)[1:]:
-            expect_meant(ran(rest + choice), f"with {choice[0]['new']!r}")
     right = ran(everything)
     expect_meant(right, "all mended")
-    device = {mistake["family"] for mistake in mistakes} == {"device"}
-    if said["kind"] == "silent" and same(as_it_is, right) != device:
-        found.append("the edits change the result of a device mistake only")
+    for mistake in mistakes:
+        rest = [e for m in mistakes if m is not mistake for e in m["edits"]]
+        for choice in mistake.get("also", []):
+            other = ran([*rest, choice])
+            expect_meant(other, f"with {choice['new']!r}")
+            if said["kind"] == "silent" and not same(other, right):
+                found.append(f"with {choice['new']!r}: another result")
+    if said["kind"] == "silent":
+        if as_it_is.line is not None:
+            found.append(f"as it is: raised at {as_it_is.line}, {as_it_is.why}")
+        device = any(mistake["family"] == "device" for mistake in mistakes)
+        if same(as_it_is, right) != device:
+            found.append("the edits change the result of a device mistake only")
+        if device:
+            moved = run(name, source(name), "meta")
+            expect_line(moved, mistakes[0], "moved to another device")
+            expect_meant(
+                run(name, edited(name, everything), "meta"), "mended and moved"
+            )
     return found
 
 

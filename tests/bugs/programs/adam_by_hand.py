@@ -24,7 +24,7 @@ class Adam:
 
 
 def main(x, y):
-    w, b = torch.zeros(4, 10), torch.zeros(4)
+    w, b = x.new_zeros(4, 10), x.new_zeros(4)
     opt = Adam([w, b])
     for _ in range(3):
         err = x @ w.t() + b - y

@@ -13,8 +13,8 @@ class CausalHead(nn.Module):
         T = x.shape[1]
         k, q, v = self.key(x), self.query(x), self.value(x)
         wei = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
-        tril = torch.tril(torch.ones(T, T))
-        wei = wei.masked_fill(tril == 0, float("-inf"))
+        ban = torch.full((T, T), float("-inf")).triu(1)
+        wei = wei + ban
         return wei.softmax(dim=-1) @ v
 
 

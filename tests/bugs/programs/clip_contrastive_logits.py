@@ -16,7 +16,7 @@ class Model(nn.Module):
     def encode_text(self, ids):
         x = self.text(ids).cumsum(dim=1)
         eot = ids.argmax(dim=-1)
-        x = x[torch.arange(x.shape[0]), eot]
+        x = x[torch.arange(x.shape[0], device=x.device), eot]
         return x @ self.text_proj
 
     def forward(self, image, ids):

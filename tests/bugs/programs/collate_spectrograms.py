@@ -6,7 +6,7 @@ from torch.nn.utils.rnn import pad_sequence
 def log_mel(wave, n_mels=40, hop=160):
     n_frames = wave.numel() // hop
     frames = wave[: n_frames * hop].view(n_frames, hop)
-    basis = torch.linspace(0.1, 1.0, hop * n_mels).view(hop, n_mels)
+    basis = torch.linspace(0.1, 1.0, hop * n_mels, device=wave.device).view(hop, n_mels)
     return (frames @ basis).abs().add(1e-6).log()
 
 

@@ -18,7 +18,7 @@ class Model(nn.Module):
             pk.lerp_(pq, 1 - self.momentum)
 
     def bias(self, n_batch, n_tok):
-        pos = torch.arange(n_tok)
+        pos = torch.arange(n_tok, device=self.dist_bias.weight.device)
         dist = (pos[:, None] - pos[None, :]).abs()
         table = self.dist_bias(dist).squeeze(-1)
         return table[:, None, :].expand(n_tok, n_batch, n_tok)

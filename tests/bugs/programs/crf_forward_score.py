@@ -11,7 +11,7 @@ class CRF(nn.Module):
 
     def gold(self, em, tags, mask):
         T, B, _ = em.shape
-        b = torch.arange(B)
+        b = torch.arange(B, device=em.device)
         s = self.start[tags[0]] + em[0, b, tags[0]]
         for t in range(1, T):
             step = self.trans[tags[t - 1], tags[t]] + em[t, b, tags[t]]

@@ -26,7 +26,7 @@ class Model(nn.Module):
     def forward(self, source):
         _, h = self.enc(self.src(source))
         hidden = h[0]
-        token = torch.ones(source.size(0), 1, dtype=torch.long)  # <sos>
+        token = source.new_ones(source.size(0), 1)  # <sos>
         logits = []
         for _ in range(self.steps):
             step, hidden = self.dec.step(token, hidden)

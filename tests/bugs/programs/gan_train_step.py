@@ -40,7 +40,7 @@ class Model(nn.Module):
 
     def forward(self, z, y):
         fake = self.g(z, y)
-        real_label = torch.ones(z.size(0))
+        real_label = z.new_ones(z.size(0))
         loss_g = self.criterion(self.d(fake), real_label)
         return loss_g, fake
 

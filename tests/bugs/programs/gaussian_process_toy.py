@@ -8,7 +8,7 @@ def rbf(a, b, lengthscale=0.7):
 
 def posterior(x_train, y_train, x_test, noise=0.1):
     n = x_train.size(0)
-    K = rbf(x_train, x_train) + noise**2 * torch.eye(n)
+    K = rbf(x_train, x_train) + noise**2 * torch.eye(n, device=x_train.device)
     K_s = rbf(x_test, x_train)
     K_ss = rbf(x_test, x_test)
     L = torch.linalg.cholesky(K)

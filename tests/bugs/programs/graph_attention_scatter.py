@@ -36,7 +36,7 @@ class Model(nn.Module):
         self.gat = GATLayer(5, 4, heads=3)
 
     def forward(self, x, edge_index):
-        loops = torch.arange(x.size(0)).expand(2, -1)
+        loops = torch.arange(x.size(0), device=x.device).expand(2, -1)
         return self.gat(x, torch.cat([edge_index, loops], dim=1))
 
 

@@ -16,7 +16,7 @@ class GRUPredictor(nn.Module):
         self.fc = nn.Linear(hidden_size, num_classes)
 
     def forward(self, x):
-        h_0 = Variable(torch.zeros(1, x.size(0), self.hidden_size))
+        h_0 = Variable(torch.zeros(1, x.size(0), self.hidden_size, device=x.device))
         ula, h_out = self.gru(x, h_0)
         h_out = h_out[-1]
         out = self.fc(h_out)

@@ -9,7 +9,7 @@ HOP = 32
 def frame_energy(wave, pad):
     x = F.pad(wave.unsqueeze(1), (pad, pad), mode="reflect").squeeze(1)
     frames = x.unfold(-1, N_FFT, HOP)
-    spec = torch.fft.rfft(frames * torch.hann_window(N_FFT)).abs()
+    spec = torch.fft.rfft(frames * torch.hann_window(N_FFT, device=wave.device)).abs()
     power = spec.pow(2)
     return power.sum(dim=3).clamp_min(1e-8).log()
 

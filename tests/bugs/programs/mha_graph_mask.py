@@ -12,7 +12,7 @@ class GraphTransformerLayer(nn.Module):
         self.norm = nn.LayerNorm(dim)
 
     def forward(self, nodes, adj):
-        eye = torch.eye(adj.size(-1), dtype=torch.bool)
+        eye = torch.eye(adj.size(-1), dtype=torch.bool, device=adj.device)
         blocked = ~(adj.bool() | eye)
         out, _ = self.attn(nodes, nodes, nodes, attn_mask=blocked)
         return self.norm(nodes + out)

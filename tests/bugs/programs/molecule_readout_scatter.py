@@ -11,7 +11,7 @@ class MessagePassing(nn.Module):
     def forward(self, h, edge_index):
         src, dst = edge_index
         m = torch.relu(self.msg(torch.cat([h[src], h[dst]], dim=-1)))
-        where = torch.arange(h.size(0))
+        where = torch.arange(h.size(0), device=h.device)
         agg = torch.zeros_like(h).index_add_(0, where, m)
         return self.upd(agg, h)
 

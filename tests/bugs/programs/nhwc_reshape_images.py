@@ -7,7 +7,7 @@ IMG = 48
 
 
 def to_tensor(X):
-    X = torch.from_numpy(X).float().div(255)
+    X = X.float().div(255)
     return X.reshape(-1, 3, IMG, IMG)
 
 
@@ -26,7 +26,7 @@ class Model(nn.Module):
         self.fc2 = nn.Linear(128, 2)
 
     def forward(self, images):
-        x = to_tensor(images.numpy()) if images.dtype == torch.uint8 else images
+        x = to_tensor(images) if images.dtype == torch.uint8 else images
         x = self.conv(x)
         x = x.flatten(1)
         return self.fc2(torch.relu(self.fc1(x)))

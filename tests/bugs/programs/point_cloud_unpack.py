@@ -16,7 +16,7 @@ class EdgeConv(nn.Module):
     def forward(self, x):
         B, N, C = x.shape
         idx = knn(x, self.k)
-        batch = torch.arange(B).view(B, 1, 1)
+        batch = torch.arange(B, device=x.device).view(B, 1, 1)
         nbrs = x[batch, idx]
         center = x.unsqueeze(2).expand(-1, -1, self.k, -1)
         edge = torch.cat([center, nbrs - center], dim=-1)

@@ -26,7 +26,7 @@ class Model(nn.Module):
     def forward(self, xy, tour):
         n_batch, n_city, _ = xy.shape
         h = self.inp(xy)
-        visited = torch.zeros(n_city, n_batch, dtype=torch.bool)
+        visited = torch.zeros(n_city, n_batch, dtype=torch.bool, device=xy.device)
         visited = visited.scatter(1, tour, True)
         log_p = self.pointer(h.mean(dim=1), h, visited)
         return log_p, log_p.argmax(dim=-1)

@@ -13,7 +13,7 @@ def rayleigh(A, v):
 def main(A):
     # dominant eigenpair of a symmetric matrix
     n = A.size(0)
-    v = torch.ones(n, 1)
+    v = torch.ones(n, 1, device=A.device)
     v = v / v.norm()
     for _ in range(N_ITER):
         w = A.mm(v)

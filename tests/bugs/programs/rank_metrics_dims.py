@@ -5,7 +5,7 @@ K = 5
 
 
 def dcg(gains):
-    ranks = torch.arange(1, gains.numel() + 1)
+    ranks = torch.arange(1, gains.numel() + 1, device=gains.device)
     return (gains / torch.log2(ranks + 1.0)).sum()
 
 

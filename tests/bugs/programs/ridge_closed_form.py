@@ -4,7 +4,7 @@ import torch
 def fit_ridge(X, Y, lam=1e-2):
     """Closed-form multi-output ridge regression."""
     d = X.shape[1]
-    gram = X.t() @ X + lam * torch.eye(d)
+    gram = X.t() @ X + lam * torch.eye(d, device=X.device)
     return torch.linalg.solve(gram, X.t() @ Y)
 
 
