@@ -36,8 +36,9 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 with findings."""
-        return 1 if self.trace.findings or not self.trace.complete else 0
+        """0 clean, 1 with findings; a note alone is none."""
+        found = any(each.severity != "note" for each in self.trace.findings)
+        return 1 if found or not self.trace.complete else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +227,10 @@ def _trace(
             if not args and not kwargs:
                 found = _searched(target, settings)
                 if found is not None:
-                    return _shown(found, given)
+                    return _shown(_with_loops(found, settings), given)
             args, kwargs, settings.letters = _fed(args, kwargs)
-            return _shown(record(target, args, kwargs, settings), given)
+            made = record(target, args, kwargs, settings)
+            return _shown(_with_loops(made, settings), given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _shown(before_any_call(name, stopped), given)
@@ -236,6 +238,17 @@ def _trace(
 
 def _shown(made: Trace, given: Options) -> Trace:
     return made if given.by == "module" else replace(made, by=given.by)
+
+
+def _with_loops(made: Trace, settings: Any) -> Trace:
+    """The trace with a note on each loop over elements, where the run met one."""
+    if not settings.stepped:
+        return made
+    from shapewright.capture.lab.trying import same
+    from shapewright.reasoning.loops.finding import python_loops
+
+    found = python_loops(made, same, settings.stepped)
+    return replace(made, findings=(*made.findings, *found)) if found else made
 
 
 def _fed(
@@ -371,7 +384,8 @@ def trace_target(
         with limited(timeout, hard=True, last=last):
             try:
                 with guarded():
-                    return Outcome(_run_target(parsed, given, settings))
+                    made = _run_target(parsed, given, settings)
+                    return Outcome(_with_loops(made, settings))
             except ProgramError as error:
                 return Outcome(_unborn(target, error))
             except Stopped as stopped:

@@ -29,12 +29,14 @@ from shapewright.capture.memo import Memo
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
 from shapewright.capture.sites import USER
+from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
 from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
 from shapewright.capture.transforming import transforms_seen
 from shapewright.findings.finding import Finding
 from shapewright.rules.needs.failure import Failure
+from shapewright.source.span import Span
 from shapewright.trace.record import Assumption, Source, Trace
 
 
@@ -62,6 +64,7 @@ class Settings:
     assumed: tuple[str, ...] = ()
     progress: Callable[[str], None] | None = None
     so_far: Callable[[Stopped], Trace] | None = None
+    stepped: tuple[Span, ...] = ()  # what the run took element by element
 
 
 def record(
@@ -305,6 +308,7 @@ def finish(
     positions = Positions(folder, sources)
     said = {place: message for message, place in engine.assumptions}
     fold = Fold(engine.events, calls.records, positions, states, said)
+    settings.stepped = stepped(engine.events, fold)
     made = Trace(
         target=settings.target or name_of(root, calls),
         ops=Lazy(len(engine.events), fold.ops),

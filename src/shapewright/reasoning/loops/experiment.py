@@ -1,0 +1,50 @@
+"""A loop and what may take its place, with small tensors to try both on, as data."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A tensor to make up: whole numbers lie from 0 to below `high`.
+
+    `zeros` has no other values, `distinct` is a dim along which none comes twice.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    high: int = 5
+    zeros: bool = False
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Run `loop`, run `instead`, and compare the tensors that `targets` name."""
+
+    loop: tuple[ast.stmt, ...]
+    instead: tuple[ast.stmt, ...]
+    tensors: Mapping[str, Made]
+    numbers: Mapping[str, Any]
+    targets: tuple[str, ...]
+
+
+def shrunk(sizes: Iterable[int]) -> dict[int, int]:
+    """Small sizes for large ones: equal for equal, in the same order.
+
+    Differences up to 3 stay, because windows and shifted indices rest on them.
+
+        >>> shrunk([64, 66, 1000, 3])
+        {3: 3, 64: 6, 66: 8, 1000: 11}
+    """
+    made: dict[int, int] = {}
+    before, small = 0, 0
+    for size in sorted(set(sizes)):
+        small += min(size - before, 3)
+        before = size
+        made[size] = small
+    return made

@@ -1,0 +1,386 @@
+"""Loops of the program text, read as data: which letters, which elements, which sums.
+
+Only loops that are read as a whole count: each statement is an element or row that is
+written, added to or appended, a name for what is used further down, or another loop.
+Whatever else stands in a loop (a call of a layer, a print, a break) makes it unread,
+and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+SUM = "sum over"
+"""The name of the call that stands for a sum in a step: of a term, over letters."""
+
+
+class Unread(Exception):
+    """The text is not a loop that we read."""
+
+
+@dataclass(slots=True)
+class Loop:
+    """One letter: through a `range`, or along dim 0 of a tensor (`tensor`).
+
+    The ends of a `triangular` range depend on letters further out.
+    """
+
+    letter: str
+    range: ast.Call | None = None
+    tensor: str = ""
+    header: ast.expr | None = None
+    triangular: bool = False
+    comprehension: ast.expr | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """One statement that runs for all letters: `target operator= value`.
+
+    `operator` is "=", "+", "-", "append", "stack" or "cat"; `node` is the statement as
+    it was written. It runs where the `condition` holds.
+    """
+
+    target: ast.expr
+    operator: str
+    value: ast.expr
+    node: ast.stmt | ast.expr
+    letters: tuple[str, ...]
+    condition: ast.expr | None = None
+
+
+@dataclass(slots=True)
+class Nest:
+    """A loop with all that is in it.
+
+    `bound` are names for what is used further down, `sums` those that began as 0,
+    `holding` the conditions around what is being read; `heart` is the statement that
+    adds up, where there is one.
+    """
+
+    root: ast.stmt | ast.expr
+    loops: list[Loop] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    bound: dict[str, ast.expr] = field(default_factory=dict)
+    sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    function: ast.AST | None = None
+    holding: list[ast.expr] = field(default_factory=list)
+    heart: ast.stmt | None = None
+
+
+def dotted(node: ast.AST) -> str:
+    """`self.weight` of a name or of attributes of a name; "" for anything else."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """Each node's parent."""
+    return {
+        child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
+    }
+
+
+def names_read(node: ast.AST) -> set[str]:
+    """Every dotted name that is read in it, and each beginning of it."""
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute) and isinstance(
+            each.ctx, ast.Load
+        ):
+            name = dotted(each)
+            while name:
+                found.add(name)
+                name = name.rpartition(".")[0]
+    return found
+
+
+def substituted(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
+    """The expression with names replaced by what they stand for."""
+
+    class Replace(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            if isinstance(node.ctx, ast.Load) and node.id in bound:
+                return deepcopy(bound[node.id])
+            return node
+
+    made: ast.expr = Replace().visit(deepcopy(node))
+    return made
+
+
+def loaded(name: str) -> ast.Name:
+    """A name that is read."""
+    return ast.Name(name, ast.Load())
+
+
+def element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
+    """`tensor[index]`."""
+    return ast.Subscript(tensor, index, ast.Load())
+
+
+# -- headers ---------------------------------------------------------------------------
+
+
+def read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
+    """The letter of a loop; what goes along with it is bound to elements."""
+    if isinstance(over, ast.Call) and not over.keywords:
+        name = dotted(over.func)
+        if name == "range" and isinstance(target, ast.Name):
+            read_range(nest, target.id, over)
+            return [target.id]
+        if name == "enumerate" and len(over.args) == 1:
+            if not (isinstance(target, ast.Tuple) and len(target.elts) == 2):
+                raise Unread
+            letter, item = target.elts
+            if not isinstance(letter, ast.Name):
+                raise Unread
+            return along(nest, letter.id, item, over.args[0], over)
+        if name == "zip" and over.args and isinstance(target, ast.Tuple):
+            if len(target.elts) != len(over.args):
+                raise Unread
+            fresh = hidden(nest)
+            for item, tensor in zip(target.elts, over.args, strict=True):
+                along(nest, fresh, item, tensor, over)
+            return [fresh]
+    return along(nest, hidden(nest), target, over, over)
+
+
+def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> list[str]:
+    """The letter of `[... for row in x]`."""
+    if len(node.generators) != 1 or node.generators[0].ifs:
+        raise Unread
+    made = read_header(nest, node.generators[0].target, node.generators[0].iter)
+    nest.loops[-1].comprehension = node
+    return made
+
+
+def read_range(nest: Nest, letter: str, over: ast.Call) -> None:
+    """`range(n)`; where its ends depend on other letters, they are conditions."""
+    others = {loop.letter for loop in nest.loops}
+    triangular = bool(names_read(over) & others)
+    nest.loops.append(Loop(letter, over, header=over, triangular=triangular))
+    if not triangular:
+        return
+    if not 1 <= len(over.args) <= 2:
+        raise Unread
+    for end, sign in zip(reversed(over.args), (ast.Lt(), ast.GtE()), strict=False):
+        if names_read(end) & others:
+            nest.holding.append(ast.Compare(loaded(letter), [sign], [end]))
+
+
+def hidden(nest: Nest) -> str:
+    """A letter that the program does not name."""
+    return f"{len(nest.loops)}th"
+
+
+def along(
+    nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
+) -> list[str]:
+    """A name that goes along dim 0 of a tensor: it stands for `over[letter]`."""
+    if isinstance(over, ast.Call) and dotted(over.func) == "zip":
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
+            raise Unread
+        for item, tensor in zip(target.elts, over.args, strict=True):
+            along(nest, letter, item, tensor, over)
+        return [letter]
+    plain = substituted(over, nest.bound)
+    if not isinstance(target, ast.Name):
+        raise Unread
+    base = plain
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    if not dotted(base):
+        raise Unread
+    if letter not in [loop.letter for loop in nest.loops]:
+        nest.loops.append(Loop(letter, tensor=ast.unparse(over), header=header))
+    nest.bound[target.id] = element(plain, loaded(letter))
+    return [letter]
+
+
+# -- bodies ----------------------------------------------------------------------------
+
+
+def read_for(nest: Nest, node: ast.For, letters: tuple[str, ...]) -> None:
+    """A loop and what is in it."""
+    if node.orelse:
+        raise Unread
+    held = len(nest.holding)
+    inner = (*letters, *read_header(nest, node.target, node.iter))
+    if len(set(inner)) < len(inner):
+        raise Unread
+    for stmt in node.body:
+        read_statement(nest, stmt, inner)
+    del nest.holding[held:]
+
+
+def read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> None:
+    """One statement of a loop's body."""
+    if isinstance(stmt, ast.For):
+        read_for(nest, stmt, letters)
+    elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+        read_assign(nest, stmt, stmt.targets[0], letters)
+    elif isinstance(stmt, ast.AugAssign):
+        signs = {ast.Add: "+", ast.Sub: "-"}
+        sign = signs.get(type(stmt.op))
+        if sign is None:
+            raise Unread
+        add_step(nest, stmt, stmt.target, sign, stmt.value, letters)
+    elif isinstance(stmt, ast.If) and not stmt.orelse:
+        nest.holding.append(substituted(stmt.test, nest.bound))
+        for inner in stmt.body:
+            if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
+                raise Unread
+            read_statement(nest, inner, letters)
+        nest.holding.pop()
+    elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
+        if nest.holding:
+            raise Unread
+        call = stmt.value
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "append"):
+            raise Unread
+        if len(call.args) != 1 or not isinstance(call.func.value, ast.Name):
+            raise Unread
+        value = substituted(call.args[0], nest.bound)
+        nest.steps.append(Step(call.func.value, "append", value, stmt, letters))
+    elif not isinstance(stmt, ast.Pass):
+        raise Unread
+
+
+def read_assign(
+    nest: Nest, stmt: ast.Assign, target: ast.expr, letters: tuple[str, ...]
+) -> None:
+    """An element that is written, or a name for what is used further down."""
+    value = stmt.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        same = ast.dump(value.left).replace("Load", "Store") == ast.dump(target)
+        if same:
+            add_step(nest, stmt, target, "+", value.right, letters)
+            return
+    if isinstance(target, ast.Subscript):
+        add_step(nest, stmt, target, "=", value, letters)
+        return
+    if not isinstance(target, ast.Name) or target.id in names_read(value):
+        raise Unread
+    if is_zero(value):
+        nest.sums[target.id] = letters
+    nest.bound[target.id] = substituted(value, nest.bound)
+
+
+def is_zero(node: ast.expr) -> bool:
+    """`0`, `0.0`."""
+    return (
+        isinstance(node, ast.Constant)
+        and type(node.value) in (int, float)
+        and (node.value == 0)
+    )
+
+
+def add_step(
+    nest: Nest,
+    stmt: ast.stmt,
+    target: ast.expr,
+    sign: str,
+    value: ast.expr,
+    letters: tuple[str, ...],
+) -> None:
+    """A write; an addition to a name that began as 0 in the loop is a sum."""
+    plain = substituted(value, nest.bound)
+    if isinstance(target, ast.Name) and target.id in nest.sums:
+        over = letters[len(nest.sums.pop(target.id)) :]
+        if not over or target.id in names_read(plain) or sign != "+":
+            raise Unread
+        if nest.holding:
+            raise Unread
+        nest.heart = stmt
+        marks: list[ast.expr] = [ast.Constant(letter) for letter in over]
+        nest.bound[target.id] = ast.Call(loaded(SUM), [plain, *marks], [])
+        return
+    if isinstance(target, ast.Name):
+        if target.id in nest.bound:
+            raise Unread
+    elif isinstance(target, ast.Subscript):
+        if not dotted(target.value):
+            raise Unread
+        target = substituted_target(target, nest.bound)
+    else:
+        raise Unread
+    condition: ast.expr | None = None
+    for held in nest.holding:
+        condition = (
+            held if condition is None else ast.BinOp(condition, ast.BitAnd(), held)
+        )
+    nest.steps.append(Step(target, sign, plain, stmt, letters, condition))
+
+
+def substituted_target(
+    target: ast.Subscript, bound: dict[str, ast.expr]
+) -> ast.Subscript:
+    """A target with names in its indices replaced."""
+    if dotted(target.value) in bound:
+        raise Unread
+    made = ast.Subscript(target.value, substituted(target.slice, bound), ast.Load())
+    return ast.copy_location(made, target)
+
+
+# -- what may be said ------------------------------------------------------------------
+
+
+def independent(nest: Nest) -> bool:
+    """Whether no step reads what another step, or an earlier round, has written."""
+    targets = [base_of(step.target) for step in nest.steps]
+    if not targets or len(set(targets)) < len(targets):
+        return False
+    read: set[str] = set()
+    for step in nest.steps:
+        read |= names_read(step.value)
+        if step.condition is not None:
+            read |= names_read(step.condition)
+        if isinstance(step.target, ast.Subscript):
+            read |= names_read(step.target.slice)
+    for loop in nest.loops:
+        if loop.tensor:
+            read.add(loop.tensor)
+    if any(loop.letter in nest.bound for loop in nest.loops):
+        return False
+    return not read & set(targets) and not any(
+        name.startswith(f"{target}.") for name in read for target in targets
+    )
+
+
+def base_of(target: ast.expr) -> str:
+    """The tensor or list that a step writes."""
+    return dotted(target.value if isinstance(target, ast.Subscript) else target)
+
+
+def used_outside(nest: Nest, names: set[str]) -> bool:
+    """Whether names that the loop assigns are read where it is over."""
+    if nest.function is None:
+        return False
+    inside = set(ast.walk(nest.root))
+    return any(
+        isinstance(node, ast.Name)
+        and node.id in names
+        and isinstance(node.ctx, ast.Load)
+        and node not in inside
+        and node.lineno > nest.root.lineno
+        for node in ast.walk(nest.function)
+    )
+
+
+def loops_around(node: ast.AST, above: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    """The loops in the same function that a node stands in, the innermost first."""
+    while node in above:
+        node = above[node]
+        if isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+        ):
+            return
+        yield node
