@@ -151,7 +151,9 @@ def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[Part]:
     wrong = {
         finding.span.line: f"{finding.severity}[{finding.code}]"
         for finding in trace.findings
-        if finding.span is not None and finding.span.file == source.file
+        if finding.span is not None
+        and finding.span.file == source.file
+        and finding.severity != "note"  # the line has run; its shapes tell more
     }
     lines = sorted({*seen, *wrong})
     parts = _parts(source, lines)

@@ -39,12 +39,12 @@ def shrunk(sizes: Iterable[int]) -> dict[int, int]:
     Differences up to 3 stay, because windows and shifted indices rest on them.
 
         >>> shrunk([64, 66, 1000, 3])
-        {3: 3, 64: 6, 66: 8, 1000: 11}
+        {3: 3, 64: 5, 66: 7, 1000: 9}
     """
     made: dict[int, int] = {}
     before, small = 0, 0
     for size in sorted(set(sizes)):
-        small += min(size - before, 3)
+        small += size - before if size - before <= 3 else 2
         before = size
         made[size] = small
     return made

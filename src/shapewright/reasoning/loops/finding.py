@@ -107,7 +107,9 @@ def finding_of(
     """The note on one loop; None where nothing does the same at once."""
     try:
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
-        ranges = {loop.letter: range_of(loop, recorded) for loop in nest.loops}
+        ranges: dict[str, Range] = {}
+        for loop in nest.loops:
+            ranges[loop.letter] = range_of(loop, recorded, ranges)
         case = Case(text, nest, recorded, ranges)
         rounds = max(
             prod(ranges[x].stop - ranges[x].start for x in step.letters)
@@ -118,7 +120,8 @@ def finding_of(
             return None
         for step in nest.steps:
             name = base_of(step.target)
-            case.fresh[name] = fresh(text, nest, name)
+            if len({fact.device for fact in recorded.facts.values()}) == 1:
+                case.fresh[name] = fresh(text, nest, name)
             first = before(text, nest, name)
             if isinstance(first, ast.Constant) and type(first.value) in (int, float):
                 case.numbers[name] = first.value
@@ -135,7 +138,7 @@ def finding_of(
     return said(nest, recorded, file, chosen)
 
 
-def range_of(loop: Loop, recorded: Recorded) -> Range:
+def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     """Which values a letter takes, as the record has them."""
     if loop.range is None:
         assert loop.header is not None
@@ -155,7 +158,7 @@ def range_of(loop: Loop, recorded: Recorded) -> Range:
     if not 1 <= len(args) <= 2:
         raise Unread
     if loop.triangular:
-        return observed(loop, recorded)
+        return observed(loop, recorded, outer)
     first = args[0] if len(args) == 2 else ast.Constant(0)
     if not isinstance(first, ast.Constant) or type(first.value) is not int:
         raise Unread
@@ -174,12 +177,14 @@ def range_of(loop: Loop, recorded: Recorded) -> Range:
     return Range(start, stop, last)
 
 
-def observed(loop: Loop, recorded: Recorded) -> Range:
+def observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     """The values of a letter whose ends depend on others: all that it took."""
     seen = recorded.seen.get(loop.letter, set())
     if not seen or len(seen) != max(seen) + 1 - min(seen):
         raise Unread
-    return Range(min(seen), max(seen) + 1, ast.Constant(max(seen) + 1))
+    stop = max(seen) + 1
+    ends = [known.end for known in outer.values() if known.stop == stop]
+    return Range(min(seen), stop, ends[0] if ends else ast.Constant(stop))
 
 
 def size_of(node: ast.expr, recorded: Recorded) -> int:

@@ -19,7 +19,7 @@ def finding_lines(finding: Finding, trace: Trace, terminal: Terminal) -> list[Li
         (f"{finding.severity}[{finding.code}]", finding.severity),
         (f": {finding.message}", "bold"),
     ]
-    if finding.count > 1:
+    if finding.count > 1 and f" {finding.count:,} times" not in finding.message:
         head.append((f" ({units.times(finding.count)})", "dim"))
     lines = [head]
     margin = " "
