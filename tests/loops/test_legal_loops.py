@@ -1,4 +1,4 @@
-"""Nothing is said of loops that are meant as loops: a false note costs more than none."""
+"""Nothing is said of loops that are meant as loops."""
 
 from __future__ import annotations
 

@@ -93,7 +93,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Tensor, ...], str]] = [
     (
         naive.causal_mask,
         (),
-        "mask = torch.where(torch.arange(n) < (torch.arange(n) + 1)[:, None], 0.0, mask)",
+        "mask = torch.where(torch.arange(n) < (torch.arange(n) + 1)[:, None], "
+        "0.0, mask)",
     ),
     (naive.in_a_loop_of_layers, (r(3, 20), r(20)), "out[b] = x[b] + y"),
 ]

@@ -44,6 +44,15 @@ class Block:
         """The finding that it must end with."""
         return self.word if self.kind == "wrong" and self.word in codes() else None
 
+    def at_once(self) -> dict[int, str]:
+        """What a note names in a loop's place, by line: the comment stands above it."""
+        found = {}
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            _, mark, named = line.partition("# at once: ")
+            if mark:
+                found[number + 1] = named
+        return found
+
     def claims(self) -> dict[int, Claim]:
         """Claims by line of the block."""
         found = {}

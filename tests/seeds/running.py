@@ -66,6 +66,8 @@ class Program:
         with contextlib.redirect_stdout(io.StringIO()):
             trace = sw.trace(block)
         for finding in trace.findings:
+            if finding.severity == "note":
+                continue
             seen.error = f"{finding.message}\n{finding.torch_message}"
             seen.error_line = finding.span.line if finding.span else None
         return seen, trace

@@ -29,8 +29,16 @@ def test_trace_and_real_run_are_what_the_comments_say(
     program = Program(block, claims, tmp_path)
     seen, trace = program.traced()
     check("the trace", block, claims, seen)
-    codes = [finding.code for finding in trace.findings]
+    codes = [found.code for found in trace.findings if found.severity != "note"]
     assert codes == ([block.code] if block.code else [])
+    loops = {
+        found.span.line: found.message
+        for found in trace.findings
+        if found.code == "python-loop" and found.span is not None
+    }
+    at_once = block.at_once()
+    assert loops.keys() == at_once.keys()
+    assert all(f"`{at_once[line]}`" in said for line, said in loops.items()), loops
     assert trace.complete is not bool(block.code)
     for line, values in seen.values.items():
         facts = {str(fact) for fact in recorded(trace, line)}

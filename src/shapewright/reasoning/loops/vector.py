@@ -32,12 +32,16 @@ ALL = ast.Slice()
 
 @dataclass(frozen=True, slots=True)
 class Vec:
-    """`node` with the names of its dims; `factors` where it is a product of tensors."""
+    """`node` with the names of its dims.
+
+    `factors` are those of a product; `over` are dims of theirs that it has summed.
+    """
 
     node: ast.expr
     axes: tuple[str, ...] = ()
     number: bool = False
     factors: tuple[Vec, ...] = ()
+    over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,7 @@ class Vectoriser:
     ranges: Mapping[str, Range]
     order: tuple[str, ...]
     style: str
+    names: int = 0
 
     def read(self, node: ast.expr) -> Vec:
         """The expression, vectorised."""
@@ -210,7 +215,10 @@ class Vectoriser:
             raise Unread
         made = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
         if isinstance(node.op, ast.Mult):
-            return replace(made, factors=(*factors(left), *factors(right)))
+            both, over = (*factors(left), *factors(right)), (*left.over, *right.over)
+            if over and not made.number:
+                return self.contracted(both, over, made.axes)
+            return replace(made, factors=both)
         return made
 
     def product(self, left: Vec, right: Vec) -> Vec:
@@ -219,7 +227,7 @@ class Vectoriser:
         b = sum(axis.startswith("~") for axis in right.axes)
         if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
             raise Unread
-        inner = "@"
+        inner = self.unused()
         lefts = renamed(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
         if b == 2:
             rights = renamed(right, {"~2": inner})
@@ -306,7 +314,7 @@ class Vectoriser:
                 raise Unread from None
         if not over:
             raise Unread
-        gone = {axis: f"@{n}" for n, axis in enumerate(over)}
+        gone = {axis: self.unused() for axis in over}
         left = [axis for axis in inner if axis not in over]
         gone |= dict(zip(left, rows(len(left)), strict=True))
         fresh = replace(
@@ -324,10 +332,18 @@ class Vectoriser:
             return vec
         if set(over) - set(vec.axes):
             raise Unread
+        wanted = tuple(axis for axis in vec.axes if axis not in over)
         if len(vec.factors) > 1 and self.style != "sum":
-            wanted = tuple(axis for axis in vec.axes if axis not in over)
-            return self.contracted(vec.factors, over, wanted)
-        return self.over_dims(vec, over, "sum")
+            return self.contracted(vec.factors, (*over, *vec.over), wanted)
+        made = self.over_dims(vec, over, "sum")
+        if self.style == "einsum" and not vec.over:
+            return replace(made, factors=(vec,), over=over)
+        return made
+
+    def unused(self) -> str:
+        """A name for a dim that is summed."""
+        self.names += 1
+        return f"@{self.names}"
 
     def over_dims(self, vec: Vec, over: tuple[str, ...], name: str) -> Vec:
         """`x.sum(0)`: letters are counted from the front, rows from the back."""
@@ -371,7 +387,9 @@ class Vectoriser:
             made = self.over_dims(Vec(node, tuple(names)), over, "sum")
         for number in numbers:
             made = replace(made, node=ast.BinOp(number.node, ast.Mult(), made.node))
-        return replace(made, factors=())
+        if self.style != "einsum":
+            return made
+        return replace(made, factors=tuple(given), over=over)
 
     # -- elements --------------------------------------------------------------------
 
