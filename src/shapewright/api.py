@@ -416,7 +416,7 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     else:
         args, kwargs, settings.letters = _fed(args, kwargs)
         made = record(target, args, kwargs, settings)
-    return Session(_program(made, settings, None)).report()
+    return Session(_program(_with_loops(made, settings), settings, None)).report()
 
 
 def check_target(
@@ -450,7 +450,7 @@ def check_target(
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
 
-    def run(quick: bool = False) -> Program:
+    def run(quick: bool = False, loops: bool = False) -> Program:
         from shapewright.capture.failing.built import Constructions
 
         settings = Settings(target=target, go_on=True, quick=quick)
@@ -460,6 +460,8 @@ def check_target(
                 made = _run_target(parsed, given, settings)
         except ProgramError as error:
             made = _unborn(target, error)
+        if loops:
+            made = _with_loops(made, settings)
         return _program(made, settings, seen)
 
     def changed(texts: Overlay, quick: bool) -> Program:
@@ -483,7 +485,7 @@ def check_target(
     with on_stderr(), limited(timeout, hard=True), one_thread():
         try:
             began = time.perf_counter()
-            program = run()
+            program = run(loops=True)
             allowed = 3.0 + 30 * (time.perf_counter() - began)
             return Session(program, again, attempt, first).report()
         except Stopped as stopped:

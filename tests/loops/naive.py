@@ -239,6 +239,29 @@ def in_a_loop_of_layers(x: Tensor, y: Tensor) -> Tensor:
     return out
 
 
+def again_and_again(x: Tensor, b: Tensor) -> Tensor:
+    out = torch.zeros(20, 5)
+    for _ in range(3):
+        for i in range(20):
+            out[i] += x[i] * b
+    return out
+
+
+def one_column(x: Tensor) -> Tensor:
+    out = torch.zeros(20, 5)
+    for i in range(20):
+        out[i, 2] = x[i, 3] + 1
+    return out
+
+
+def windows(x: Tensor, w: Tensor) -> Tensor:
+    out = torch.zeros(10)
+    for i in range(10):
+        for k in range(3):
+            out[i] += x[i + k] * w[k]
+    return out
+
+
 class Dense(nn.Module):
     def __init__(self) -> None:
         super().__init__()

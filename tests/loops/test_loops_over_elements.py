@@ -96,6 +96,13 @@ CASES: list[tuple[Callable[..., Any], tuple[Tensor, ...], str]] = [
         "mask = torch.where(torch.arange(n) < (torch.arange(n) + 1)[:, None], "
         "0.0, mask)",
     ),
+    (naive.again_and_again, (r(20, 5), r(5)), "out += x * b"),
+    (naive.one_column, (r(20, 5),), "out[:, 2] = x[:, 3] + 1"),
+    (
+        naive.windows,
+        (r(12), r(3)),
+        "out = x[torch.arange(10) + torch.arange(3)[:, None]].T @ w",
+    ),
     (naive.in_a_loop_of_layers, (r(3, 20), r(20)), "out[b] = x[b] + y"),
 ]
 

@@ -33,10 +33,15 @@ class Experiment:
     targets: tuple[str, ...]
 
 
+UNTOUCHED = 6
+"""Sizes that are small enough."""
+
+
 def shrunk(sizes: Iterable[int]) -> dict[int, int]:
     """Small sizes for large ones: equal for equal, in the same order.
 
-    Differences up to 3 stay, because windows and shifted indices rest on them.
+    Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
+    to 3, because windows and shifted indices rest on them.
 
         >>> shrunk([64, 66, 1000, 3])
         {3: 3, 64: 5, 66: 7, 1000: 9}
@@ -44,7 +49,8 @@ def shrunk(sizes: Iterable[int]) -> dict[int, int]:
     made: dict[int, int] = {}
     before, small = 0, 0
     for size in sorted(set(sizes)):
-        small += size - before if size - before <= 3 else 2
+        kept = size <= UNTOUCHED or size - before <= 3
+        small += size - before if kept else 2
         before = size
         made[size] = small
     return made

@@ -19,7 +19,7 @@ from shapewright.reasoning.loops.program import (
     Text,
     before,
     fresh,
-    nest_around,
+    nests_around,
     node_at,
     parsed,
 )
@@ -58,19 +58,20 @@ def python_loops(
         source = trace.sources.get(span.file)
         text = parsed(source.text) if source and source.text else None
         node = node_at(text, span_place(span)) if text else None
-        nest = nest_around(text, node) if text and node else None
-        if text is None or nest is None:
+        if text is None or node is None:
             continue
-        root = (span.file, nest.root.lineno, nest.root.col_offset)
-        if root in seen:
-            continue
-        seen.add(root)
-        if not by_file:
-            by_file = ops_by_place(trace.ops)
-        recorded = Recorded(text.text, by_file.get(span.file, {}))
-        finding = finding_of(text, nest, recorded, span.file, tried)
-        if finding is not None:
-            found.append(finding)
+        for nest in nests_around(text, node):
+            root = (span.file, nest.root.lineno, nest.root.col_offset)
+            if root in seen:
+                break
+            seen.add(root)
+            if not by_file:
+                by_file = ops_by_place(trace.ops)
+            recorded = Recorded(text.text, by_file.get(span.file, {}))
+            finding = finding_of(text, nest, recorded, span.file, tried)
+            if finding is not None:
+                found.append(finding)
+                break
     return tuple(found)
 
 

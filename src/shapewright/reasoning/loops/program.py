@@ -83,8 +83,8 @@ def node_at(text: Text, place: Place) -> ast.AST | None:
     return None
 
 
-def nest_around(text: Text, node: ast.AST) -> Nest | None:
-    """The largest loop around an expression that is read as a whole."""
+def nests_around(text: Text, node: ast.AST) -> Iterator[Nest]:
+    """The loops around an expression that are read as a whole, the outermost first."""
     for outer in reversed(list(loops_around(node, text.above))):
         try:
             if isinstance(outer, ast.For):
@@ -100,8 +100,7 @@ def nest_around(text: Text, node: ast.AST) -> Nest | None:
             continue
         assigned = set(nest.bound) | {loop.letter for loop in nest.loops}
         if independent(nest) and not used_outside(nest, assigned):
-            return nest
-    return None
+            yield nest
 
 
 def stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
