@@ -22,7 +22,7 @@ from shapewright.capture.lab import map_functions
 from shapewright.capture.lab.map_functions import stored
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.evaluating import PLAIN_TERMS, element
+from shapewright.rules.maps.evaluating import PLAIN_TERMS, element, staged
 from shapewright.rules.maps.geometry import geometry
 from shapewright.rules.maps.index_map import IndexMap, NotDrawn
 from shapewright.rules.registry import RULES
@@ -33,6 +33,9 @@ RUNNABLE = 1 << 22
 TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
 SHOWN = 4096
 """Elements up to which a tensor's values are kept for showing."""
+
+FEW = 512
+"""Elements up to which a stage's values are worked out for showing."""
 
 
 class Wrong(Exception):
@@ -49,6 +52,8 @@ class MetaOf:
     device: str = "cpu"
     requires_grad: bool = False
     offset: int = 0
+    finite: bool = True
+    """Whether no element is known to be NaN or infinite."""
     values: Any = None
     """Nested lists: of small tensors of whole numbers, of masks and of single numbers
     only, because these can decide which elements are read."""
@@ -62,7 +67,9 @@ class MetaOf:
         known = dtype in ("bool", "int32", "int64") and tensor.numel() <= SHOWN
         known = (known or not tensor.ndim) and not tensor.is_meta
         values = tensor.tolist() if known else None
-        return cls(tuple(tensor.shape), stride, dtype, offset=offset, values=values)
+        finite = tensor.is_meta or bool(tensor.isfinite().all())
+        shape = tuple(tensor.shape)
+        return cls(shape, stride, dtype, offset=offset, finite=finite, values=values)
 
 
 def draw_call(
@@ -94,7 +101,32 @@ def draw_call(
     for drawn, out in zip(maps, outs, strict=False):
         checked += check(name, drawn, out, before)
     sizes = sizes_of(name, args, kwargs)
-    return Drawn(text, name, inputs, sides, maps, reason, checked, "", plain, sizes)
+    on_the_way = stages_of(maps[0], before, inputs) if maps else ()
+    return Drawn(
+        text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
+    )
+
+
+def stages_of(
+    drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
+) -> tuple[Side, ...]:
+    """The tensors on the way, with their values where these are few."""
+    tensors = staged(
+        drawn, {key: reader(value) for key, value in before.items()}, map_functions
+    )
+
+    def values(name: str, shape: tuple[int, ...], at: tuple[int, ...] = ()) -> Any:
+        if len(at) == len(shape):
+            return tensors[name](at)
+        rows = range(shape[len(at)])
+        return [values(name, shape, (*at, place)) for place in rows]
+
+    found = []
+    for name, one in ((stage.name, stage.map) for stage in drawn.stages):
+        few = prod(one.shape) <= FEW
+        shown = values(name, one.shape) if few else None
+        found.append(Side(name, one.shape, inputs[0].dtype, values=shown))
+    return tuple(found)
 
 
 def sizes_of(
@@ -243,11 +275,12 @@ def check(
     if not count:
         return 0
     draw = random.Random(0)
-    cost = prod(loop.size for loop in drawn.loops) or 1
+    cost = steps_of(drawn)
     few = max(4, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
-    tensors = {key: reader(value, kept) for key, value in before.items()}
+    given = {key: reader(value, kept) for key, value in before.items()}
+    tensors = staged(drawn, given, map_functions)
     near, apart = rounding(drawn, out)
     for place in places:
         index = unravel(place, drawn.shape)
@@ -259,6 +292,12 @@ def check(
         if not same(found, real, near, apart):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
     return len(places)
+
+
+def steps_of(drawn: IndexMap) -> int:
+    """How many steps lead to one element, in all stages."""
+    every = (drawn, *(stage.map for stage in drawn.stages))
+    return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
 
 
 def reader(tensor: Tensor, kept: bool = False) -> Any:
@@ -312,13 +351,22 @@ def same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> boo
 # -- values for tensors that are only typed --------------------------------------------
 
 
-def typed_tensor(shape: tuple[int, ...], dtype: str, seed: int, high: int) -> Tensor:
-    """Made-up values: floats count up from 0, whole numbers lie below `high`."""
+def typed_tensor(
+    shape: tuple[int, ...], dtype: str, seed: int, high: int, soft: bool = False
+) -> Tensor:
+    """Made-up values: floats count up from 0, whole numbers lie below `high`.
+
+    With `soft` floats are halves from -2 to 2, so that a softmax of their products
+    does not fall on one of them.
+    """
     torch_dtype = DTYPES[dtype]
     count = prod(shape)
     generator = torch.Generator().manual_seed(seed)
     if torch_dtype is torch.bool:
         return torch.randint(0, 2, shape, generator=generator).bool()
+    if soft and torch_dtype.is_floating_point:
+        halves = torch.randint(-4, 5, shape, generator=generator)
+        return (halves / 2).to(torch_dtype)
     if torch_dtype.is_floating_point or torch_dtype.is_complex:
         period = 1 << (24 if torch_dtype.itemsize >= 4 else 7)
         return (torch.arange(count) % period).reshape(shape).to(torch_dtype)

@@ -13,11 +13,12 @@ OWNERS = (torch, torch.nn.functional, torch.special, torch.linalg)
 
 ALONG = frozenset(
     """softmax log_softmax logsumexp cumsum cumprod logcumsumexp cummax cummin sort
-    argsort max min median nanmedian kthvalue topk mode aminmax softmin""".split()
+    argsort max min median nanmedian kthvalue topk mode aminmax softmin
+    _safe_softmax""".split()
 )
 """Functions of all steps that are told along which dim: the only one there is."""
 
-FLOATING = frozenset("softmax log_softmax softmin mean".split())
+FLOATING = frozenset("softmax log_softmax softmin mean _safe_softmax".split())
 """Functions that take integers only with a `dtype`, which a map leaves out."""
 
 

@@ -47,16 +47,21 @@ class TypedCall(Protocol):
     def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
 
 
+SOFT = ("attention", "Attention", "attention_forward")
+"""How calls end in which floats that count up would make a softmax of one key."""
+
+
 @dataclass(slots=True)
 class Making:
     """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
 
-    With `blank` they have no values.
+    With `blank` they have no values, with `soft` floats are near 0.
     """
 
     high: int
     seed: int = 0
     blank: bool = False
+    soft: bool = False
 
     def value(self, given: Any) -> Any:
         """An argument as torch takes it."""
@@ -74,7 +79,8 @@ class Making:
             if self.blank:
                 dtype = DTYPES[given.dtype]
                 return torch.empty(given.shape, dtype=dtype, device="meta")
-            return typed_tensor(given.shape, given.dtype, self.seed, self.high)
+            more = (self.seed, self.high, self.soft)
+            return typed_tensor(given.shape, given.dtype, *more)
         name = getattr(given, "name", None)
         return function_of(name, values=True) if isinstance(name, str) else given
 
@@ -111,7 +117,7 @@ def perform(call: TypedCall) -> Drawn:
 def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
     """One try, with whole numbers below `high`."""
     torch.manual_seed(0)
-    making = Making(high)
+    making = Making(high, soft=call.name.endswith(SOFT))
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:

@@ -40,7 +40,8 @@ class Drawn:
     `maps` has one for each output, or is empty, and `reason` says why. `checked` is
     the number of elements at which the maps were compared with torch, `error` what
     torch says of a call that does not fit. `sizes` are the size formulas of windows,
-    with the numbers put in, one for each spatial dim.
+    with the numbers put in, one for each spatial dim. `stages` are the tensors that
+    the first map works out on the way, with values where these are few.
     """
 
     text: str
@@ -53,3 +54,4 @@ class Drawn:
     error: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
+    stages: tuple[Side, ...] = ()

@@ -33,12 +33,39 @@ def element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: Functions
 ) -> Any:
     """The output's element at `index`, as the map says."""
-    letters = around(drawn, index, tensors)
+    letters = around(drawn, index, staged(drawn, tensors, functions))
     made = combined(drawn, letters, functions)
     for then in drawn.then:
         operands = [made, *(value_of(read, letters) for read in then.reads)]
         made = functions.of_elements(then.function, operands, dict(then.options))
     return made
+
+
+def staged(drawn: IndexMap, tensors: Tensors, functions: Functions) -> Tensors:
+    """The tensors, with the map's stages among them; theirs are kept once known.
+
+    Whoever looks at many elements calls this once, and hands on what it returns.
+    """
+    every = dict(tensors)
+    for stage in drawn.stages:
+        if stage.name not in every:
+            every[stage.name] = remembered(stage.map, dict(every), functions)
+    return every
+
+
+def remembered(
+    drawn: IndexMap, tensors: Tensors, functions: Functions
+) -> Callable[[tuple[int, ...]], Any]:
+    """What gives an element of a stage, worked out when it is first asked for."""
+    known: dict[tuple[int, ...], Any] = {}
+
+    def at(index: tuple[int, ...]) -> Any:
+        if index not in known:
+            made = element(drawn, index, tensors, functions)
+            known[index] = made.item() if hasattr(made, "item") else made
+        return known[index]
+
+    return at
 
 
 def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) -> Any:
@@ -101,10 +128,32 @@ def value_of(read: Read, letters: Mapping[str, Any]) -> Any:
 
 
 def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """The elements that the output's element at `index` reads: (tensor, index).
+    """The elements of inputs that the output's element at `index` reads, each with
+    its tensor's name: those that its stages read among them.
 
     A table is not an input: its numbers are left out.
     """
+    stages = {stage.name: stage.map for stage in drawn.stages}
+    if not stages:
+        return direct(drawn, index, tensors)
+    known: dict[Any, dict[Any, None]] = {}
+
+    def inputs_of(one: IndexMap, at: Sequence[int]) -> dict[Any, None]:
+        found: dict[Any, None] = {}
+        for place in direct(one, at, tensors):
+            if place[0] not in stages:
+                found[place] = None
+                continue
+            if place not in known:
+                known[place] = inputs_of(stages[place[0]], place[1])
+            found |= known[place]
+        return found
+
+    return list(inputs_of(drawn, index))
+
+
+def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+    """The elements that are read in the last stage: of inputs, and of stages."""
     letters = around(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
     found: list[Any] = []

@@ -189,7 +189,8 @@ class Number(Read):
     number: Any = 0
 
     def __str__(self) -> str:
-        return str(self.number)
+        exact = type(self.number) is not float
+        return str(self.number) if exact else f"{self.number:.6g}"
 
 
 def constant(number: Any, when: tuple[Within | Equal, ...] = ()) -> Number:
@@ -248,6 +249,9 @@ class IndexMap:
     comes goes through the functions of `then`, one after the other.
     `value` is what a step gives where there is nothing to read (`arange`, `eye`).
 
+    `stages` are tensors that are worked out on the way, each by a map of its own from
+    the inputs and the stages before it; reads name them as they name inputs.
+
     `missing` is what a step gives where no read applies to it, so that it counts.
     `truncated` drops the fraction of the result. `gives` is what is said of the step
     that `combine` chose ("argmax"), in place of its number. `tables` are read like
@@ -272,6 +276,7 @@ class IndexMap:
     truncated: bool = False
     gives: Expression | None = None
     tables: tuple[Table, ...] = ()
+    stages: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.letters:
@@ -289,6 +294,14 @@ class IndexMap:
             step = {**letters, **dict(zip(names, at, strict=True))}
             if all(condition.holds(step) for condition in self.conditions):
                 yield step
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A tensor on the way, and how its elements come about: attention's scores."""
+
+    name: str
+    map: IndexMap
 
 
 def out_letters(rank: int) -> tuple[Letter, ...]:

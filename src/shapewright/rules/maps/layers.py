@@ -278,12 +278,6 @@ def in_steps(reason: str) -> Any:
     return make
 
 
-index_map("torch.nn.functional.scaled_dot_product_attention")(
-    in_steps(
-        "it sums inside a softmax inside a sum; its parts are drawn: matmul of query "
-        "and key, softmax along the keys, matmul with value"
-    )
-)
 index_map("torch.nn.functional.cross_entropy")(
     in_steps("it is several steps, which are drawn: log_softmax, gather, mean")
 )

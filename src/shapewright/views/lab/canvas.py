@@ -25,7 +25,7 @@ COLOURS = {
     "read": ("#0969da", "#58a6ff"), "read-fill": ("#ddf4ff", "#0c2d6b"),
     "out": ("#1a7f37", "#3fb950"), "out-fill": ("#dafbe1", "#04371a"),
     "where": ("#9a6700", "#d29922"), "where-fill": ("#fff8c5", "#3b2a04"),
-    "error": ("#cf222e", "#ff7b72"),
+    "off": ("#d8dee4", "#30363d"), "error": ("#cf222e", "#ff7b72"),
 }  # fmt: skip
 """Each colour by day and by night."""
 
@@ -36,6 +36,8 @@ PAINT = (
     ("read", "fill", "read-fill"), ("read", "stroke", "read"),
     ("out", "fill", "out-fill"), ("out", "stroke", "out"),
     ("where", "fill", "where-fill"), ("where", "stroke", "where"),
+    ("way", "fill", "where-fill"), ("way", "stroke", "where"),
+    ("off", "fill", "off"), ("off", "stroke", "line"),
     ("halo", "stroke", "back"), ("arrow", "stroke", "read"), ("head", "fill", "read"),
 )  # fmt: skip
 """What each class paints with which colour."""
@@ -48,6 +50,7 @@ monospace;white-space:pre}
 .sw-cell,.sw-frame{stroke-width:1}
 .sw-read,.sw-out{stroke-width:2.5}
 .sw-where{stroke-width:2;stroke-dasharray:4 2}
+.sw-way{stroke-width:2;stroke-dasharray:4 2}
 .sw-halo{fill:none;stroke-width:4.5;stroke-opacity:.75}
 .sw-arrow{fill:none;stroke-width:1.6}
 """

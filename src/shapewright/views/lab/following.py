@@ -9,7 +9,7 @@ from typing import Any
 
 from shapewright.dims.expression import Expression
 from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.evaluating import sources
+from shapewright.rules.maps.evaluating import direct, sources
 from shapewright.rules.maps.index_map import Element, IndexMap
 from shapewright.views.lab.grid import Index, at
 
@@ -18,13 +18,15 @@ from shapewright.views.lab.grid import Index, at
 class Followed:
     """An output's element, what it reads, and the marks in every tensor that is drawn.
 
-    `marks` also holds the elements of index tensors that decided where it reads.
+    `found` are the elements that its last stage reads. `marks` also holds those that
+    the stages before it read, and the elements of index tensors that decided where.
     """
 
     out: Side
     index: Index
     found: list[tuple[str, Index]]
     marks: list[tuple[Side, list[Index]]]
+    staged: bool = False
 
 
 def follow(drawn: Drawn, number: int = 0) -> Followed | None:
@@ -33,18 +35,25 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     if out.values is None or any(side.values is None for side in drawn.inputs):
         return None
     lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    shown = {side.name for side in drawn.stages if side.values is not None}
     best: tuple[int, Index, list[Any]] | None = None
     for index in candidates(out.shape):
-        found = list(dict.fromkeys(sources(one, index, lookup)))
+        found = list(dict.fromkeys(direct(one, index, lookup)))
         if best is None or len(found) > best[0]:
             best = len(found), index, found
     assert best is not None
     _, index, found = best
     marked: dict[str, list[Index]] = {}
-    for name, place in [*found, *deciding(one, index, lookup)]:
+    if one.stages:
+        marks_of = [*sources(one, index, lookup), *found]
+        found = [place for place in found if place[0] in {*lookup, *shown}]
+    else:
+        marks_of = found
+    for name, place in [*marks_of, *deciding(one, index, lookup)]:
         marked.setdefault(name, []).append(place)
-    marks = [(side, marked.get(side.name, [])) for side in drawn.inputs]
-    return Followed(out, index, found, [*marks, (out, [index])])
+    every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
+    marks = [(side, marked.get(side.name, [])) for side in every]
+    return Followed(out, index, found, [*marks, (out, [index])], bool(one.stages))
 
 
 def without_values(drawn: Drawn) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from shapewright.rules.maps.evaluating import PLAIN_TERMS
 from shapewright.rules.maps.index_map import IndexMap, Options, Read
+
+Lines = list[str]
 
 SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "pow": "**",
@@ -31,7 +35,7 @@ def term(drawn: IndexMap) -> str:
 
 def called(name: str, operands: list[str], options: Options) -> str:
     """`topk(steps, k=2).indices`; with a sign where there is one: `x[i] + y[j]`."""
-    function, _, part = name.partition(".")
+    function, _, part = name.lstrip("_").partition(".")
     sign = SIGNS.get(function)
     if sign and len(operands) == 2 and not options:
         return f"{operands[0]} {sign} {operands[1]}"
@@ -75,12 +79,12 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     """The element's formula, its cases and conditions, a line each."""
     left = place(name, drawn.letters)
     conditions = [str(condition) for condition in drawn.conditions]
-    if drawn.term == "copy" and len(drawn.reads) > 1:
+    if by_cases(drawn):
         return cases(drawn, left)
     right = term(drawn)
     if drawn.loops:
         over = ", ".join(f"{loop.letter} < {loop.size}" for loop in drawn.loops)
-        word = "the last" if drawn.combine == "last" else drawn.combine
+        word = "the last" if drawn.combine == "last" else drawn.combine.lstrip("_")
         if gathered_options(drawn):
             word = called(drawn.combine, [], drawn.options)
         inside = " where " + " and ".join(conditions) if conditions else ""
@@ -103,6 +107,12 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     return [f"{left} = {after(drawn, right)}"]
 
 
+def by_cases(drawn: IndexMap) -> bool:
+    """Whether an element is one of several, or is read only under a condition."""
+    chosen = any(read.when for read in drawn.reads) and not drawn.loops
+    return drawn.term == "copy" and (len(drawn.reads) > 1 or chosen)
+
+
 def cases(drawn: IndexMap, left: str) -> list[str]:
     """One line for each read to choose from."""
     lines = []
@@ -118,17 +128,66 @@ def cases(drawn: IndexMap, left: str) -> list[str]:
     return lines
 
 
-def loop(drawn: IndexMap, name: str = "out") -> list[str]:
-    """The naive loop that does the same, as Python."""
-    lines = []
+def formulas(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
+    """The formulas of the stages that are not told of yet, and the element's own."""
+    stages = [stage for stage in drawn.stages if stage.name not in told]
+    lines = [line for stage in stages for line in formula(stage.map, stage.name)]
+    return [*lines, *formula(drawn, name)]
+
+
+def loop(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
+    """The naive loop that does the same, as Python; without stages told of already."""
+    stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
+    return nested([*stages, (name, drawn)], 0)
+
+
+Named = tuple[str, IndexMap]
+
+
+def nested(every: list[Named], depth: int) -> Lines:
+    """Loops over the outputs of several maps, of which each reads those before it.
+
+    Neighbours go through one loop while they share its letter.
+    """
+    lines: Lines = []
+    while every:
+        count = together(every, depth)
+        group, every = every[:count], every[count:]
+        _, first = group[0]
+        if len(first.letters) <= depth:
+            lines += body(first, group[0][0])
+            continue
+        lines.append(f"for {first.letters[depth]} in range({first.shape[depth]}):")
+        lines += [f"    {line}" for line in nested(group, depth + 1)]
+    return lines
+
+
+def together(every: list[Named], depth: int) -> int:
+    """How many of the maps, from the first, can go through one loop."""
+    _, first = every[0]
+    if len(first.letters) <= depth:
+        return 1
+    letter = first.letters[depth], first.shape[depth]
+    names: set[str] = set()
+    for count, (name, one) in enumerate(every):
+        same = len(one.letters) > depth and letter == (
+            one.letters[depth], one.shape[depth]
+        )  # fmt: skip
+        own = (read for read in one.reads if read.tensor in names)
+        if not same or any(str(read.indices[depth]) != letter[0] for read in own):
+            return count
+        names.add(name)
+    return len(every)
+
+
+def body(drawn: IndexMap, name: str) -> Lines:
+    """What is done for one element."""
+    lines: Lines = []
     depth = 0
 
     def add(text: str) -> None:
         lines.append("    " * depth + text)
 
-    for letter, size in zip(drawn.letters, drawn.shape, strict=True):
-        add(f"for {letter} in range({size}):")
-        depth += 1
     left = place(name, drawn.letters)
     sums = drawn.combine == "sum"
     gathered = bool(drawn.loops) and drawn.combine not in ("sum", "last")
@@ -142,16 +201,21 @@ def loop(drawn: IndexMap, name: str = "out") -> list[str]:
     if drawn.conditions:
         add(f"if {' and '.join(map(str, drawn.conditions))}:")
         depth += 1
-    if drawn.term == "copy" and len(drawn.reads) > 1:
+    if by_cases(drawn):
         for number, read in enumerate(drawn.reads):
             when = " and ".join(map(str, read.when))
             add(f"{'elif' if number else 'if'} {when}:" if when else "else:")
             lines.append("    " * (depth + 1) + f"{left} = {read}")
     elif gathered:
         add(f"steps.append({term(drawn)})")
+    elif when := " and ".join(str(c) for read in drawn.reads for c in read.when):
+        add(f"if {when}:")
+        lines.append(
+            "    " * (depth + 1) + f"{left} {'+=' if sums else '='} {term(drawn)}"
+        )
     else:
         add(f"{left} {'+=' if sums else '='} {term(drawn)}")
-    depth = len(drawn.letters)
+    depth = 0
     if gathered:
         at = f"[{drawn.at}]" if drawn.at is not None else ""
         made = called(drawn.combine, ["steps"], gathered_options(drawn))

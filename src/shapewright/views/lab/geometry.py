@@ -18,7 +18,27 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
     lines = [f"{name}: {formula}" for name, formula in named]
     if drawn.name.rpartition(".")[2].startswith("scatter") and drawn.maps:
         return collisions(drawn)
+    if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
+        return keys_read(drawn)
     return [*lines, *touched(drawn)] if drawn.sizes and drawn.maps else lines
+
+
+def keys_read(drawn: Drawn) -> list[str]:
+    """How many of the keys each query of an attention reads."""
+    one = drawn.maps[0]
+    *rows, _ = one.shape
+    if any(side.values is None for side in drawn.inputs) or prod(rows) > MOST_STEPS:
+        return []
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    counts = [
+        sum(1 for _ in one.steps({**lookup, **one.named((*index, 0))}))
+        for index in product(*map(range, rows))
+    ]
+    keys = one.loops[0].size
+    return [
+        f"a query reads {between(counts)} of {keys} keys: {sum(counts)} of "
+        f"{len(counts) * keys} pairs are allowed"
+    ]
 
 
 def collisions(drawn: Drawn) -> list[str]:

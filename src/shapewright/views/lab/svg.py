@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import inf
+
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.views.lab.boxes import Box, arrow, columns_that_fit, put
 from shapewright.views.lab.canvas import PAD, SANS, Canvas
 from shapewright.views.lab.following import Followed, follow, without_values
-from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
-from shapewright.views.lab.grid import Index, grid, plane, widest
+from shapewright.views.lab.grid import Index, at, grid, plane, widest
 from shapewright.views.lab.terminal import (
     explained_maps,
     of_which,
@@ -53,8 +56,11 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
         picture(canvas, followed)
         canvas.lines([said], "text mono", 12, after=2)
         canvas.lines(of_which(drawn), "soft sans", 12, after=12)
+    known: set[str] = set()
     for one, side in every:
-        panel(canvas, formula(one, side.name), loop(one, side.name))
+        above = formulas(one, side.name, known)
+        panel(canvas, above, loop(one, side.name, known))
+        known |= {stage.name for stage in one.stages}
     canvas.lines([*told_of_sizes(drawn), *told_of_storage(drawn)], "soft mono", 12)
     checked = f"checked: equal to torch at {drawn.checked} elements"
     canvas.lines([checked], "soft sans", 12)
@@ -80,13 +86,14 @@ def picture(canvas: Canvas, followed: Followed) -> None:
     marks = sorted(
         followed.marks[:-1], key=lambda pair: not pair[1] or pair[0].name in named
     )
+    rest = "way" if followed.staged else "where"
     kinds: list[tuple[Side, dict[Index, str]]] = [
-        (side, {at: "read" if (side.name, at) in reads else "where" for at in marked})
+        (side, {at: "read" if (side.name, at) in reads else rest for at in marked})
         for side, marked in marks
     ]
     kinds.append((followed.out, {followed.index: "out"}))
     boxes = [
-        Box(side.name, grid(side, list(mine), most), mine)
+        Box(side.name, grid(side, list(mine), most), forbidden(side) | mine)
         for (side, mine), most in zip(
             kinds, columns(canvas.room, [side for side, _ in kinds]), strict=True
         )
@@ -97,7 +104,15 @@ def picture(canvas: Canvas, followed: Followed) -> None:
         for read in followed.found:
             if read in places:
                 arrow(canvas, places[read], end)
-    legend(canvas, list(dict.fromkeys(k for _, mine in kinds for k in mine.values())))
+    legend(canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values())))
+
+
+def forbidden(side: Side) -> dict[Index, str]:
+    """The scores of an attention that a mask leaves out, marked as such."""
+    if side.name != "allowed":
+        return {}
+    places = product(*map(range, side.shape))
+    return {place: "off" for place in places if at(side.values, place) == -inf}
 
 
 def columns(room: float, every: list[Side]) -> list[int]:
@@ -113,7 +128,13 @@ def columns(room: float, every: list[Side]) -> list[int]:
     return [few if few == count else cut for few, count in zip(most, wide, strict=True)]
 
 
-WORDS = {"read": "read", "where": "decides where", "out": "comes out"}
+WORDS = {
+    "read": "read",
+    "where": "decides where",
+    "way": "read on the way",
+    "out": "comes out",
+    "off": "not allowed",
+}
 
 
 def legend(canvas: Canvas, kinds: list[str]) -> None:

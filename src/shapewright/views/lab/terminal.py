@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from textwrap import wrap
 
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import IndexMap
 from shapewright.views.lab.following import Followed, follow, without_values
-from shapewright.views.lab.formula import formula, loop
+from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
 from shapewright.views.lab.grid import (
     BOXES,
@@ -34,8 +35,10 @@ def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
         parts.append([f"torch: {drawn.error}"])
     elif drawn.reason:
         parts.append([f"not drawn: {drawn.reason}"])
+    known: set[str] = set()
     for one, side in explained_maps(drawn):
-        parts += told(one, side, width)
+        parts += told(one, side, width, known)
+        known |= {stage.name for stage in one.stages}
     parts.append(told_of_sizes(drawn))
     if drawn.maps:
         parts.append([*picture(drawn, width, strokes), *of_which(drawn)])
@@ -82,15 +85,17 @@ def shape(side: Side) -> str:
     return str(side.shape)
 
 
-def told(one: IndexMap, side: Side, width: int) -> list[list[str]]:
-    """The sentence, the formula, and the loop."""
+def told(
+    one: IndexMap, side: Side, width: int, known: Collection[str] = ()
+) -> list[list[str]]:
+    """The sentence, the formulas and the loop, without the stages that are known."""
     parts = []
     if one.sentence:
         parts.append(wrap(one.sentence, width))
     parts.append(
-        [part for line in formula(one, side.name) for part in cut(line, width)]
+        [part for line in formulas(one, side.name, known) for part in cut(line, width)]
     )
-    parts.append([f"    {line}" for line in loop(one, side.name)])
+    parts.append([f"    {line}" for line in loop(one, side.name, known)])
     return parts
 
 
@@ -116,7 +121,7 @@ def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
 def read_out(drawn: Drawn, followed: Followed) -> str:
     """`out[1, 2] = 20 reads input[3, 2] = 20`, all that fit in a few lines."""
     out, index = followed.out, followed.index
-    named = {side.name: side for side in drawn.inputs}
+    named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     head = f"{element(out.name, index)} = {cell(at(out.values, index))}"
     found = followed.found
     if not found:
