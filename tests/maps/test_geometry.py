@@ -10,11 +10,10 @@ from math import ceil, floor, prod
 import pytest
 import torch
 
-from maps.oracle import Case, floats, function
+from maps.oracle import Case, drawn, floats, function
 from maps.test_convolving import convolutions, transposes
 from maps.test_folding import folds, unfolds
 from maps.test_pooling import largest, means
-from shapewright.rules.maps.geometry import geometry
 
 
 def results(formulas: tuple[str, ...]) -> list[int]:
@@ -34,7 +33,7 @@ def test_sizes_are_those_of_torch(cases: Callable[..., Iterator[Case]]) -> None:
     for name, args, kwargs in islice(cases(random.Random(1)), 60):
         made = function(name)(*args, **kwargs)
         out = made[0] if isinstance(made, tuple) else made
-        found = results(geometry(name, *args, **kwargs))
+        found = results(drawn(name, *args, **kwargs).sizes)
         assert found == list(out.shape[-len(found) :]), (name, kwargs)
 
 
@@ -42,12 +41,12 @@ def test_sizes_are_those_of_torch(cases: Callable[..., Iterator[Case]]) -> None:
 def test_columns_are_as_many_as_blocks(cases: Callable[..., Iterator[Case]]) -> None:
     for name, args, kwargs in islice(cases(random.Random(1)), 60):
         columns = args[0] if name.endswith(".fold") else function(name)(*args, **kwargs)
-        assert prod(results(geometry(name, *args, **kwargs))) == columns.shape[-1]
+        assert prod(results(drawn(name, *args, **kwargs).sizes)) == columns.shape[-1]
 
 
 def test_the_first_convolution_of_a_resnet() -> None:
-    image, weight = torch.empty(1, 3, 224, 224), torch.empty(64, 3, 7, 7)
-    assert geometry("torch.conv2d", image, weight, stride=2, padding=3) == (
+    image, weight = torch.ones(1, 3, 224, 224), torch.ones(64, 3, 7, 7)
+    assert drawn("torch.conv2d", image, weight, stride=2, padding=3).sizes == (
         "floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112",
         "floor((224 + 2*3 - 1*(7 - 1) - 1) / 2) + 1 = 112",
     )
@@ -74,8 +73,9 @@ def test_pooling_is_written_with_its_rounding(  # type: ignore[no-untyped-def]
     name, more, formula
 ) -> None:
     x = floats(random.Random(0), 1, 9)
-    assert geometry(f"torch.nn.functional.{name}", x, 2, **more) == (formula,)
+    assert drawn(f"torch.nn.functional.{name}", x, 2, **more).sizes == (formula,)
 
 
 def test_what_has_no_window_has_no_formula() -> None:
-    assert geometry("torch.gather", floats(random.Random(0), 3), 0) == ()
+    x = floats(random.Random(0), 3)
+    assert drawn("torch.gather", x, 0, torch.tensor([0])).sizes == ()

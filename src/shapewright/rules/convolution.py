@@ -8,6 +8,7 @@ hint it; a 3-d one too, where oneDNN computes it.
 from __future__ import annotations
 
 from math import prod
+from operator import add
 from typing import Any
 
 from shapewright.rules.convolution_misfits import (
@@ -30,6 +31,7 @@ from shapewright.rules.strides import (
     is_contiguous,
     suggested_format,
 )
+from shapewright.rules.windows import Window, convolved, per_dim, same_padding
 
 Shape = tuple[int, ...]
 
@@ -50,8 +52,8 @@ def convolution(
 ) -> Any:
     """`(8, 3, 32, 32)` with weight `(6, 3, 5, 5)` gives `(8, 6, 28, 28)`."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
-    stride = _expanded(stride, dims)
-    dilation = _expanded(dilation, dims)
+    stride = per_dim(stride, dims)
+    dilation = per_dim(dilation, dims)
     if type(padding) is str:
         check_batch(shape, dims, f"conv{dims}d")
         if bias is not None and bias.dtype != dtype:
@@ -59,7 +61,7 @@ def convolution(
         return _padded_by_name(
             input, weight, bias, stride, padding, dilation, groups, dims
         )
-    padding = _expanded(padding, dims)
+    padding = per_dim(padding, dims)
     if (
         not _usable(stride, padding, dilation, dims)
         or len(shape) != dims + 2
@@ -72,18 +74,11 @@ def convolution(
         or (bias is not None and (bias.dtype != dtype or bias.shape != kernel[:1]))
     ):
         return _unusual(input, weight, bias, stride, padding, dilation, groups, dims)
-    sizes = _sizes(shape[2:], kernel[2:], stride, padding, dilation)
+    windows = convolved(shape[2:], kernel[2:], stride, padding, dilation)
+    sizes = [window.places for window in windows]
     if min(sizes) <= 0 or 0 in shape or 0 in kernel:
         return _unusual(input, weight, bias, stride, padding, dilation, groups, dims)
     return _made((shape[0], kernel[0], *sizes), input, weight, groups)
-
-
-def _expanded(value: Any, dims: int) -> Any:
-    """One number a dim, where one stands for all."""
-    if type(value) is int:
-        return (value,) * dims
-    value = tuple(value)
-    return value * dims if len(value) == 1 else value
 
 
 def _usable(stride: Shape, padding: Shape, dilation: Shape, dims: int) -> bool:
@@ -93,17 +88,6 @@ def _usable(stride: Shape, padding: Shape, dilation: Shape, dims: int) -> bool:
         and min(padding) >= 0
         and min(dilation) > 0
     )
-
-
-def _sizes(
-    sizes: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape
-) -> list[int]:
-    return [
-        (size + 2 * pad - reach * (width - 1) - 1) // step + 1
-        for size, width, step, pad, reach in zip(
-            sizes, kernel, stride, padding, dilation, strict=True
-        )
-    ]
 
 
 def _made(shape: Shape, input: Meta, weight: Meta, groups: int) -> Any:
@@ -226,13 +210,10 @@ def _padded_by_name(
         return NotImplemented
     if any(step != 1 for step in stride):
         raise Misfit("padding='same' is not supported for strided convolutions")
-    total = [
-        reach * (width - 1)
-        for width, reach in zip(weight.shape[2:], dilation, strict=True)
-    ]
-    if any(size % 2 for size in total):
-        return _uneven(input, weight, bias, total, dilation, groups, dims)
-    even = tuple(size // 2 for size in total)
+    sides = list(map(same_padding, weight.shape[2:], dilation))
+    if any(before != after for before, after in sides):
+        return _uneven(input, weight, bias, sides, dilation, groups, dims)
+    even = tuple(before for before, _ in sides)
     return convolution(input, weight, bias, stride, even, dilation, groups, dims)
 
 
@@ -240,7 +221,7 @@ def _uneven(
     input: Meta,
     weight: Meta,
     bias: Meta | None,
-    total: list[int],
+    sides: list[tuple[int, int]],
     dilation: Shape,
     groups: int,
     dims: int,
@@ -249,8 +230,9 @@ def _uneven(
     shape = input.shape
     if len(shape) != dims + 2:
         return NotImplemented
-    padded = (*shape[:2], *(a + b % 2 for a, b in zip(shape[2:], total, strict=True)))
-    even = tuple(size // 2 for size in total)
+    more = (after - before for before, after in sides)
+    padded = (*shape[:2], *map(add, shape[2:], more))
+    even = tuple(before for before, _ in sides)
     made = convolution(
         operand(input)._replace(shape=padded),
         weight,
@@ -283,8 +265,8 @@ def transposed_convolution(
 ) -> Any:
     """`(8, 16, 4, 4)` with weight `(16, 8, 2, 2)`, stride 2 gives `(8, 8, 8, 8)`."""
     shape, kernel, dtype = input.shape, weight.shape, input.dtype
-    stride, padding = _expanded(stride, dims), _expanded(padding, dims)
-    dilation, extra = _expanded(dilation, dims), _expanded(output_padding, dims)
+    stride, padding = per_dim(stride, dims), per_dim(padding, dims)
+    dilation, extra = per_dim(dilation, dims), per_dim(output_padding, dims)
     if (
         len(shape) != dims + 2
         or len(kernel) != dims + 2
@@ -307,12 +289,8 @@ def transposed_convolution(
             input, weight, bias, stride, padding, dilation, groups, dims, extra
         )
     check_output_padding(extra, stride, dilation)
-    sizes = [
-        (size - 1) * step - 2 * pad + reach * (width - 1) + more + 1
-        for size, width, step, pad, reach, more in zip(
-            shape[2:], kernel[2:], stride, padding, dilation, extra, strict=True
-        )
-    ]
+    windows = convolved(shape[2:], kernel[2:], stride, padding, dilation)
+    sizes = list(map(Window.spread, windows, extra))
     if min(sizes) <= 0:
         return NotImplemented
     return _made((shape[0], kernel[1] * groups, *sizes), input, weight, groups)

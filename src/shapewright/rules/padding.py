@@ -14,6 +14,7 @@ from shapewright.rules.strides import (
     like,
     suggested_format,
 )
+from shapewright.rules.windows import convolved, per_dim
 
 Shape = tuple[int, ...]
 
@@ -152,31 +153,17 @@ def channel_shuffle(input: Meta, groups: int) -> Any:
     return Made(shape, input.dtype, None, "ChannelShuffleBackward0")
 
 
-def _pair(value: Any) -> tuple[int, int] | None:
-    if type(value) is int:
-        return (value, value)
-    value = tuple(value)
-    if len(value) == 1:
-        return (value[0], value[0])
-    return value if len(value) == 2 else None
-
-
-def _blocks(
-    sizes: Shape, kernel: Any, dilation: Any, padding: Any, stride: Any
-) -> tuple[int, int] | None:
-    """How many sliding blocks fit, down and across."""
-    reach, margin, step = _pair(dilation), _pair(padding), _pair(stride)
-    if kernel is None or reach is None or margin is None or step is None:
+def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
+    """How many sliding blocks fit, down and across: by dilation, padding, stride."""
+    dilation, padding, stride = (per_dim(value, 2) for value in given)
+    if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
         return None
-    if min(*kernel, *reach, *step) < 1 or min(margin) < 0:
+    if min(*kernel, *dilation, *stride) < 1 or min(padding) < 0:
         return None
-    down, across = (
-        (size + 2 * pad - far * (width - 1) - 1) // by + 1
-        for size, width, far, pad, by in zip(
-            sizes, kernel, reach, margin, step, strict=True
-        )
-    )
-    return (down, across) if min(down, across) > 0 else None
+    down, across = convolved(sizes, kernel, stride, padding, dilation)
+    if min(down.places, across.places) < 1:
+        return None
+    return down.places, across.places
 
 
 @rule("torch.nn.functional.unfold")
@@ -188,11 +175,11 @@ def unfold(
     stride: Any = 1,
 ) -> Any:
     """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): one column a block."""
-    shape, kernel = input.shape, _pair(kernel_size)
+    shape, kernel = input.shape, per_dim(kernel_size, 2)
     if len(shape) not in (3, 4) or 0 in shape or input.dtype not in FLOATING:
         return NotImplemented
     blocks = _blocks(shape[-2:], kernel, dilation, padding, stride)
-    if blocks is None or kernel is None:
+    if blocks is None:
         return NotImplemented
     rows = shape[-3] * kernel[0] * kernel[1]
     made = (*shape[:-3], rows, blocks[0] * blocks[1])
@@ -209,10 +196,11 @@ def fold(
     stride: Any = 1,
 ) -> Any:
     """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12): overlaps add up."""
-    shape, kernel, sizes = input.shape, _pair(kernel_size), _pair(output_size)
+    shape = input.shape
+    kernel, sizes = per_dim(kernel_size, 2), per_dim(output_size, 2)
     if len(shape) not in (2, 3) or 0 in shape or input.dtype not in FLOATING:
         return NotImplemented
-    if kernel is None or sizes is None or shape[-2] % (kernel[0] * kernel[1]):
+    if len(kernel) != 2 or len(sizes) != 2 or shape[-2] % (kernel[0] * kernel[1]):
         return NotImplemented
     blocks = _blocks(sizes, kernel, dilation, padding, stride)
     if blocks is None or blocks[0] * blocks[1] != shape[-1]:

@@ -103,6 +103,15 @@ def suggested_format(shape: Shape, stride: Stride) -> str:
     return "channels_last" if len(shape) == 4 else "channels_last_3d"
 
 
+def hinted(made: Shape, shape: Shape, stride: Stride) -> Stride | None:
+    """The strides of an output that keeps a channels-last input's format; else None."""
+    if len(made) < 4 or len(made) != len(shape):
+        return None
+    if suggested_format(shape, stride) == "contiguous_format":
+        return None
+    return channels_last(made)
+
+
 @lru_cache(_REMEMBERED)
 def _hints_channels_last(shape: Shape, stride: Stride) -> bool:
     if stride[1] == 0:

@@ -100,7 +100,7 @@ def draw_call(
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
     for drawn, out in zip(maps, outs, strict=False):
         checked += check(name, drawn, out, before)
-    sizes = sizes_of(name, args, kwargs)
+    sizes = geometry(maps[0]) if maps else ()
     on_the_way = stages_of(maps[0], before, inputs) if maps else ()
     return Drawn(
         text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
@@ -127,18 +127,6 @@ def stages_of(
         shown = values(name, one.shape) if few else None
         found.append(Side(name, one.shape, inputs[0].dtype, values=shown))
     return tuple(found)
-
-
-def sizes_of(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[str, ...]:
-    """The size formulas of a call on windows; none for other calls."""
-
-    def plain(value: Any) -> Any:
-        return MetaOf.of(value) if isinstance(value, Tensor) else value
-
-    named = {key: plain(value) for key, value in kwargs.items()}
-    return geometry(name, *map(plain, args), **named)
 
 
 def arguments_of(

@@ -14,7 +14,9 @@ from typing import Any
 
 from shapewright.dims.expression import Expression, Letter
 from shapewright.rules.maps.index_map import (
+    Condition,
     IndexMap,
+    Loop,
     NotDrawn,
     Read,
     Within,
@@ -23,42 +25,14 @@ from shapewright.rules.maps.index_map import (
 from shapewright.rules.maps.windows import (
     SPACE,
     STEPS,
-    Window,
+    inside,
     looped,
     named,
-    per_dim,
     places,
+    reads_at,
 )
 from shapewright.rules.meta import Meta
-
-
-def windows(
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-) -> tuple[Window, ...]:
-    """The windows of a convolution, one a dim."""
-    dims = len(kernel)
-    dilation = per_dim(dilation, dims)
-    if padding == "valid":
-        padding = 0
-    if padding == "same":
-        # An odd total is padded by one more at the far side.
-        sides = [
-            (d * (k - 1) // 2, d * (k - 1) - d * (k - 1) // 2)
-            for d, k in zip(dilation, kernel, strict=True)
-        ]
-    else:
-        sides = [(pad, pad) for pad in per_dim(padding, dims)]
-    strides = per_dim(stride, dims)
-    return tuple(
-        Window(size, width, step, *side, reach)
-        for size, width, step, side, reach in zip(
-            sizes, kernel, strides, sides, dilation, strict=True
-        )
-    )
+from shapewright.rules.windows import Window, convolved, per_dim
 
 
 def grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
@@ -80,34 +54,26 @@ def convolution(
     if reason := unsummed(input, weight):
         return NotDrawn(reason)
     outputs, channels, *kernel = weight.shape
-    dims = len(kernel)
-    batch = input.shape[: -dims - 1]
-    over = windows(input.shape[-dims:], kernel, stride, padding, dilation)
-    letters = (*("n",) * len(batch), "o", *SPACE[dims])
-    loops, (c, *inner) = looped(
-        dict(zip(("c", *STEPS[dims]), (channels, *kernel), strict=True))
-    )
-    o = Letter("o")
-    n = (Letter("n"),) * len(batch)
-    lined = list(zip(over, places(dims), inner, strict=True))
-    channel = grouped(o, outputs // groups, channels, groups) + c
-    at = (window.at(place, step) for window, place, step in lined)
-    inside = (window.within(place, step) for window, place, step in lined)
+    sizes = input.shape[-len(kernel) :]
+    over = convolved(sizes, kernel, stride, padding, dilation)
+    o, c, lined, loops = axes(channels, over)
+    inner = [step for _, _, step in lined]
     words = (
         f"Each output element is the sum of {channels * prod(kernel)} products: a "
         f"{named(kernel)} window over {counted(channels)}{of(groups)}, times the "
         f"weights of output channel `o`{', plus its bias' if bias else ''}."
     )
-    return IndexMap(
-        (*batch, outputs, *(window.places for window in over)),
-        (Read("input", (*n, channel, *at)), Read("weight", (o, c, *inner))),
+    return summed(
+        input,
+        (outputs, *(window.places for window in over)),
+        grouped(o, outputs // groups, channels, groups) + c,
+        [reads_at(*each) for each in lined],
+        (o, c, *inner),
         loops,
-        tuple(condition for conditions in inside for condition in conditions),
-        term="product",
-        combine="sum",
-        start=None if bias is None else Read("bias", (o,)),
-        letters=letters,
+        [condition for each in lined for condition in inside(*each)],
+        bias,
         sentence=words,
+        windows=over,
     )
 
 
@@ -125,45 +91,74 @@ def transposed(
         return NotDrawn(reason)
     inputs, per_group, *kernel = weight.shape
     dims = len(kernel)
-    batch = input.shape[: -dims - 1]
-    channels = inputs // groups
-    letters = (*("n",) * len(batch), "o", *SPACE[dims])
-    loops, (c, *inner) = looped(
-        dict(zip(("c", *STEPS[dims]), (channels, *kernel), strict=True))
-    )
-    o = Letter("o")
-    n = (Letter("n"),) * len(batch)
-    channel = grouped(o, per_group, channels, groups) + c
-    steps = per_dim(stride, dims)
-    over = windows(input.shape[-dims:], kernel, stride, padding, dilation)
-    more = per_dim(output_padding, dims)
-    sizes = [spread(window, extra) for window, extra in zip(over, more, strict=True)]
-    at: list[Expression] = []
-    hit: list[Within] = []
-    lined = zip(over, sizes, places(dims), inner, strict=True)
-    for window, size, place, step in lined:
-        source, conditions = sent(window, size, place, step)
-        at.append(source)
-        hit.extend(conditions)
+    over = convolved(input.shape[-dims:], kernel, stride, padding, dilation)
+    sizes = list(map(Window.spread, over, per_dim(output_padding, dims)))
+    o, c, lined, loops = axes(inputs // groups, over)
+    sent_from = [
+        sent(window, size, place, step)
+        for (window, place, step), size in zip(lined, sizes, strict=True)
+    ]
+    channel = grouped(o, per_group, inputs // groups, groups) + c
+    steps = [window.stride for window in over]
     apart = f", the blocks {named(steps)} apart" if max(steps) > 1 else ""
     words = (
         f"Each input element is sent, times the weights, into a {named(kernel)} block "
         f"of each output channel{of(groups)}{apart}; what meets is summed"
         f"{', with the bias' if bias else ''}."
     )
-    return IndexMap(
-        (*batch, per_group * groups, *sizes),
-        (
-            Read("input", (*n, channel, *at)),
-            Read("weight", (channel, o % per_group if groups > 1 else o, *inner)),
-        ),
+    own = o % per_group if groups > 1 else o
+    return summed(
+        input,
+        (per_group * groups, *sizes),
+        channel,
+        [source for source, _ in sent_from],
+        (channel, own, *(step for _, _, step in lined)),
         loops,
-        tuple(hit),
+        [condition for _, conditions in sent_from for condition in conditions],
+        bias,
+        sentence=words,
+        windows=over,
+        sizing="spread",
+    )
+
+
+Lined = list[tuple[Window, Expression, Expression]]
+
+
+def axes(
+    channels: int, over: tuple[Window, ...]
+) -> tuple[Letter, Expression, Lined, tuple[Loop, ...]]:
+    """The letters of output and input channels, each window with its place and step,
+    and the loops over channels and steps."""
+    kernel = [window.kernel for window in over]
+    loops, (c, *inner) = looped(
+        dict(zip(("c", *STEPS[len(over)]), (channels, *kernel), strict=True))
+    )
+    return Letter("o"), c, list(zip(over, places(len(over)), inner, strict=True)), loops
+
+
+def summed(
+    input: Meta, made: Sequence[int], channel: Expression, at: Sequence[Expression],
+    weight: tuple[Expression, ...], loops: tuple[Loop, ...],
+    conditions: Sequence[Condition], bias: Meta | None, **more: Any,
+) -> IndexMap:  # fmt: skip
+    """What both have in common: products of input and weight, summed, with a bias.
+
+    `made` is the output's shape without the batch, `weight` where the weights are read.
+    """
+    dims = len(at)
+    batch = tuple(input.shape[: -dims - 1])
+    n = ("n",) * len(batch)
+    return IndexMap(
+        (*batch, *made),
+        (Read("input", (*map(Letter, n), channel, *at)), Read("weight", weight)),
+        loops,
+        tuple(conditions),
         term="product",
         combine="sum",
-        start=None if bias is None else Read("bias", (o,)),
-        letters=letters,
-        sentence=words,
+        start=None if bias is None else Read("bias", (Letter("o"),)),
+        letters=(*n, "o", *SPACE[dims]),
+        **more,
     )
 
 
@@ -174,17 +169,6 @@ def unsummed(input: Meta, weight: Meta) -> str:
     if input.dtype in ("uint8", "int8", "int16"):
         return f"its sums wrap around at the ends of {input.dtype}"
     return ""
-
-
-def spread(window: Window, more: int) -> int:
-    """The size that a transposed convolution makes of a window's input."""
-    return (
-        (window.size - 1) * window.stride
-        - window.before
-        - window.after
-        + window.reach
-        + more
-    )
 
 
 def sent(

@@ -10,10 +10,11 @@ from math import prod
 from typing import Any
 
 from shapewright.dims.expression import Expression, Letter
-from shapewright.rules.maps.convolving import sent, windows
+from shapewright.rules.maps.convolving import sent
 from shapewright.rules.maps.index_map import IndexMap, NotDrawn, Read, index_map
-from shapewright.rules.maps.windows import leading, looped, named, per_dim
+from shapewright.rules.maps.windows import inside, leading, looped, named, reads_at
 from shapewright.rules.meta import Meta
+from shapewright.rules.windows import convolved, per_dim
 
 
 @index_map("torch.nn.functional.unfold")
@@ -22,7 +23,7 @@ def unfold(
 ) -> IndexMap:
     *batch, channels, high, wide = input.shape
     kernel = per_dim(kernel_size, 2)
-    over = windows((high, wide), kernel, stride, padding, dilation)
+    over = convolved((high, wide), kernel, stride, padding, dilation)
     (rows, columns), block = (window.places for window in over), prod(kernel)
     letters = (*leading(len(batch)), "r", "p")
     *n, r, p = map(Letter, letters)
@@ -32,20 +33,21 @@ def unfold(
         modulo(r, kernel[1], channels * block),
     )
     lined = list(zip(over, place, step, strict=True))
-    at = tuple(window.at(here, inner) for window, here, inner in lined)
-    inside = [c for window, here, s in lined for c in window.within(here, s)]
+    at = tuple(reads_at(window, here, inner) for window, here, inner in lined)
+    within = [c for window, here, s in lined for c in inside(window, here, s)]
     channel = r // block if channels > 1 else r * 0
     words = (
         f"Column `p` holds block `p` of {rows} x {columns}: each {named(kernel)} block "
         f"of {channels} channel{'s' if channels > 1 else ''} becomes {channels * block}"
-        f" numbers{', 0 in the padding' if inside else ''}."
+        f" numbers{', 0 in the padding' if within else ''}."
     )
     return IndexMap(
         (*batch, channels * block, rows * columns),
-        (Read("input", (*n, channel, *at), tuple(inside)),),
-        start=0 if inside else None,
+        (Read("input", (*n, channel, *at), tuple(within)),),
+        start=0 if within else None,
         letters=letters,
         sentence=words,
+        windows=over,
     )
 
 
@@ -69,14 +71,15 @@ def fold(
     sizes = per_dim(output_size, 2)
     kernel = per_dim(kernel_size, 2)
     channels = rows // prod(kernel)
-    over = windows(sizes, kernel, stride, padding, dilation)
+    over = convolved(sizes, kernel, stride, padding, dilation)
     letters = (*leading(len(batch)), "c", "h", "w")
     *n, c, h, w = map(Letter, letters)
     loops, (u, v) = looped(dict(zip("uv", kernel, strict=True)))
     place, hit = [], []
     for window, at, step in zip(over, (h, w), (u, v), strict=True):
-        blocks = windows((window.places,), (window.kernel,), *shared(window))
-        source, conditions = sent(blocks[0], window.size, at, step)
+        source, conditions = sent(
+            window._replace(size=window.places), window.size, at, step
+        )
         place.append(source)
         hit.extend(conditions)
     row = c * prod(kernel) + u * kernel[1] + v
@@ -94,12 +97,8 @@ def fold(
         combine="sum",
         letters=letters,
         sentence=words,
+        windows=over,
     )
-
-
-def shared(window: Any) -> tuple[int, int, int]:
-    """Stride, padding and dilation of a window."""
-    return window.stride, window.before, window.dilation
 
 
 @index_map("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")

@@ -21,6 +21,7 @@ from itertools import product
 from typing import Any
 
 from shapewright.dims.expression import Expression, Letter, Value, as_expression
+from shapewright.rules.windows import Window
 
 LETTERS = "ijklmnpqrs"
 LOOPS = "uvwxyzabcdefgh"
@@ -249,6 +250,9 @@ class IndexMap:
     comes goes through the functions of `then`, one after the other.
     `value` is what a step gives where there is nothing to read (`arange`, `eye`).
 
+    `windows` are those that slide along the spatial dims, for whoever tells of sizes,
+    and `sizing` says by which formula: "slide", "average", where there is no dilation,
+    or "spread", as in a transposed convolution.
     `stages` are tensors that are worked out on the way, each by a map of its own from
     the inputs and the stages before it; reads name them as they name inputs.
 
@@ -277,6 +281,8 @@ class IndexMap:
     gives: Expression | None = None
     tables: tuple[Table, ...] = ()
     stages: tuple[Stage, ...] = ()
+    windows: tuple[Window, ...] = ()
+    sizing: str = "slide"
 
     def __post_init__(self) -> None:
         if not self.letters:

@@ -25,8 +25,9 @@ from shapewright.rules.maps.index_map import (
     index_map,
 )
 from shapewright.rules.maps.pooling import WHOLE
-from shapewright.rules.maps.windows import SPACE, STEPS, named, per_dim
+from shapewright.rules.maps.windows import SPACE, STEPS, named
 from shapewright.rules.meta import Meta
+from shapewright.rules.windows import per_dim
 
 LINEAR = ("linear", "bilinear", "trilinear")
 

@@ -20,14 +20,15 @@ from shapewright.rules.maps.index_map import (
 from shapewright.rules.maps.windows import (
     SPACE,
     STEPS,
-    Window,
+    inside,
     looped,
     named,
-    per_dim,
     places,
+    reads_at,
     steps,
 )
 from shapewright.rules.meta import Meta
+from shapewright.rules.windows import Window, per_dim, pooled
 
 WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
@@ -35,30 +36,6 @@ WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 def channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
     """`n, c`, or `c` where there is no batch dim."""
     return ("n", "c")[2 - (len(input.shape) - dims) :]
-
-
-def steps_of(stride: Any, kernel: Sequence[int]) -> Any:
-    """The stride, which is the window's size where none is given."""
-    return kernel if stride is None or stride in ((), []) else stride
-
-
-def windows(
-    input: Meta, kernel: Any, stride: Any, padding: Any, dilation: Any, up: bool
-) -> tuple[Window, ...]:
-    """The windows of a pooling, one a dim of `kernel`."""
-    dims = len(kernel)
-    stride = steps_of(stride, kernel)
-    return tuple(
-        Window(size, width, step, pad, pad, reach, up)
-        for size, width, step, pad, reach in zip(
-            input.shape[-dims:],
-            kernel,
-            per_dim(stride, dims),
-            per_dim(padding, dims),
-            per_dim(dilation, dims),
-            strict=True,
-        )
-    )
 
 
 # -- the largest -----------------------------------------------------------------------
@@ -73,6 +50,7 @@ def largest(
     words: str,
     flat: Expression | None,
     start: float | None = None,
+    windows: tuple[Window, ...] = (),
 ) -> Any:
     """The map of the largest element, and with `flat` also that of where it stood."""
     value = IndexMap(
@@ -84,6 +62,7 @@ def largest(
         start=start,
         letters=letters,
         sentence=f"{words}.",
+        windows=windows,
     )
     if flat is None:
         return value
@@ -96,6 +75,7 @@ def largest(
         letters=letters,
         sentence=f"{words}: its place, counted through the input's spatial dims.",
         gives=flat,
+        windows=windows,
     )
     return value, where
 
@@ -119,12 +99,13 @@ def max_pool(
     dims: int,
 ) -> Any:
     kernel = per_dim(kernel_size, dims)
-    over = windows(input, kernel, stride, padding, dilation, ceil_mode)
+    sizes = input.shape[-dims:]
+    over = pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
     front = channel_letters(input, dims)
     loops, inner = steps(kernel)
     lined = list(zip(over, places(dims), inner, strict=True))
-    at = tuple(window.at(place, step) for window, place, step in lined)
-    inside = [c for window, p, s in lined for c in window.within(p, s)]
+    at = tuple(reads_at(window, place, step) for window, place, step in lined)
+    within = [c for window, p, s in lined for c in inside(window, p, s)]
     empty = any(window.all_outside() for window in over)
     if empty and (return_indices or input.dtype in WHOLE):
         return NotDrawn("a window lies in the padding alone")
@@ -132,11 +113,12 @@ def max_pool(
         (*input.shape[:-dims], *(window.places for window in over)),
         Read("input", (*map(Letter, front), *at)),
         loops,
-        tuple(inside),
+        tuple(within),
         (*front, *SPACE[dims]),
         f"The largest element of each {named(kernel)} window",
         flattened(at, input.shape[-dims:]) if return_indices else None,
         -inf if empty else None,
+        over,
     )
 
 
@@ -188,11 +170,10 @@ def max_unpool(dims: int) -> Callable[..., Any]:
     ) -> IndexMap:
         sizes = input.shape[-dims:]
         kernel = per_dim(kernel_size, dims)
-        stride = steps_of(stride, kernel)
-        lined = zip(
-            sizes, kernel, per_dim(stride, dims), per_dim(padding, dims), strict=True
-        )
-        made = [(size - 1) * step - 2 * pad + width for size, width, step, pad in lined]
+        made = [
+            window.spread()
+            for window in pooled(sizes, kernel, stride, padding, 1, False)
+        ]
         if output_size is not None:
             made = list(output_size)[-dims:]
         front = channel_letters(input, dims)
@@ -227,28 +208,29 @@ def avg_pool(dims: int) -> Callable[..., Any]:
         divisor_override: int | None = None,
     ) -> IndexMap:
         kernel = per_dim(kernel_size, dims)
-        over = windows(input, kernel, stride, padding, 1, ceil_mode)
+        sizes = input.shape[-dims:]
+        over = pooled(sizes, kernel, stride, padding, 1, ceil_mode)
         front = channel_letters(input, dims)
         loops, inner = steps(kernel)
         lined = list(zip(over, places(dims), inner, strict=True))
-        at = (window.at(place, step) for window, place, step in lined)
-        inside = tuple(c for window, p, s in lined for c in window.within(p, s))
-        reached = tuple(c for window, p, s in lined for c in window.within(p, s, True))
+        at = (reads_at(window, place, step) for window, place, step in lined)
+        within = tuple(c for window, p, s in lined for c in inside(window, p, s))
+        reached = tuple(c for window, p, s in lined for c in inside(window, p, s, True))
         means = f"The mean of each {named(kernel)} window"
-        conditions = inside
+        conditions = within
         scale: int | None = prod(kernel)
         when: tuple[Within, ...] = ()
         if divisor_override is not None:
             scale = divisor_override
             words = f"The sum of each {named(kernel)} window, divided by {scale}."
-        elif inside and not count_include_pad:
+        elif within and not count_include_pad:
             scale, words = None, f"{means}, without the padding."
         elif reached:
             # The window goes over the edge of the padding, where nothing is counted.
-            conditions, when, scale = reached, inside, None
+            conditions, when, scale = reached, within, None
             words = f"{means}, with the padding as zeros, cut at its edge."
         else:
-            words = f"{means}{', with the padding as zeros' if inside else ''}."
+            words = f"{means}{', with the padding as zeros' if within else ''}."
         return IndexMap(
             (*input.shape[:-dims], *(window.places for window in over)),
             (Read("input", (*map(Letter, front), *at), when),),
@@ -260,6 +242,8 @@ def avg_pool(dims: int) -> Callable[..., Any]:
             sentence=words,
             missing=0 if when else None,
             truncated=input.dtype in WHOLE,
+            windows=over,
+            sizing="average",
         )
 
     return make

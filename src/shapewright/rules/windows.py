@@ -1,0 +1,123 @@
+"""Windows that slide along spatial dims: where sizes come from, in one place.
+
+Convolution, pooling, unfold and fold ask here, in their rules and in their index maps.
+Sizes follow `pooling_output_shape_pad_lr` of torch's `native/Pool.h`, which with a
+dilation is also the formula of convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+Shape = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """A window along one dim of `size` elements, with padding before and after.
+
+    `rounded_up` is pooling's `ceil_mode`: a last window may go over the edge.
+    """
+
+    size: int
+    kernel: int
+    stride: int = 1
+    before: int = 0
+    after: int = 0
+    dilation: int = 1
+    rounded_up: bool = False
+
+    @property
+    def reach(self) -> int:
+        """From a window's first element to its last, in elements."""
+        return self.dilation * (self.kernel - 1) + 1
+
+    @property
+    def places(self) -> int:
+        """How many places the window takes: the output's size; below 1 for none."""
+        room = self.size + self.before + self.after - self.reach
+        if not self.rounded_up:
+            return room // self.stride + 1
+        return -(-room // self.stride) + 1 - self.drops_last
+
+    @property
+    def drops_last(self) -> bool:
+        """Whether a rounded-up last window is dropped: it starts past the input."""
+        room = self.size + self.before + self.after - self.reach
+        last = -(-room // self.stride) * self.stride
+        return self.rounded_up and last >= self.size + self.before
+
+    def spread(self, more: int = 0) -> int:
+        """The size that a transposed convolution makes of `size` elements."""
+        sent = (self.size - 1) * self.stride + self.reach
+        return sent - self.before - self.after + more
+
+    def all_outside(self) -> bool:
+        """Whether some window has no step inside: a dilated one may step over all."""
+        starts = range(-self.before, self.size + self.after, self.stride)
+        inner = range(0, self.reach, self.dilation)
+        return not all(
+            any(0 <= start + step < self.size for step in inner)
+            for start in starts[: self.places]
+        )
+
+
+def per_dim(value: Any, dims: int) -> Shape:
+    """One number a dim, where one stands for all; as many as are given, otherwise."""
+    if type(value) is int:
+        return (value,) * dims
+    sizes: Shape = tuple(value)
+    return sizes * dims if len(sizes) == 1 else sizes
+
+
+def same_padding(kernel: int, dilation: int) -> tuple[int, int]:
+    """What `padding="same"` adds: where that is odd, one more at the far side."""
+    total = dilation * (kernel - 1)
+    return total // 2, total - total // 2
+
+
+def convolved(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+) -> tuple[Window, ...]:  # fmt: skip
+    """The windows of a convolution, one a dim of `kernel`; padding may be a name."""
+    dims = len(kernel)
+    reach = per_dim(dilation, dims)
+    if padding == "same":
+        sides = list(map(same_padding, kernel, reach))
+    else:
+        pads = per_dim(0 if padding == "valid" else padding, dims)
+        sides = [(pad, pad) for pad in pads]
+    return tuple(
+        Window(size, width, step, before, after, far)
+        for size, width, step, (before, after), far in zip(
+            sizes, kernel, per_dim(stride, dims), sides, reach, strict=True
+        )
+    )
+
+
+def pooled(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[Window, ...]:
+    """The windows of a pooling; a stride that is not given is the window's own size."""
+    dims = len(kernel)
+    stride = kernel if stride is None or stride in ((), []) else stride
+    return tuple(
+        Window(size, width, step, pad, pad, far, ceil_mode)
+        for size, width, step, pad, far in zip(
+            sizes,
+            kernel,
+            per_dim(stride, dims),
+            per_dim(padding, dims),
+            per_dim(dilation, dims),
+            strict=True,
+        )
+    )
