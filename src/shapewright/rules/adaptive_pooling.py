@@ -15,16 +15,23 @@ from shapewright.rules.strides import contiguous, hinted, suggested_format
 Shape = tuple[int, ...]
 
 
+def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
+    """The sizes asked for, one for all or one a dim; None keeps the input's."""
+    many = isinstance(output_size, tuple | list)
+    sizes = tuple(output_size) if many else (output_size,) * len(have)
+    if len(sizes) != len(have):
+        return None
+    return tuple(b if a is None else a for a, b in zip(sizes, have, strict=True))
+
+
 def _target(input: Meta, output_size: Any, dims: int) -> Any:
     """The output's shape; a size of None keeps the input's."""
     shape = input.shape
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
         return NotImplemented
-    sizes = (output_size,) * dims if type(output_size) is int else tuple(output_size)
-    if len(sizes) != dims:
+    sizes = adaptive_sizes(shape[-dims:], output_size)
+    if sizes is None:
         return NotImplemented
-    have = shape[-dims:]
-    sizes = tuple(b if a is None else a for a, b in zip(sizes, have, strict=True))
     if min(sizes) < 1:
         return NotImplemented
     return (*shape[:-dims], *sizes)

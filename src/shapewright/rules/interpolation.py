@@ -45,7 +45,7 @@ def interpolate(
         return NotImplemented
     if recompute_scale_factor and size is not None:
         return NotImplemented
-    sizes = _resized(shape[2:], size, scale_factor)
+    sizes = resized(shape[2:], size, scale_factor)
     if sizes is None or min(sizes) < 1:
         return NotImplemented
     made = (*shape[:2], *sizes)
@@ -54,12 +54,13 @@ def interpolate(
     return Made(made, input.dtype, hinted(made, input.shape, input.stride), grad_fn)
 
 
-def _resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
+def resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
+    """The sizes asked for, or those that the factors make; None for unusual ones."""
     given = size if size is not None else scale_factor
-    values = tuple(given) if isinstance(given, list | tuple) else (given,) * len(have)
+    values = given if isinstance(given, list | tuple) else (given,) * len(have)
     kinds = (int,) if size is not None else (int, float)
     if len(values) != len(have) or any(type(value) not in kinds for value in values):
         return None
     if size is not None:
-        return values
+        return tuple(values)
     return tuple(floor(float(n) * f) for n, f in zip(have, values, strict=True))

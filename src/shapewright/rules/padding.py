@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta, Misfit
@@ -58,11 +59,17 @@ def _cut(made: Shape, input: Meta) -> Shape:
     return like(made, input.stride)
 
 
+def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    """What is added to each dim, left and right; `pad` begins with the last dim."""
+    given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(given)) + given
+
+
 def _padded(shape: Shape, pads: Shape) -> Shape:
-    sizes = list(shape)
-    for at in range(len(pads) // 2):
-        sizes[-1 - at] += pads[2 * at] + pads[2 * at + 1]
-    return tuple(sizes)
+    pairs = pad_pairs(pads, len(shape))
+    return tuple(
+        size + left + right for size, (left, right) in zip(shape, pairs, strict=True)
+    )
 
 
 def _kept(made: Shape, input: Meta) -> Shape | None:

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from shapewright.dims.expression import Expression, Letter, number
+from shapewright.rules.adaptive_pooling import adaptive_sizes
 from shapewright.rules.maps.index_map import IndexMap, Read, Within, index_map
 from shapewright.rules.maps.pooling import channel_letters, flattened, largest
 from shapewright.rules.maps.windows import SPACE, named, places, steps
@@ -35,21 +36,10 @@ def cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int,
     return start, end, max(widths, default=1), len(widths) <= 1
 
 
-def adaptive_sizes(input: Meta, output_size: Any, dims: int) -> tuple[int, ...]:
-    """The sizes asked for; None keeps the input's."""
-    asked = (output_size,) * dims if output_size is None else output_size
-    if not isinstance(asked, tuple | list):
-        asked = (asked,) * dims
-    asked = tuple(asked) * (dims if len(asked) == 1 else 1)
-    sizes = input.shape[-dims:]
-    return tuple(
-        size if own is None else own for own, size in zip(asked, sizes, strict=True)
-    )
-
-
 def adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
     """What both kinds of adaptive pooling have in common."""
-    asked = adaptive_sizes(input, output_size, dims)
+    asked = adaptive_sizes(input.shape[-dims:], output_size)
+    assert asked is not None, "torch took other sizes than one for each dim"
     cuts = [
         cut(size, parts, place)
         for size, parts, place in zip(

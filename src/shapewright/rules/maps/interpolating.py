@@ -14,6 +14,7 @@ from math import floor
 from typing import Any
 
 from shapewright.dims.expression import Expression, Letter
+from shapewright.rules.interpolation import resized
 from shapewright.rules.maps.adapting import adaptive_avg_pool
 from shapewright.rules.maps.index_map import (
     Element,
@@ -27,7 +28,6 @@ from shapewright.rules.maps.index_map import (
 from shapewright.rules.maps.pooling import WHOLE
 from shapewright.rules.maps.windows import SPACE, STEPS, named
 from shapewright.rules.meta import Meta
-from shapewright.rules.windows import per_dim
 
 LINEAR = ("linear", "bilinear", "trilinear")
 
@@ -220,16 +220,13 @@ def interpolate(
     dims = len(sizes)
     if 0 in input.shape:
         return NotDrawn("its input is empty")
+    made = resized(tuple(sizes), size, scale_factor)
+    if made is None:
+        return NotDrawn("its sizes are not plain numbers, one for each dim")
     factors: tuple[float | None, ...] = (None,) * dims
-    if size is not None:
-        made = per_dim(size, dims)
-    else:
+    if size is None and not recompute_scale_factor:
         many = isinstance(scale_factor, tuple | list)
-        scales = tuple(scale_factor) if many else (scale_factor,) * dims
-        scales *= dims if len(scales) == 1 else 1
-        made = tuple(floor(own * by) for own, by in zip(sizes, scales, strict=True))
-        if not recompute_scale_factor:
-            factors = scales
+        factors = tuple(scale_factor) if many else (scale_factor,) * dims
     if mode == "area":
         return adaptive_avg_pool(dims)(input, made)
     if mode in ("nearest", "nearest-exact"):

@@ -22,6 +22,7 @@ from shapewright.rules.maps.places import index_at
 from shapewright.rules.maps.slicing import diagonal as diagonal_of
 from shapewright.rules.maps.views import named
 from shapewright.rules.meta import Meta
+from shapewright.rules.padding import pad_pairs
 
 MODES = {
     "reflect": "Mirrored at the edges, which are not repeated",
@@ -47,12 +48,6 @@ def pad(
         at.append(read_at(letter, size, left, right, mode))
     words = f"{MODES[mode]}, with {written(pairs)}."
     return IndexMap(tuple(shape), (Read("input", tuple(at)),), sentence=words)
-
-
-def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """What is added to each dim, left and right; `pad` begins with the last dim."""
-    given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    return [(0, 0)] * (rank - len(given)) + given
 
 
 def written(pairs: list[tuple[int, int]]) -> str:

@@ -24,6 +24,7 @@ from shapewright.dims.expression import (
     total,
 )
 from shapewright.rules.maps.index_map import LETTERS
+from shapewright.rules.strides import contiguous
 
 Sizes = Mapping[str, int]
 """How many numbers each letter goes through, from 0."""
@@ -116,19 +117,9 @@ def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
     return expression % divisor
 
 
-def steps_in(shape: Sequence[int]) -> tuple[int, ...]:
-    """How far apart neighbours along each dim are in row-major order."""
-    steps: list[int] = []
-    apart = 1
-    for size in reversed(shape):
-        steps.append(apart)
-        apart *= max(size, 1)
-    return tuple(reversed(steps))
-
-
 def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
     """The place in row-major order of the element at `letters`."""
-    steps = steps_in(shape)
+    steps = contiguous(tuple(shape))
     pairs = zip(letters, shape, steps, strict=True)
     return total([(letter, step) for letter, size, step in pairs if size != 1])
 
@@ -138,7 +129,7 @@ def index_at(
 ) -> tuple[Expression, ...]:
     """The index of the element at a place of a tensor of this shape."""
     found: list[Expression] = []
-    for size, step in zip(shape, steps_in(shape), strict=True):
+    for size, step in zip(shape, contiguous(tuple(shape)), strict=True):
         here = over(expression, step, sizes)
         found.append(modulo(here, max(size, 1), sizes))
     return tuple(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 from typing import Any
 
 from shapewright.rules.maps.drawn import Side
@@ -48,16 +47,3 @@ def offsets(side: Side) -> Iterator[int]:
     for index in product(*(range(size) for size in side.shape)):
         terms = zip(index, side.stride, strict=True)
         yield side.offset + sum(place * step for place, step in terms)
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
-    return tuple(
-        prod(max(size, 1) for size in shape[d + 1 :]) for d in range(len(shape))
-    )
-
-
-def contiguous(side: Side) -> bool:
-    """Whether elements in row-major order are neighbours in storage."""
-    dense = zip(side.shape, side.stride, row_major(side.shape), strict=True)
-    return not side.size or all(size == 1 or one == due for size, one, due in dense)

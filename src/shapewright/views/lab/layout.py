@@ -5,13 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from shapewright.rules.maps.drawn import Side
-from shapewright.rules.maps.stored import (
-    MOST,
-    Stored,
-    contiguous,
-    offsets,
-    row_major,
-)
+from shapewright.rules.maps.stored import MOST, Stored, offsets
+from shapewright.rules.strides import contiguous, is_contiguous
 from shapewright.views.lab.grid import Cell, Grid, cell
 
 LETTERS = "ijklmnpqrs"
@@ -59,8 +54,8 @@ def sum_of_strides(side: Side) -> str:
 
 def order(side: Side) -> list[str]:
     """Whether it is contiguous, and why not."""
-    due = row_major(side.shape)
-    if contiguous(side):
+    due = contiguous(side.shape)
+    if is_contiguous(side.shape, side.stride):
         if not side.size:
             return ["contiguous: it has no elements"]
         if side.size == 1:
@@ -79,7 +74,7 @@ def why(side: Side) -> str:
             return f"dim {d} has stride 0: its {side.shape[d]} places are one cell"
     by_step = sorted(dims, key=lambda d: -side.stride[d])
     shape = tuple(side.shape[d] for d in by_step)
-    dense = tuple(side.stride[d] for d in by_step) == row_major(shape)
+    dense = tuple(side.stride[d] for d in by_step) == contiguous(shape)
     if by_step != dims:
         named = ", ".join(map(str, by_step))
         last = " (channels last)" if by_step == [0, 2, 3, 1] else ""
