@@ -194,7 +194,7 @@ class Number(Read):
         return str(self.number) if exact else f"{self.number:.6g}"
 
 
-def constant(number: Any, when: tuple[Within | Equal, ...] = ()) -> Number:
+def constant(number: Any, when: tuple[Condition, ...] = ()) -> Number:
     """A number among reads."""
     return Number("", (), when, number)
 

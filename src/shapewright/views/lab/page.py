@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from shapewright.rules.maps.decode import decode
 from shapewright.rules.maps.drawn import Drawn
+from shapewright.rules.maps.encode import encode
 from shapewright.rules.maps.stored import Stored
 from shapewright.views.lab.canvas import style
 from shapewright.views.lab.grid import BOXES, PLAIN
@@ -59,6 +61,18 @@ class Drawing:
         if said:
             raise ValueError(said)
         return self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
+
+    def to_json(self, indent: int | None = None) -> str:
+        """As versioned JSON: tensors with their values, index maps as expressions."""
+        return encode(self.drawn, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Drawing:
+        """What `to_json` wrote, on a machine without torch too.
+
+        Raises `UnreadableDrawing`, a `ValueError`, with one sentence for other text.
+        """
+        return cls(decode(text))
 
     def __str__(self) -> str:
         return self.text()
