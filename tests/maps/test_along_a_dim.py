@@ -124,3 +124,11 @@ def test_a_loop_is_not_named_as_the_tensor() -> None:
 def test_values_and_places_are_two_maps() -> None:
     made = drawn("torch.max", torch.tensor([[1.0, 3, 3]]), 1)
     assert [map_.combine for map_ in made.maps] == ["amax", "argmax"]
+
+
+def test_a_product_that_leaves_the_range_on_the_way_is_not_compared() -> None:
+    x = torch.full((40,), 1e3)
+    x[-1] = 0
+    made = drawn("torch.prod", x)
+    assert made.maps
+    assert not made.checked

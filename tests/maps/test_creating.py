@@ -45,7 +45,14 @@ def grids(draw: random.Random) -> Iterator[Case]:
         yield "torch.meshgrid", (several,), indexing
 
 
-@pytest.mark.parametrize("cases", [made, grids])
+def triangles(draw: random.Random) -> Iterator[Case]:
+    while True:
+        name = draw.choice(["torch.tril_indices", "torch.triu_indices"])
+        rows, columns = shape(draw, 2)
+        yield name, (rows, columns, draw.randint(-2, 2)), {}
+
+
+@pytest.mark.parametrize("cases", [made, grids, triangles])
 def test_random_calls(cases) -> None:  # type: ignore[no-untyped-def]
     assert_all_drawn(cases(random.Random(0)), 60)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from math import ceil, floor, prod
@@ -14,6 +15,7 @@ from maps.oracle import Case, drawn, floats, function
 from maps.test_convolving import convolutions, transposes
 from maps.test_folding import folds, unfolds
 from maps.test_pooling import largest, means
+from shapewright import explain
 
 
 def results(formulas: tuple[str, ...]) -> list[int]:
@@ -74,6 +76,52 @@ def test_pooling_is_written_with_its_rounding(  # type: ignore[no-untyped-def]
 ) -> None:
     x = floats(random.Random(0), 1, 9)
     assert drawn(f"torch.nn.functional.{name}", x, 2, **more).sizes == (formula,)
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (
+            "F.conv2d(f32[1, 3, 8, 8], f32[8, 3, 3, 3])",
+            "as unfold, product, fold: (8, 27) @ (27, 36)",
+        ),
+        (
+            "F.conv2d(f32[2, 4, 5, 5], f32[6, 2, 3, 3], groups=2)",
+            "as unfold, product, fold: (3, 18) @ (18, 9), for each of 2 images and 2 "
+            "groups",
+        ),
+        (
+            "F.conv_transpose1d(f32[1, 4, 5], f32[4, 3, 2], stride=2)",
+            "as product, fold: (6, 4) @ (4, 5)",
+        ),
+    ],
+)
+def test_a_convolution_is_a_product_of_matrices(call: str, line: str) -> None:
+    assert line in str(explain(call)).splitlines()
+
+
+@pytest.mark.filterwarnings("ignore:Using padding=.same")
+def test_that_product_of_matrices_gives_the_convolution() -> None:
+    """What the line says, done by torch with matrices of these shapes."""
+    for name, args, kwargs in islice(convolutions(random.Random(4)), 200):
+        if not name.endswith("conv2d") or isinstance(kwargs["padding"], str):
+            continue
+        x, weight, bias = args
+        made = explain(function(name), *args, **kwargs)
+        (said,) = (line for line in str(made).splitlines() if line.startswith("as "))
+        rows, inner, inner_too, columns = map(int, re.findall(r"\d+", said)[:4])
+        groups = kwargs.pop("groups")
+        for key, value in kwargs.items():
+            many = isinstance(value, list | tuple)
+            kwargs[key] = tuple(value) * (3 - len(value)) if many else (value,) * 2
+        batched = x if x.dim() == 4 else x[None]
+        blocks = torch.nn.functional.unfold(batched, weight.shape[2:], **kwargs)
+        blocks = blocks.view(len(batched), groups, inner_too, columns)
+        product = weight.reshape(groups, rows, inner) @ blocks
+        out = product.reshape(made.drawn.outputs[0].shape)
+        if bias is not None:
+            out = out + bias[:, None, None]
+        assert torch.equal(out, function(name)(*args, **kwargs, groups=groups))
 
 
 def test_what_has_no_window_has_no_formula() -> None:

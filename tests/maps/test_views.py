@@ -92,7 +92,20 @@ def ones(draw: random.Random) -> Iterator[Case]:
         yield draw.choice(["torch.clone", "torch.Tensor.contiguous"]), (x.T,), {}
 
 
-@pytest.mark.parametrize("cases", [reshapes, reorders, ones])
+def conversions(draw: random.Random) -> Iterator[Case]:
+    while True:
+        x = floats(draw, *shape(draw, draw.randint(0, 4))).abs() / 2
+        kind = draw.choice(["float", "double", "half", "long", "int", "bool"])
+        yield f"torch.Tensor.{kind}", (x,), {}
+        yield "torch.Tensor.to", (x, draw.choice([torch.int64, torch.float64])), {}
+        yield "torch.Tensor.type_as", (x, torch.ones(1, dtype=torch.int32)), {}
+        image = floats(draw, *shape(draw, 4, 3))
+        last = {"memory_format": torch.channels_last}
+        yield "torch.Tensor.to", (image,), last
+        yield "torch.Tensor.contiguous", (image,), last
+
+
+@pytest.mark.parametrize("cases", [reshapes, reorders, ones, conversions])
 @pytest.mark.filterwarnings("ignore::UserWarning")  # .T of other ranks is deprecated
 def test_random_calls(cases) -> None:  # type: ignore[no-untyped-def]
     assert_all_drawn(cases(random.Random(0)), 60)

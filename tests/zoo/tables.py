@@ -276,11 +276,50 @@ def _maps_text(results: Sequence[Result]) -> str:
     return head + "\n".join(rows) if rows else ""
 
 
+def _random_summary(results: Sequence[Result]) -> Summary:
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts.update(result.get("counts", {"failed": 1}))
+    cases, drawn = counts["cases"], counts["drawn"]
+    bad = counts["wrong"] + counts["failed"]
+    lines = (
+        f"{len(results)} families, {cases:,} calls of"
+        f" {sum(result.get('operators', 0) for result in results):,} operators and"
+        f" methods, from one seed",
+        f"drawn: {share(drawn, cases)}",
+        f"equal to torch at each of {counts['elements']:,} elements looked at:"
+        f" {share(counts['equal'], drawn)}; without an element to look at:"
+        f" {counts['empty']:,}",
+        f"the map and torch disagree (the bar is 0): {counts['wrong']:,}; failed:"
+        f" {counts['failed']:,}",
+    )
+    return Summary(lines, bad == 0)
+
+
+def _random_text(results: Sequence[Result]) -> str:
+    keys = ("cases", "drawn", "equal", "empty", "wrong")
+    rows = [
+        (
+            result["item"],
+            result.get("operators", 0),
+            *(f"{result.get('counts', {}).get(key, 0):,}" for key in keys),
+            "; ".join(
+                f"{count} {reason}"
+                for reason, count in result.get("reasons", {}).items()
+            ),
+        )
+        for result in results
+    ]
+    header = ("family", "operators", *keys, "not drawn, and why")
+    return table(header, rows)
+
+
 SUMMARIES: dict[str, Callable[[Sequence[Result]], Summary]] = {
     "operators": _operator_summary,
     "variants": _operator_summary,
     "overlaps": _overlap_summary,
     "maps": _maps_summary,
+    "random": _random_summary,
     "small": _equal_summary("every module's output equal to a real run"),
     "timm": _equal_summary("models traced with outputs equal to bare meta's"),
     "transformers": _transformers_summary,
@@ -290,6 +329,7 @@ TEXTS: dict[str, Callable[[Sequence[Result]], str]] = {
     "variants": _operator_text,
     "overlaps": _operator_text,
     "maps": _maps_text,
+    "random": _random_text,
     "small": _unequal_text,
     "timm": _unequal_text,
     "transformers": _transformers_text,
@@ -312,6 +352,12 @@ TITLES = {
         "Calls with `out=` and in place whose written tensor shares memory with an"
         " operand, or lies several times in one place, against the same call on real"
         " CPU tensors: does it raise, and what comes out?",
+    ),
+    "random": (
+        "Coverage: random calls of index maps",
+        "Random calls of every family, 1,000 of each, drawn: each map is compared with"
+        " torch's own output at up to 64 random elements of every call. The generators"
+        " are those of `tests/maps`.",
     ),
     "maps": (
         "Coverage: index maps",

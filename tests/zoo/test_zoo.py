@@ -13,6 +13,7 @@ KINDS = {
     "variants": "zoo.variants",
     "overlaps": "zoo.overlaps",
     "maps": "zoo.maps",
+    "random": "zoo.random_calls",
     "small": "zoo.small",
     "timm": "zoo.timm_models",
     "transformers": "zoo.transformers_models",
@@ -43,7 +44,7 @@ def test_equals_torch(module: str, name: str) -> None:
         wrong = ("silently-wrong", "raised-wrongly", "not-recorded")
         assert not {kind: result["counts"].get(kind, 0) for kind in wrong if
                     result["counts"].get(kind)}, result["exceptions"]  # fmt: skip
-    elif module == "zoo.maps":
+    elif module in ("zoo.maps", "zoo.random_calls"):
         bad = {kind: result["counts"].get(kind, 0) for kind in ("wrong", "failed")}
         assert not any(bad.values()), result["reasons"]
     elif module == "zoo.transformers_models":

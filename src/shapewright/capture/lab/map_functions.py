@@ -22,9 +22,17 @@ FLOATING = frozenset("softmax log_softmax softmin mean _safe_softmax".split())
 """Functions that take integers only with a `dtype`, which a map leaves out."""
 
 
+LOSSES = frozenset(
+    """huber_loss smooth_l1_loss kl_div binary_cross_entropy
+    binary_cross_entropy_with_logits""".split()
+)
+"""Functions that take nothing but tensors."""
+
+
 def torch_function(name: str) -> Any:
     """`torch.amax` for "amax"."""
-    for owner in OWNERS:
+    # `torch.kl_div` and its kind take the reduction as a number.
+    for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
         found = getattr(owner, name, None)
         if found is not None:
             return found
@@ -54,7 +62,9 @@ OF_ELEMENTS = {"batch_norm": batch_norm}
 
 def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
     """A function of single elements, which are tensors where dtypes matter."""
-    if not any(isinstance(value, Tensor) for value in values):
+    if name in LOSSES:
+        values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
+    elif not any(isinstance(value, Tensor) for value in values):
         first = values[0]
         values = [torch.tensor(first, dtype=exact(first)), *values[1:]]
     function = OF_ELEMENTS.get(name) or torch_function(name)

@@ -10,6 +10,7 @@ from shapewright.rules.maps.index_map import (
     Equal,
     IndexMap,
     Linear,
+    Listed,
     NotDrawn,
     Read,
     index_map,
@@ -159,3 +160,54 @@ def meshgrid(*tensors: Meta, indexing: str | None = None) -> Any:
         words = f"Tensor {n} along dim {dim}, the same along all others."
         found.append(IndexMap(shape, (Read(f"tensors.{n}", at),), sentence=words))
     return tuple(found)
+
+
+# -- what no formula says --------------------------------------------------------------
+
+
+def not_by_formula(reason: str) -> Callable[..., Any]:
+    """The maker of a tensor whose numbers follow from nothing that the call says."""
+
+    def make(*args: Any, **kwargs: Any) -> NotDrawn:
+        return NotDrawn(reason)
+
+    return make
+
+
+HELD = "it holds whatever the memory held before: fill it before it is read"
+RANDOM = {
+    "rand": "each element is a random number from 0 up to, not including, 1",
+    "randn": "each element is a random number of a normal distribution around 0",
+    "randint": "each element is a random whole number from `low` up to, not including, "
+    "`high`",
+}
+for _name in ("empty", "empty_like", "Tensor.new_empty", "empty_strided"):
+    index_map(f"torch.{_name}")(not_by_formula(HELD))
+for _name, _reason in RANDOM.items():
+    index_map(f"torch.{_name}", f"torch.{_name}_like")(not_by_formula(_reason))
+index_map("torch.randperm")(not_by_formula("the order of its numbers is random"))
+index_map("torch.bernoulli", "torch.Tensor.bernoulli", "torch.Tensor.bernoulli_")(
+    not_by_formula("each element is 1 or 0 by chance")
+)
+
+
+def triangle_places(upper: bool) -> Callable[..., Any]:
+    """The maker of the indices of a triangle: rows, then columns."""
+
+    def make(row: int, col: int, offset: int = 0, **more: Any) -> Any:
+        places = [
+            (i, j)
+            for i in range(row)
+            for j in range(col)
+            if (j - i >= offset if upper else j - i <= offset)
+        ]
+        which = "on and above" if upper else "on and below"
+        words = f"The {len(places)} places {which} diagonal {offset}: rows, columns."
+        value = Listed(tuple(zip(*places, strict=True)) or ((), ()), out_letters(2))
+        return IndexMap((2, len(places)), (), value=value, sentence=words)
+
+    return make
+
+
+index_map("torch.tril_indices")(triangle_places(upper=False))
+index_map("torch.triu_indices")(triangle_places(upper=True))

@@ -267,17 +267,3 @@ def dropout(
     return IndexMap(
         tuple(input.shape), (Read("input", letters),), sentence="It drops nothing here."
     )
-
-
-def in_steps(reason: str) -> Any:
-    """The maker of a function that one map cannot say."""
-
-    def make(*args: Any, **kwargs: Any) -> Any:
-        return NotDrawn(reason)
-
-    return make
-
-
-index_map("torch.nn.functional.cross_entropy")(
-    in_steps("it is several steps, which are drawn: log_softmax, gather, mean")
-)

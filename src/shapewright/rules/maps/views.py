@@ -16,6 +16,7 @@ from shapewright.rules.maps.index_map import (
 )
 from shapewright.rules.maps.places import index_at, place, sizes_of
 from shapewright.rules.meta import Meta
+from shapewright.rules.strides import viewed
 
 FLAT = "The elements stay in row-major order; only where the dims are cut changes"
 
@@ -61,6 +62,11 @@ def same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMa
     middle = index_at(flat, given[cut], sizes_of(shape))
     at = (*letters[:front], *middle, *letters[len(shape) - back :])
     words = sentence or f"{FLAT}, from {shown(given)} to {shown(shape)}."
+    if viewed(given, tuple(input.stride), shape) is None:
+        words += (
+            f" It copies: the input lies in storage with strides {shown(input.stride)},"
+            " and no strides go through it in that order."
+        )
     return IndexMap(shape, (Read("input", at),), sentence=words)
 
 
@@ -118,6 +124,17 @@ def unflatten(input: Meta, dim: int, sizes: Any) -> Any:
 )  # fmt: skip
 def same(input: Meta, *rest: Any, **more: Any) -> Any:
     words = "Every element as it is; only where it is stored may change."
+    return reordered(input, range(len(input.shape)), words)
+
+
+CONVERTING = ("float", "double", "half", "bfloat16", "long", "int", "short", "char",
+              "byte", "bool", "cpu", "type", "type_as", "to")  # fmt: skip
+
+
+@index_map(*(f"torch.Tensor.{name}" for name in CONVERTING))
+def converted(input: Meta, *asked: Any, **more: Any) -> Any:
+    words = "Every element by its own place, converted; nothing is copied where it is "
+    words += "what was asked for already."
     return reordered(input, range(len(input.shape)), words)
 
 

@@ -16,11 +16,39 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
     names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
-    if drawn.name.rpartition(".")[2].startswith("scatter") and drawn.maps:
+    if drawn.name.rpartition(".")[2].startswith(WRITERS) and drawn.maps:
         return collisions(drawn)
     if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
         return keys_read(drawn)
-    return [*lines, *touched(drawn)] if drawn.sizes and drawn.maps else lines
+    if not drawn.sizes or not drawn.maps:
+        return lines
+    return [*lines, *as_a_product(drawn), *touched(drawn)]
+
+
+def as_a_product(drawn: Drawn) -> list[str]:
+    """A convolution as the product of matrices that it is, between unfold and fold."""
+    one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
+    if one.term != "product" or "weight" not in sides:
+        return []
+    first, second, *kernel = sides["weight"]
+    groups = drawn.arguments.get("groups", 1)
+    batch = prod(sides["input"][: -len(kernel) - 1])
+    if one.sizing == "spread":
+        rows, inner = second * prod(kernel), first // groups
+        places = prod(sides["input"][-len(kernel) :])
+        how = "product, fold"
+    else:
+        rows, inner = first // groups, second * prod(kernel)
+        places = prod(window.places for window in one.windows)
+        how = "unfold, product, fold"
+    each = [f"{count} {what}" for count, what in ((batch, "images"), (groups, "groups"))
+            if count > 1]  # fmt: skip
+    more = f", for each of {' and '.join(each)}" if each else ""
+    return [f"as {how}: ({rows}, {inner}) @ ({inner}, {places}){more}"]
+
+
+WRITERS = ("scatter", "index_add", "index_copy", "index_put")
+"""How functions begin that write to places which values name."""
 
 
 def keys_read(drawn: Drawn) -> list[str]:
