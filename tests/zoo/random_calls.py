@@ -51,7 +51,6 @@ def check(family: str) -> dict[str, Any]:
             reasons[made.error or made.reason] += 1
             continue
         counts["drawn"] += 1
-        counts["elements"] += made.checked
         counts["equal"] += made.checked > 0
         counts["empty"] += not made.checked
     return {

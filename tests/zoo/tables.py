@@ -287,8 +287,8 @@ def _random_summary(results: Sequence[Result]) -> Summary:
         f" {sum(result.get('operators', 0) for result in results):,} operators and"
         f" methods, from one seed",
         f"drawn: {share(drawn, cases)}",
-        f"equal to torch at each of {counts['elements']:,} elements looked at:"
-        f" {share(counts['equal'], drawn)}; without an element to look at:"
+        f"equal to torch at every element looked at:"
+        f" {share(counts['equal'], drawn)}; the others have no element:"
         f" {counts['empty']:,}",
         f"the map and torch disagree (the bar is 0): {counts['wrong']:,}; failed:"
         f" {counts['failed']:,}",
