@@ -288,8 +288,8 @@ def _random_summary(results: Sequence[Result]) -> Summary:
         f" methods, from one seed",
         f"drawn: {share(drawn, cases)}",
         f"equal to torch at every element looked at:"
-        f" {share(counts['equal'], drawn)}; the others have no element:"
-        f" {counts['empty']:,}",
+        f" {share(counts['equal'], drawn)}; without one to look at, as the"
+        f" output is empty or out of range: {counts['empty']:,}",
         f"the map and torch disagree (the bar is 0): {counts['wrong']:,}; failed:"
         f" {counts['failed']:,}",
     )
