@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
-import torch
-
+from shapewright.capture.argued import arguments, places
 from shapewright.capture.calls import Call
-from shapewright.capture.identity import Info, Meta
+from shapewright.capture.identity import Info
 from shapewright.capture.memo import COPY, INPLACE, KINDS, NEW, READ, SAME, VIEW, Answer
-from shapewright.capture.names import display_name
+from shapewright.capture.names import display_name, dotted_name, long_name
 from shapewright.capture.positions import Positions, operator_at
 from shapewright.capture.sites import SITE_PACKAGES, Site
 from shapewright.source.span import Frame, Span
@@ -83,6 +82,7 @@ class Fold:
         self.versions: dict[int, int] = {}
         self.facts: dict[tuple[int, int, int], Fact] = {}
         self.names: dict[Any, str] = {}
+        self.functions: dict[tuple[Any, str], str] = {}
         self.chains: dict[int, tuple[Frame, ...]] = {}
         self.states = states
         self.own: dict[str, tuple[State, ...]] = {}
@@ -139,6 +139,7 @@ class Fold:
         outputs = tuple([self.fact(info) for info in outs])
         call = self.calls[number] if self.calls else None
         frames = self.chain(site, call)
+        shown = self.name(answer, site)
         moved = answer.kind not in (VIEW, SAME, READ)
         view_of = None
         if answer.kind == VIEW:
@@ -146,7 +147,7 @@ class Fold:
             view_of = next((f.tensor for f in inputs if f.storage in shared), None)
         return Op(
             index,
-            self.name(answer, site),
+            shown,
             inputs,
             outputs,
             arguments(answer),
@@ -160,7 +161,20 @@ class Fold:
             sum(fact.nbytes for fact in inputs) if moved else 0,
             sum(fact.nbytes for fact in outputs) if moved else 0,
             answer.notes,
+            places(answer, len(ins)),
+            self.function(answer, shown),
         )
+
+    def function(self, answer: Answer, shown: str) -> str:
+        """torch's function, where the name that is shown does not tell."""
+        if isinstance(answer.func, str):
+            return ""
+        key = (answer.func, shown)
+        told = self.functions.get(key)
+        if told is None:
+            dotted = dotted_name(answer.func)
+            told = self.functions[key] = "" if long_name(shown) == dotted else dotted
+        return told
 
     def name(self, answer: Answer, site: Site) -> str:
         name = self.names.get(answer.func)
@@ -290,43 +304,3 @@ def innermost(frames: tuple[Frame, ...]) -> Span | None:
         if not frame.span.file.startswith(SITE_PACKAGES):
             return frame.span
     return frames[-1].span if frames else None
-
-
-def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
-    """The non-tensor arguments, by position or name."""
-    args, kwargs = answer.arguments
-    found = [(str(i), readable(v)) for i, v in enumerate(args) if not _tensors(v)]
-    found += [(name, readable(v)) for name, v in kwargs.items() if not _tensors(v)]
-    return tuple(found)
-
-
-def _tensors(value: Any) -> bool:
-    if isinstance(value, Meta):
-        return True
-    return (
-        isinstance(value, tuple | list)
-        and bool(value)
-        and all(_tensors(item) for item in value)
-    )
-
-
-def readable(value: Any) -> Any:
-    """A plain value, or its text."""
-    if isinstance(value, bool | int | float | str | type(None)):
-        return value
-    if isinstance(value, Meta):
-        return "tensor"
-    if isinstance(value, tuple | list):
-        items = [readable(item) for item in value[:100]]
-        return tuple(items) if isinstance(value, tuple) else items
-    if isinstance(value, slice):
-        parts = [value.start, value.stop, value.step]
-        texts = ["" if part is None else str(readable(part)) for part in parts]
-        return ":".join(texts[:2] if value.step is None else texts)
-    if value is ...:
-        return "..."
-    if isinstance(value, torch.dtype | torch.device | torch.layout):
-        return str(value).removeprefix("torch.")
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
-    return f"<{type(value).__name__}>"

@@ -71,6 +71,35 @@ def display_name(func: Any) -> str:
     return f"{PREFIXES.get(module, module)}.{name}"
 
 
+LONG = {
+    "F.": "torch.nn.functional.", "Tensor.": "torch.Tensor.",
+    "nn.init.": "torch.nn.init.",
+}  # fmt: skip
+BY_SYMBOL = {
+    "[]": "__getitem__", "[]=": "__setitem__", "+": "add", "-": "sub", "*": "mul",
+    "/": "div", "//": "__floordiv__", "%": "remainder", "**": "pow", "@": "matmul",
+    "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+}  # fmt: skip
+
+
+def dotted_name(func: Any) -> str:
+    """Where torch has the function: `torch.nn.functional.relu`, `torch.Tensor.add`."""
+    name = plain_name(func)
+    return (
+        f"torch.Tensor.{name}" if name in OPERATORS else long_name(display_name(func))
+    )
+
+
+def long_name(shown: str) -> str:
+    """The dotted name that a name in the record stands for, where it tells."""
+    if shown in BY_SYMBOL:
+        return f"torch.Tensor.{BY_SYMBOL[shown]}"
+    for short, long in LONG.items():
+        if shown.startswith(short):
+            return long + shown.removeprefix(short)
+    return shown
+
+
 _dispatched: dict[Any, str] = {}
 
 

@@ -153,6 +153,8 @@ def _op(index: int, row: Json, tables: Tables) -> Op:
         bytes_read=row.get("read", 0),
         bytes_written=row.get("written", 0),
         notes=tuple(row.get("notes", ())),
+        places=tuple(row.get("places", ())),
+        function=row.get("function", ""),
     )
 
 

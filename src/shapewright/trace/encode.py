@@ -159,6 +159,10 @@ def _op(place: int, op: Op, tables: Tables) -> Json:
         row["written"] = op.bytes_written
     if op.notes:
         row["notes"] = list(op.notes)
+    if op.places:
+        row["places"] = list(op.places)
+    if op.function:
+        row["function"] = op.function
     return row
 
 

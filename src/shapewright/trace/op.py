@@ -25,11 +25,15 @@ class Op:
     `arguments` are the non-tensor arguments as (name, value): the name of a keyword,
     else its position as text ("0" is the first argument of the call); values are plain
     Python values or their text. `inputs` are the tensors in the order of the call,
-    those in lists included. `view_of` is the `tensor` number of the input whose storage
-    it shares. `flops` counts a multiply-add as 2, by torch's own formulas; None means
-    not counted (torch has no formula for it; elementwise work is not counted by them).
-    `bytes_read` and `bytes_written` are 0 for a view. `frames` are the user's frames,
-    outermost first; `span` is the innermost of them that belongs to the user.
+    those in lists included. `places` says where each of them stands in the call ("0",
+    "1.0" in a list, "index" by keyword); empty where they fill, in order, the positions
+    that `arguments` leave free. `function` is torch's own function, where `name` does
+    not tell: `-` is ``torch.Tensor.__rsub__`` in ``1 - x``. `view_of` is the `tensor`
+    number of the input whose storage it shares. `flops` counts a multiply-add as 2, by
+    torch's own formulas; None means not counted (torch has no formula for it;
+    elementwise work is not counted by them). `bytes_read` and `bytes_written` are 0 for
+    a view. `frames` are the user's frames, outermost first; `span` is the innermost of
+    them that belongs to the user.
     """
 
     index: int
@@ -47,3 +51,5 @@ class Op:
     bytes_read: int
     bytes_written: int
     notes: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    function: str = ""

@@ -67,6 +67,8 @@ def call_text(op: Op) -> str:
         return f"[{inner}]{op.name[2:]}"
     if not any(letter.isalpha() for letter in op.name):
         sides = {name: shapes.plain(value) for name, value in op.arguments}
+        if op.function.startswith("torch.Tensor.__r"):  # `1 - x`: the number is first
+            sides = {"1": sides.get("0", ""), "0": sides.get("1", "")}
         return " ".join(filter(None, (sides.get("0"), op.name, sides.get("1"))))
     parts = [
         shapes.plain(value) if name.isdecimal() else f"{name}={shapes.plain(value)}"
