@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from os import getcwd, sep
+from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
 from shapewright.source.span import Span
+from shapewright.trace.op import Op
 from shapewright.trace.record import Source, Trace
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from shapewright.capture.lab.watching import Watch
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
     from shapewright.checking.tried import Overlay
     from shapewright.inputs.example import Candidate
+    from shapewright.inputs.line import Line
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.tensor import TensorSpec
     from shapewright.reasoning.program import Program
     from shapewright.rules.maps.drawn import Drawn
     from shapewright.trace.report import Report
+    from shapewright.views.lab.line_page import DrawnLine
     from shapewright.views.lab.page import Drawing
 
 Progress = Callable[[str], None]
@@ -134,23 +140,85 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
         sw.explain(torch.gather, x, 0, index)
         sw.explain("torch.gather(f32[4, 6], 0, i64[2, 6])")
 
+        sw.explain("model.py:57", "f32[8, 3, 32, 32]")
+        sw.explain(trace.ops[12])
+
     `call` is a function of torch, a method of `torch.Tensor` or of a tensor, with its
-    arguments; or the text of a call, which is read as data and run on made-up values.
-    The function runs on copies: no argument is changed. The drawing shows itself in a
-    notebook, prints as text and can be saved.
+    arguments; or the text of a call, which is read as data and run on made-up values;
+    or a line of a program, which is run on the inputs that follow, as specs; or an op
+    of a trace. A function runs on copies: no argument is changed. The drawing shows
+    itself in a notebook, prints as text and can be saved.
 
     What torch refuses is drawn with torch's message. Raises `TypeError` for a function
     that is not torch's, `InputError` for a text that is not a call of an operator.
     """
     from shapewright.views.lab.page import Drawing
 
+    if isinstance(call, Op):
+        from shapewright.capture.lab.replaying import replay
+
+        return Drawing(replay(call).drawn)
     if isinstance(call, str):
+        from shapewright.inputs.line import is_line
+
+        if is_line(call) and not kwargs and all(isinstance(one, str) for one in args):
+            return explain_line(call, ", ".join(args) or None)
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
         return _explained(call)
     from shapewright.capture.lab.explaining import explain_tensors
 
     return Drawing(explain_tensors(call, args, kwargs))
+
+
+def explain_line(
+    place: str,
+    spec: str | None = None,
+    *,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+) -> Drawing:
+    """What a line of a program does: ``explain_line("model.py:57", "f32[8, 3]")``.
+
+    The program is run once without data, as by `trace_target`; then each tensor call
+    of the line is called again on small real tensors of the same shapes, and drawn.
+    Raises `InputError` for a file, a line or inputs that cannot be used.
+    """
+    from shapewright.inputs.line import read_line
+
+    line = read_line(place, spec is not None)
+    from shapewright.capture.lab.watching import Watch
+    from shapewright.views.lab.page import Drawing
+
+    watch = Watch()
+    made = trace_target(
+        line.target, spec, timeout=timeout, progress=progress, watch=watch
+    ).trace
+    return Drawing(_drawn_line(line, made, watch))
+
+
+def _drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
+    from shapewright.capture.lab.replaying import replay
+    from shapewright.views.lab.line_calls import line_calls, nearest, variants
+    from shapewright.views.lab.line_page import MOST_STEPS, DrawnLine, DrawnStep
+    from shapewright.views.lab.line_words import worded
+
+    file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
+    calls = line_calls(made, file, line.text, line.number)
+    states = [state.fact.tensor for state in made.states]
+    steps = []
+    for step in calls.steps[:MOST_STEPS]:
+        done = replay(step.shown, watch.known_of(step.shown, made.ops))
+        drawn = worded(step, done.drawn, done.order, done.known)
+        steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
+    text = line.text.splitlines()
+    near = [] if steps else nearest(made, file, line.number)
+    return DrawnLine(
+        f"{line.file}:{line.number}", file, line.target, calls, tuple(steps),
+        near=tuple((number, text[number - 1].strip()) for number in near),
+        ended=None if made.complete else made.findings[-1],
+        assumed=tuple(one.message for one in made.assumptions if one.span is None),
+    )  # fmt: skip
 
 
 def draw(tensor: Any, name: str = "tensor") -> Drawing:
@@ -180,7 +248,7 @@ def _explained(text: str) -> Drawing:
     from shapewright.capture.lab.stores import typed
 
     (leaf,) = call.leaves()
-    return Drawing(typed(leaf.shape, leaf.dtype))
+    return Drawing(typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
 
 
 def explain_call(text: str) -> Drawn:
@@ -351,13 +419,14 @@ def trace_target(
     timeout: float | None = None,
     progress: Progress | None = None,
     abandoned: Callable[[Outcome], None] | None = None,
+    watch: Any = None,
 ) -> Outcome:
     """Trace a command-line target, as in ``trace_target("model.py:Net", "f32[8, 3]")``.
 
     Raises `InputError` for a target or spec that cannot be used. What the program
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
-    the outcome until then.
+    the outcome until then. `watch` sees every call, as `capture/lab/watching.py` says.
     """
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
@@ -372,7 +441,7 @@ def trace_target(
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
 
-    settings = Settings(target=target, progress=progress)
+    settings = Settings(target=target, progress=progress, watch=watch)
     with on_stderr() as end:
 
         def last(stopped: Stopped) -> None:

@@ -120,8 +120,8 @@ def test_an_svg_is_written_and_only_ours_is_replaced(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("a.png", "needs an SVG converter"),
-        ("a.jpg", "a drawing is written to .svg or .txt"),
+        ("a.jpg", "a drawing is written to .svg, .png or .txt"),
+        ("a.pdf", "a drawing is written to .svg, .png or .txt"),
     ],
 )
 def test_other_endings_are_refused_in_a_sentence(

@@ -7,6 +7,7 @@ the user's program, so it avoids work that can be done when the record is read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,7 @@ class Engine(TorchFunctionMode):
         self.verify = verify
         self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
+        self.watch: Callable[[Plan], Plan] | None = None
         self.recording = True
         self.plans: dict[Any, Plan] = {}
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
@@ -130,6 +132,8 @@ class Engine(TorchFunctionMode):
                 from shapewright.capture.failing.going_on import going_on
 
                 plan = going_on(plan)
+            if self.watch is not None:
+                plan = self.watch(plan)
             self.plans[func] = plan
         try:
             return plan(self, func, args, kwargs)

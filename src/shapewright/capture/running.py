@@ -26,6 +26,7 @@ from shapewright.capture.functions import applied
 from shapewright.capture.identity import Info
 from shapewright.capture.interrupts import Heard, undisturbed
 from shapewright.capture.memo import Memo
+from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
 from shapewright.capture.sites import USER
@@ -52,6 +53,7 @@ class Settings:
     taken: Taken | None = None  # of the same target, when several runs share it
     verify: bool = False
     inside: bool = False
+    watch: Callable[[Plan], Plan] | None = None  # sees each call with its values
     values: bool = True
     graph: bool = False
     go_on: bool = False  # pass over calls that torch refuses
@@ -129,6 +131,7 @@ def watched_run(
     engine.quick = settings.quick
     if engine.failures is not None:
         settings.failures = engine.failures
+    engine.watch = settings.watch
     calls = Calls(engine, taken.modules)
     calls.progress = settings.progress
     engine.sites.bound(_call.__code__)

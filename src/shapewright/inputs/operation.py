@@ -7,16 +7,23 @@
 Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, layers
 (`nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])`), operators (`f32[3, 1] + f32[4]`), indexing
 (`f32[4, 4][:, None]`), calls in calls (`torch.arange(12).view(3, 4)`). Tensors are
-`DTYPE[sizes]`; all else is a literal.
+`DTYPE[sizes]`, a size may have a letter (`f32[B=8, T, 3]`); all else is a literal.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shapewright.inputs.call_letters import (
+    Letters,
+    as_python,
+    items,
+    letters_of_call,
+    sized,
+)
 from shapewright.inputs.errors import InputError, did_you_mean
 from shapewright.inputs.tensor import DTYPES, TensorSpec
 
@@ -34,7 +41,8 @@ class OperationCall:
 
     Leaves of arguments are `TensorSpec`, `Named`, `OperationCall` or plain values.
     `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
-    for a function.
+    for a function. `letters` are the names of sizes, `chosen` those of them whose size
+    the text does not say.
     """
 
     name: str
@@ -42,6 +50,8 @@ class OperationCall:
     kwargs: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     built: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    letters: dict[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
 
     def leaves(self) -> Iterator[TensorSpec]:
         """The tensors that are typed in it, in order."""
@@ -63,16 +73,18 @@ def parse_call(text: str) -> OperationCall:
     """Read a call; for anything else an `InputError` points at the place."""
     if not text.strip():
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
+    text = text.strip()
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(as_python(text), mode="eval").body
     except SyntaxError as error:
         raise InputError("not an expression", text, (error.offset or 1) - 1) from None
-    made = _Reader(text.strip()).value(tree)
+    letters = letters_of_call(tree, text)
+    made = _Reader(text, letters).value(tree)
     if isinstance(made, TensorSpec):
-        return OperationCall("tensor", (made,), {}, text.strip())
+        made = OperationCall("tensor", (made,), {}, text)
     if not isinstance(made, OperationCall):
         raise InputError("not a call of a torch operator", text, 0)
-    return made
+    return replace(made, letters=letters.sizes, chosen=letters.chosen)
 
 
 OPERATORS: dict[type, str] = {
@@ -92,8 +104,9 @@ PREFIXES = {
 class _Reader:
     """Turns a syntax tree into data, and knows where in the text each part stands."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, letters: Letters) -> None:
         self.text = text
+        self.letters = letters
 
     def refuse(self, message: str, node: ast.AST) -> InputError:
         column = getattr(node, "col_offset", 0)
@@ -107,6 +120,8 @@ class _Reader:
             return self.call(node)
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             sides = self.value(node.left), self.value(node.right)
+            if all(type(side) is int for side in sides):  # `f32[B=8, T].view(B*T)`
+                return sized(node, self.text, self.letters)[0]
             return self.made(OPERATORS[type(node.op)], sides, {}, node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             name = OPERATORS.get(type(node.ops[0]))
@@ -120,6 +135,8 @@ class _Reader:
             return self.attribute(node)
         if isinstance(node, ast.Name) and node.id in DTYPES:
             return TensorSpec((), DTYPES[node.id])
+        if isinstance(node, ast.Name) and node.id in self.letters.sizes:
+            return self.letters.sizes[node.id]
         return self.literal(node)
 
     def literal(self, node: ast.expr) -> Any:
@@ -191,20 +208,11 @@ class _Reader:
     def subscript(self, node: ast.Subscript) -> Any:
         base = node.value
         if isinstance(base, ast.Name) and base.id in DTYPES:
-            items = (
-                node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            sizes = [sized(item, self.text, self.letters) for item in items(node)]
+            letters = tuple(letter for _, letter in sizes)
+            return TensorSpec(
+                tuple(number for number, _ in sizes), DTYPES[base.id], letters=letters
             )
-            return TensorSpec(tuple(self.size(item) for item in items), DTYPES[base.id])
         index = self.value(node.slice)
         inner = (self.value(base), index)
         return self.made("torch.Tensor.__getitem__", inner, {}, node)
-
-    def size(self, node: ast.expr) -> int:
-        """A size of a tensor: a whole number that is not negative."""
-        try:
-            found = ast.literal_eval(node)
-        except ValueError:
-            raise self.refuse("a size is a whole number here", node) from None
-        if type(found) is not int or found < 0:
-            raise self.refuse("a size is a whole number, 0 or more", node)
-        return found

@@ -32,7 +32,7 @@ RUNNABLE = 1 << 22
 """Elements, over all tensors, up to which a call is run for real."""
 TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
 SHOWN = 4096
-"""Elements up to which a tensor's values are kept for showing."""
+"""Elements up to which a tensor's values are lists; of others they are looked up."""
 
 FEW = 512
 """Elements up to which a stage's values are worked out for showing."""
@@ -83,7 +83,9 @@ def draw_call(
     # What is written in place is described as it was.
     before = {key: value.detach().clone() for key, value in tensors_in(named)}
     metas = {key: MetaOf.of(value) for key, value in tensors_in(named)}
-    inputs = tuple(side(key, value) for key, value in tensors_in(named))
+    inputs = tuple(
+        side(key, value, shown=before[key]) for key, value in tensors_in(named)
+    )
     plain = {key: value for key, value in named.items() if not list(tensors_of(value))}
     try:
         with torch.no_grad():
@@ -189,9 +191,39 @@ def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
             yield from tensors_in(items)
 
 
-def side(name: str, tensor: Tensor, shares: str | None = None) -> Side:
-    """A tensor as it is shown."""
-    values = tensor.tolist() if 0 < tensor.numel() <= SHOWN else None
+class Large:
+    """The values of a tensor too large for lists: indexed like them, one by one."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __getitem__(self, place: int) -> Any:
+        inner = self.tensor[place]
+        return Large(inner) if inner.dim() else inner.item()
+
+    def some(self) -> list[Any]:
+        """A few of the values, the largest and the smallest among them."""
+        flat = self.tensor.flatten()
+        found = [*flat[:1000].tolist(), *flat[-1000:].tolist()]
+        if not flat.is_complex() and flat.dtype is not torch.bool:
+            found += [flat.max().item(), flat.min().item()]
+        return found
+
+
+def values_in(tensor: Tensor) -> Any:
+    """The values of a tensor as nested lists, or what is indexed like them."""
+    if not tensor.numel():
+        return None
+    return tensor.tolist() if tensor.numel() <= SHOWN else Large(tensor)
+
+
+def side(
+    name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
+) -> Side:
+    """A tensor as it is shown, with the values of `shown` where that is given."""
+    values = values_in(tensor if shown is None else shown)
     meta = MetaOf.of(tensor)
     offset = int(tensor.storage_offset())
     return Side(name, meta.shape, meta.dtype, meta.stride, offset, values, shares)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Protocol
 
@@ -13,13 +13,17 @@ from shapewright.capture.identity import DTYPES
 from shapewright.capture.lab.drawing import (
     RUNNABLE,
     TOO_LARGE,
+    arguments_of,
     draw_call,
+    tensors_in,
     typed_tensor,
 )
 from shapewright.capture.lab.explaining import on_meta
 from shapewright.capture.lab.layers import built, inside, layer_class
 from shapewright.capture.lab.operators import Unknown, function_of
+from shapewright.capture.lab.stores import said_of
 from shapewright.rules.maps.drawn import Drawn
+from shapewright.rules.maps.renaming import with_letters
 
 
 class Typed(Protocol):
@@ -29,6 +33,8 @@ class Typed(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def dtype(self) -> str: ...
+    @property
+    def letters(self) -> tuple[str | None, ...]: ...
 
 
 class TypedCall(Protocol):
@@ -45,6 +51,10 @@ class TypedCall(Protocol):
     def leaves(self) -> Iterator[Typed]: ...
     @property
     def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
+    @property
+    def letters(self) -> dict[str, int]: ...
+    @property
+    def chosen(self) -> dict[str, int]: ...
 
 
 SOFT = ("attention", "Attention", "attention_forward")
@@ -55,13 +65,15 @@ SOFT = ("attention", "Attention", "attention_forward")
 class Making:
     """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
 
-    With `blank` they have no values, with `soft` floats are near 0.
+    With `blank` they have no values, with `soft` floats are near 0. `letters` are those
+    that a tensor was typed with.
     """
 
     high: int
     seed: int = 0
     blank: bool = False
     soft: bool = False
+    letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
 
     def value(self, given: Any) -> Any:
         """An argument as torch takes it."""
@@ -78,9 +90,12 @@ class Making:
             self.seed += 1
             if self.blank:
                 dtype = DTYPES[given.dtype]
-                return torch.empty(given.shape, dtype=dtype, device="meta")
-            more = (self.seed, self.high, self.soft)
-            return typed_tensor(given.shape, given.dtype, *more)
+                made = torch.empty(given.shape, dtype=dtype, device="meta")
+            else:
+                more = (self.seed, self.high, self.soft)
+                made = typed_tensor(given.shape, given.dtype, *more)
+            self.letters.append((made, given.letters))
+            return made
         name = getattr(given, "name", None)
         return function_of(name, values=True) if isinstance(name, str) else given
 
@@ -121,7 +136,8 @@ def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:
-        return draw_call(func, call.name, args, kwargs, call.text)
+        drawn = draw_call(func, call.name, args, kwargs, call.text)
+        return in_letters(drawn, call, making, (call.name, args, kwargs))
     try:
         layer = built(func, *call.built)
         inner = inside(layer, args, kwargs)
@@ -129,7 +145,28 @@ def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
         return draw_call(raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
         return draw_call(layer, call.name, args, kwargs, call.text)
-    return draw_call(inner.func, inner.name, inner.args, inner.kwargs or {}, call.text)
+    named = inner.name, inner.args, inner.kwargs or {}
+    drawn = draw_call(inner.func, *named, call.text)
+    return in_letters(drawn, call, making, named)
+
+
+def in_letters(
+    drawn: Drawn,
+    call: TypedCall,
+    making: Making,
+    named: tuple[str, tuple[Any, ...], dict[str, Any]],
+) -> Drawn:
+    """The drawing with the letters of the tensors that were typed."""
+    if not call.letters:
+        return drawn
+    letters = {
+        name: typed
+        for name, tensor in tensors_in(arguments_of(*named))
+        for made, typed in making.letters
+        if made is tensor and any(typed)
+    }
+    made = with_letters(drawn, letters, call.letters)
+    return replace(made, notes=(*made.notes, *said_of(call.chosen)))
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -151,7 +188,14 @@ def bounds(call: TypedCall) -> Iterator[int]:
     dim = call.kwargs.get("dim")
     if dim is None:
         dim = next((item for item in call.args if type(item) is int), None)
-    if call.name.endswith(("embedding", "embedding_bag")):
+    yield from likely_bounds(floats, dim, call.name)
+
+
+def likely_bounds(
+    floats: Sequence[tuple[int, ...]], dim: int | None, name: str
+) -> Iterator[int]:
+    """The same, of the shapes that may be indexed and the dim that a call names."""
+    if name.endswith(("embedding", "embedding_bag")):
         dim = 0
     tried: list[int] = []
     for shape in floats:
@@ -177,7 +221,8 @@ def shapes_only(call: TypedCall) -> Drawn:
         if inner.func is not None:
             func, name = inner.func, inner.name
             args, kwargs = inner.args, inner.kwargs or {}
-    return replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
+    drawn = replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
+    return in_letters(drawn, call, making, (name, args, kwargs))
 
 
 def elements(call: TypedCall) -> int:

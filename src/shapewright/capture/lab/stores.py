@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import torch
 
@@ -41,8 +43,26 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
     return Stored(shown, count, cells, size, shape, version, said, notes(tensor))
 
 
-def typed(shape: tuple[int, ...], dtype: str) -> Stored:
+def typed(
+    shape: tuple[int, ...],
+    dtype: str,
+    letters: tuple[str | None, ...] = (),
+    chosen: Mapping[str, int] = MappingProxyType({}),
+) -> Stored:
     """A tensor that was only typed: made up, where it is not too large."""
+    made = made_up(shape, dtype)
+    lettered = replace(made.side, letters=letters if any(letters) else ())
+    return replace(made, side=lettered, notes=(*made.notes, *said_of(chosen)))
+
+
+def said_of(chosen: Mapping[str, int]) -> list[str]:
+    """Which sizes were chosen, in a sentence."""
+    sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
+    return [f"chosen, because the call does not say them: {sizes}"] if sizes else []
+
+
+def made_up(shape: tuple[int, ...], dtype: str) -> Stored:
+    """The same without letters."""
     count = 1
     for size in shape:
         count *= size

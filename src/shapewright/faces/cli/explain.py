@@ -6,10 +6,14 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shapewright.faces.cli import display, output
+from shapewright.faces.cli import display, output, progress
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Unusable, seconds
+
+if TYPE_CHECKING:
+    from shapewright.views.lab.page import Drawing
 
 SUMMARY = "what an operator does with each element, or what a finding means"
 
@@ -22,8 +26,14 @@ CALL is one call, with tensors as DTYPE[sizes]:
   "f32[2, 3, 4].transpose(0, 1)"
   "nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])"
   "f32[4, 6]"                      a tensor by itself
+A size may have a letter: "torch.matmul(f32[B=8, T=4, C=6], f32[C, 6])"; a letter
+without a size gets a small one.
 Nothing in it is evaluated: torch's operators and layers, tensors and literals are
 read.
+
+FILE.py:LINE draws what a line of your program does, on the shapes of a run:
+  model.py:57                      inputs as for `shapewright trace`
+  "model.py:Net(10):57"            what to run, where the file has several modules
 
 A finding's code, as in error[torch-error], prints what it means and what to do.
 """
@@ -41,31 +51,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write FILE.svg or FILE.txt; one that shapewright did not write is never "
         "replaced",
     )
-    add("call", metavar="CALL", help="the call, or a code; options stand before it")
+    add(
+        "-i",
+        dest="specs",
+        action="append",
+        metavar="SPEC",
+        help="what to feed the program of a line, as for `shapewright trace`",
+    )
+    add(
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="stop the program of a line after S seconds",
+    )
+    add(
+        "call",
+        metavar="CALL",
+        help="the call, FILE.py:LINE, or a code; options stand before it",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the call, return 0, or 1 where torch refuses it."""
-    about = page_of(options.call)
+    """Draw the call or the line, return 0, or 1 where torch refuses it."""
+    from shapewright.inputs.line import is_line
+
+    of_line = is_line(options.call)
+    if not of_line and (options.specs or options.timeout):
+        raise Unusable(
+            "-i and --timeout are for a line of a program, as in `model.py:57`"
+        )
+    about = None if of_line else page_of(options.call)
     if options.file:
         writable(options.file, about is not None)
     if about is not None:
         return shown(about, options.file)
-    from shapewright import api
-    from shapewright.inputs.errors import InputError
-
-    try:
-        drawing = api.explain(options.call)
-    except InputError as error:
-        raise Unusable(str(error)) from None
-    if options.file is not None and options.file.suffix == ".svg":
-        output.save(options.file, drawing.svg())
+    file = options.file and options.file.absolute()  # the program may change folder
+    drawing = drawn(options, of_line)
+    if file is not None and file.suffix in (".svg", ".png"):
+        picture = drawing.svg() if file.suffix == ".svg" else drawing.png()
+        output.save(file, picture)
         print(f"wrote {options.file}", file=sys.stderr)
     else:
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
-        shown(f"{drawing.text(seen.width, plain)}\n", options.file)
+        shown(f"{drawing.text(seen.width, plain)}\n", file)
     return 1 if getattr(drawing.drawn, "error", "") else 0
+
+
+def drawn(options: argparse.Namespace, of_line: bool) -> Drawing:
+    """The drawing of what was asked for."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        if not of_line:
+            return api.explain(options.call)
+        spec = ", ".join(options.specs) if options.specs else None
+        with progress.on(sys.stderr) as report:
+            return api.explain_line(
+                options.call, spec, timeout=options.timeout, progress=report
+            )
+    except InputError as error:
+        raise Unusable(str(error)) from None
 
 
 def writable(file: Path, code: bool) -> None:
@@ -73,11 +120,13 @@ def writable(file: Path, code: bool) -> None:
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
         from shapewright.views.lab.page import unsaved
 
-        raise Unusable(
-            f"the page of a finding is text: name a .txt or .md file, not `{file}`"
-            if code
-            else unsaved(file)
-        )
+        said = unsaved(file)
+        if code:
+            said = (
+                f"the page of a finding is text: name a .txt or .md file, not `{file}`"
+            )
+        if said:
+            raise Unusable(said)
     output.writable(file)
 
 

@@ -21,6 +21,9 @@ DRAWING = "<!-- shapewright "
 RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"trace",\s*"target":')
 """How a JSON file of ours begins."""
 
+PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
+"""How a PNG of ours begins: signature, size, and then who made it."""
+
 
 def writable(path: Path) -> None:
     """Raise `Unusable` unless `path` can be written without losing anything.
@@ -47,17 +50,22 @@ def _regular(path: Path) -> bool:
 
 def _ours(path: Path) -> bool:
     with path.open("rb") as file:
-        head = file.read(200).decode("utf-8", "replace")
+        raw = file.read(200)
+    head = raw.decode("utf-8", "replace")
     return (
-        not head or head.startswith((MARK, DRAWING)) or RECORD.match(head) is not None
+        not head
+        or head.startswith((MARK, DRAWING))
+        or RECORD.match(head) is not None
+        or PICTURE.match(raw) is not None
     )
 
 
-def save(path: Path, text: str) -> None:
-    """Write `text` to `path`, all of it or nothing."""
+def save(path: Path, content: str | bytes) -> None:
+    """Write `content` to `path`, all of it or nothing."""
     writable(path)
+    raw = content.encode() if isinstance(content, str) else content
     if path.exists() and not _regular(path):
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(raw)
         return
     import tempfile  # here, because most runs save nothing
 
@@ -67,8 +75,8 @@ def save(path: Path, text: str) -> None:
     except OSError as error:
         raise Unusable(f"cannot write `{path}`: {error.strerror}") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
         os.chmod(name, _mode(target))
         os.replace(name, target)
     except BaseException:

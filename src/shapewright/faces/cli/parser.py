@@ -85,3 +85,14 @@ def formatter(prog: str) -> argparse.HelpFormatter:
     """Help as wide as the terminal, and always the same when piped."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return argparse.RawDescriptionHelpFormatter(prog, 2, 26, width)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, as `--timeout` takes it."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
+    return found

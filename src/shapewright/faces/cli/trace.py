@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output, progress
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Unusable, seconds
 
 if TYPE_CHECKING:
     from shapewright.api import Outcome
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="S",
         help="stop the program after S seconds and show what ran until then",
     )
@@ -135,13 +135,3 @@ def _saved(trace: Trace, options: argparse.Namespace, file: Path) -> None:
         )
     partial = "" if trace.complete else ", as far as the program came"
     print(f"wrote {options.file}: {len(trace.ops)} ops{partial}", file=sys.stderr)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
-    return seconds

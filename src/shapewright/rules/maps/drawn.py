@@ -12,8 +12,10 @@ from shapewright.rules.maps.index_map import IndexMap
 class Side:
     """A tensor that goes in or comes out, by its name in the call.
 
-    `values` are nested lists, None where there are too many to show. `shares` is the
-    name of the input whose storage an output looks at, None for a new one.
+    `values` are nested lists, or what is indexed like them and has `some` of them in a
+    list; None where there are none to show. `shares` is the
+    name of the input whose storage an output looks at, None for a new one. `letters`
+    are the names of its sizes, None for a size without one.
     """
 
     name: str
@@ -23,6 +25,7 @@ class Side:
     offset: int = 0
     values: Any = None
     shares: str | None = None
+    letters: tuple[str | None, ...] = ()
 
     @property
     def size(self) -> int:
@@ -31,6 +34,21 @@ class Side:
         for size in self.shape:
             count *= size
         return count
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Its sizes as text: `B=8` where a size has a name."""
+        letters = self.letters or (None,) * len(self.shape)
+        return tuple(
+            str(size) if letter is None else f"{letter}={size}"
+            for size, letter in zip(self.shape, letters, strict=True)
+        )
+
+    @property
+    def shape_text(self) -> str:
+        """Its shape as text: `(8, 3)`, `(B=8, 3)`."""
+        sizes = self.written
+        return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,8 @@ class Drawn:
     the number of elements at which the maps were compared with torch, `error` what
     torch says of a call that does not fit. `sizes` are the size formulas of windows,
     with the numbers put in, one for each spatial dim. `stages` are the tensors that
-    the first map works out on the way, with values where these are few.
+    the first map works out on the way, with values where these are few. `notes` is what
+    else there is to say of the shapes and values.
     """
 
     text: str
@@ -55,3 +74,4 @@ class Drawn:
     arguments: dict[str, Any] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
     stages: tuple[Side, ...] = ()
+    notes: tuple[str, ...] = ()

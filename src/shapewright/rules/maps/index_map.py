@@ -259,7 +259,8 @@ class IndexMap:
     `missing` is what a step gives where no read applies to it, so that it counts.
     `truncated` drops the fraction of the result. `gives` is what is said of the step
     that `combine` chose ("argmax"), in place of its number. `tables` are read like
-    tensors, by their names.
+    tensors, by their names. `sizes` has the name of the size that a letter runs
+    through, where a person gave it one: ``("b", "B")``.
     """
 
     shape: tuple[int, ...]
@@ -283,6 +284,7 @@ class IndexMap:
     stages: tuple[Stage, ...] = ()
     windows: tuple[Window, ...] = ()
     sizing: str = "slide"
+    sizes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.letters:

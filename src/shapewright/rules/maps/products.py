@@ -40,7 +40,7 @@ def multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     one = (*stretched(left[:-2], batch, free), *letters_of(rows + "k"))
     other = (*stretched(right[:-2], batch, free), *letters_of("k" + columns))
     words = (
-        f"Row i of `{names[0]}` times column j of `{names[1]}`"
+        f"Row `i` of `{names[0]}` times column `j` of `{names[1]}`"
         if rows and columns
         else f"`{names[0]}` times `{names[1]}`"
     )
@@ -52,7 +52,7 @@ def multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
         term="product",
         combine="sum",
         letters=tuple(text),
-        sentence=f"{words}: the sum of {size} products, along k.",
+        sentence=f"{words}: the sum of {size} products, along `k`.",
     )
 
 

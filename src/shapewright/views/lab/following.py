@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
+from math import prod
 from typing import Any
 
 from shapewright.dims.expression import Expression
@@ -12,6 +13,11 @@ from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.evaluating import direct, sources
 from shapewright.rules.maps.index_map import Element, IndexMap
 from shapewright.views.lab.grid import Index, at
+
+FEW_STEPS = 500
+"""Steps of a map up to which several elements are tried, for one that reads most."""
+MOST_STEPS = 10_000
+"""Steps up to which an element is followed at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,9 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     out, one = drawn.outputs[number], drawn.maps[number]
     if out.values is None or any(side.values is None for side in drawn.inputs):
         return None
+    steps = prod(loop.size for loop in one.loops)
+    if steps > MOST_STEPS:
+        return None
     lookup = {side.name: reader(side.values) for side in drawn.inputs}
     shown = {side.name for side in drawn.stages if side.values is not None}
     best: tuple[int, Index, list[Any]] | None = None
@@ -41,6 +50,8 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
         found = list(dict.fromkeys(direct(one, index, lookup)))
         if best is None or len(found) > best[0]:
             best = len(found), index, found
+        if steps > FEW_STEPS:
+            break
     assert best is not None
     _, index, found = best
     marked: dict[str, list[Index]] = {}
@@ -62,6 +73,9 @@ def without_values(drawn: Drawn) -> str:
     empty = next((side for side in blank if not side.size), None)
     if empty is not None:
         return f"{empty.name} has no elements"
+    steps = prod(loop.size for loop in drawn.maps[0].loops)
+    if steps > MOST_STEPS:
+        return f"each element of {drawn.outputs[0].name} comes from {steps:,} others"
     return "too large to show values"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shapewright.rules.maps.evaluating import PLAIN_TERMS
-from shapewright.rules.maps.index_map import IndexMap, Options, Read
+from shapewright.rules.maps.index_map import IndexMap, Loop, Options, Read
 
 Lines = list[str]
 
@@ -19,6 +19,11 @@ SIGNS = {
 def place(name: str, letters: tuple[str, ...]) -> str:
     """`out[i, j]`; the name alone for a tensor without dims."""
     return f"{name}[{', '.join(letters)}]" if letters else name
+
+
+def size(drawn: IndexMap, loop: Loop) -> str:
+    """What a letter runs up to: the size's name where it has one."""
+    return dict(drawn.sizes).get(loop.letter, str(loop.size))
 
 
 def term(drawn: IndexMap) -> str:
@@ -83,7 +88,7 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
         return cases(drawn, left)
     right = term(drawn)
     if drawn.loops:
-        over = ", ".join(f"{loop.letter} < {loop.size}" for loop in drawn.loops)
+        over = ", ".join(f"{loop.letter} < {size(drawn, loop)}" for loop in drawn.loops)
         word = "the last" if drawn.combine == "last" else drawn.combine.lstrip("_")
         if gathered_options(drawn):
             word = called(drawn.combine, [], drawn.options)
@@ -157,7 +162,8 @@ def nested(every: list[Named], depth: int) -> Lines:
         if len(first.letters) <= depth:
             lines += body(first, group[0][0])
             continue
-        lines.append(f"for {first.letters[depth]} in range({first.shape[depth]}):")
+        outer = Loop(first.letters[depth], first.shape[depth])
+        lines.append(f"for {outer.letter} in range({size(first, outer)}):")
         lines += [f"    {line}" for line in nested(group, depth + 1)]
     return lines
 
@@ -196,7 +202,7 @@ def body(drawn: IndexMap, name: str) -> Lines:
     elif sums or drawn.start is not None:
         add(f"{left} = {started(drawn)}")
     for one in drawn.loops:
-        add(f"for {one.letter} in range({one.size}):")
+        add(f"for {one.letter} in range({size(drawn, one)}):")
         depth += 1
     if drawn.conditions:
         add(f"if {' and '.join(map(str, drawn.conditions))}:")

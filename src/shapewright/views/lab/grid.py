@@ -111,6 +111,8 @@ def one_cell(side: Side, index: Index, marked: bool) -> Cell:
 def widest(side: Side) -> int:
     """Characters of a tensor's longest value."""
     values = side.values
+    if hasattr(values, "some"):
+        return max(len(cell(value)) for value in values.some())
     for _ in range(len(side.shape) - 1):
         values = [item for inner in values for item in inner]
     flat = values if side.shape else [values]

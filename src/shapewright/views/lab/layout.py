@@ -12,6 +12,17 @@ from shapewright.views.lab.grid import Cell, Grid, cell
 LETTERS = "ijklmnpqrs"
 
 
+def places(side: Side) -> list[str]:
+    """A letter for each dim: that of its size where it has one, else `i, j, k`."""
+    own = [(letter or "").lower() for letter in side.letters or ("",) * len(side.shape)]
+    named = [
+        one if one and own.count(one) == 1 and one not in side.letters else ""
+        for one in own
+    ]
+    free = (letter for letter in LETTERS if letter not in named)
+    return [letter or next(free, "?") for letter in named]
+
+
 def facts(stored: Stored) -> list[str]:
     """What there is to say, a line each."""
     side = stored.side
@@ -41,7 +52,7 @@ def writes(version: int) -> str:
 
 def sum_of_strides(side: Side) -> str:
     """`x[i, j]` is storage cell `6*i + j`."""
-    letters = LETTERS[: len(side.shape)]
+    letters = places(side)
     terms = [
         letter if step == 1 else f"{step}*{letter}"
         for letter, step in zip(letters, side.stride, strict=False)

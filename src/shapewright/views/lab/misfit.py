@@ -81,7 +81,7 @@ def differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
 
 def told(drawn: Drawn, found: list[Clash]) -> list[str]:
     """A sentence for each clash."""
-    sizes = {side.name: side.shape for side in drawn.inputs}
+    sizes = {side.name: side.written for side in drawn.inputs}
     return [
         f"dim {at} of `{one}` is {sizes[one][at]}, dim {to} of `{other}` is"
         f" {sizes[other][to]}: they should be equal"
@@ -93,7 +93,7 @@ def carets(side: Side, found: list[Clash]) -> str:
     """Carets below the sizes of a shape that clash, empty where none does."""
     marked = {at for clash in found for name, at in clash if name == side.name}
     text = ""
-    for at, size in enumerate(side.shape):
+    for at, size in enumerate(side.written):
         text += " " * (1 if at == 0 else 2)
-        text += ("^" if at in marked else " ") * len(str(size))
+        text += ("^" if at in marked else " ") * len(size)
     return text.rstrip()

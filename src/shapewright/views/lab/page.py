@@ -11,17 +11,19 @@ from shapewright.rules.maps.encode import encode
 from shapewright.rules.maps.stored import Stored
 from shapewright.views.lab.canvas import style
 from shapewright.views.lab.grid import BOXES, PLAIN
+from shapewright.views.lab.line_page import DrawnLine, svg_of_line, text_of_line
+from shapewright.views.lab.png import missing, png
 from shapewright.views.lab.svg import svg
 from shapewright.views.lab.tensor_page import svg_of_tensor, text_of_tensor
 from shapewright.views.lab.terminal import page
 
-ENDINGS = (".svg", ".txt")
+ENDINGS = (".svg", ".txt", ".png")
 TEXT_MARK = "# shapewright explain\n"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Drawing:
-    """A drawn call or tensor.
+    """A drawn call, tensor, or line of a program.
 
     Example::
 
@@ -32,35 +34,50 @@ class Drawing:
     A notebook shows it as SVG. `drawn` is what it was made from, as data.
     """
 
-    drawn: Drawn | Stored
+    drawn: Drawn | Stored | DrawnLine
 
     def text(self, width: int = 80, ascii: bool = False) -> str:
         """As text of at most `width` columns where the formulas allow it."""
         strokes = PLAIN if ascii else BOXES
         if isinstance(self.drawn, Stored):
             return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
+        if isinstance(self.drawn, DrawnLine):
+            return text_of_line(self.drawn, width, strokes).rstrip("\n")
         return page(self.drawn, width, strokes).rstrip("\n")
 
     def svg(self, width: float = 760) -> str:
         """As one self-contained SVG, `width` pixels wide, for light and dark."""
         if isinstance(self.drawn, Stored):
             return svg_of_tensor(self.drawn, width)
+        if isinstance(self.drawn, DrawnLine):
+            return svg_of_line(self.drawn, width)
         return svg(self.drawn, width)
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a file, as SVG or as text by its ending; an old file is replaced.
+    def png(self, width: float = 760, scale: float = 2) -> bytes:
+        """As a picture of pixels, by day, `scale` of them for one of the SVG.
 
-        Raises `ValueError` for another ending.
+        Needs the extra `shapewright[png]`; a `ValueError` says so where it is missing.
+        """
+        return png(self.svg(width), scale)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
+
+        An old file is replaced. Raises `ValueError` for another ending, and for a PNG
+        where `shapewright[png]` is not installed.
         """
         file = Path(path)
-        file.write_text(self.saved(file), encoding="utf-8")
+        file.write_bytes(self.saved(file))
 
-    def saved(self, path: Path) -> str:
+    def saved(self, path: Path) -> bytes:
         """What `save` writes."""
         said = unsaved(path)
         if said:
             raise ValueError(said)
-        return self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
+        if path.suffix == ".png":
+            return self.png()
+        text = self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
+        return text.encode()
 
     def to_json(self, indent: int | None = None) -> str:
         """As versioned JSON: tensors with their values, index maps as expressions."""
@@ -89,11 +106,10 @@ class Drawing:
 
 def unsaved(path: Path) -> str:
     """Why a drawing cannot be written to a file of that name; nothing where it can."""
-    if path.suffix in ENDINGS:
-        return ""
-    if path.suffix == ".png":
-        return f"`{path}`: a PNG needs an SVG converter; write `{path.stem}.svg` first"
-    return f"`{path}`: a drawing is written to .svg or .txt"
+    if path.suffix not in ENDINGS:
+        return f"`{path}`: a drawing is written to .svg, .png or .txt"
+    said = missing() if path.suffix == ".png" else ""
+    return f"{said}, or write `{path.with_suffix('.svg')}`" if said else ""
 
 
 def _themed() -> str:

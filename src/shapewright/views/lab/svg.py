@@ -28,8 +28,16 @@ MOST_ARROWS = 12
 def svg(drawn: Drawn, width: float = WIDTH) -> str:
     """The whole drawing of one call."""
     canvas = Canvas(max(width, 240))
-    canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
+    told = paint(canvas, drawn)
+    return canvas.page(drawn.text or drawn.name, told or "shapes only")
+
+
+def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
+    """The drawing below what stands on the canvas; what it says, in words."""
+    if titled:
+        canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
     canvas.lines(sides(drawn), after=10)
+    canvas.lines(drawn.notes, "soft sans", 12, after=10 if drawn.notes else 0)
     told = ""
     if drawn.error:
         canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
@@ -39,7 +47,7 @@ def svg(drawn: Drawn, width: float = WIDTH) -> str:
         canvas.lines([told], "soft sans", 13)
     if drawn.maps:
         told = of_maps(canvas, drawn)
-    return canvas.page(drawn.text or drawn.name, told or "shapes only")
+    return told
 
 
 def of_maps(canvas: Canvas, drawn: Drawn) -> str:

@@ -46,10 +46,10 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
         canvas.y -= 10
         canvas.lines([legend(stored)], "soft sans", 12)
     canvas.lines(facts(stored), after=14)
-    said = " ".join([f"{side.shape} {side.dtype}.", *facts(stored)])
+    said = " ".join([f"{side.shape_text} {side.dtype}.", *facts(stored)])
     return canvas.page(title(stored), said)
 
 
 def title(stored: Stored) -> str:
     """Name, shape and dtype."""
-    return f"{stored.side.name}  {stored.side.shape} {stored.side.dtype}"
+    return f"{stored.side.name}  {stored.side.shape_text} {stored.side.dtype}"

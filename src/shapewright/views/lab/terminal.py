@@ -21,6 +21,7 @@ from shapewright.views.lab.grid import (
     grid,
     widest,
 )
+from shapewright.views.lab.layout import places
 from shapewright.views.lab.misfit import carets, clashes
 from shapewright.views.lab.misfit import told as told_of_clashes
 
@@ -30,7 +31,7 @@ MOST_OUTPUTS = 3
 
 def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The whole drawing of one call."""
-    parts = [[drawn.text or drawn.name], sides(drawn)]
+    parts = [[drawn.text or drawn.name], sides(drawn), list(drawn.notes)]
     if drawn.error:
         parts.append([f"torch: {drawn.error}"])
     elif drawn.reason:
@@ -74,15 +75,10 @@ def sides(drawn: Drawn) -> list[str]:
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
-        lines.append(f"{arrow} {side.name:{wide}}  {shape(side)} {side.dtype}")
+        lines.append(f"{arrow} {side.name:{wide}}  {side.shape_text} {side.dtype}")
         if marks := carets(side, found):
             lines.append(" " * (wide + 5) + marks)
     return [*lines, *([""] if found else []), *told_of_clashes(drawn, found)]
-
-
-def shape(side: Side) -> str:
-    """A shape as a tuple."""
-    return str(side.shape)
 
 
 def told(
@@ -145,12 +141,13 @@ def told_of_storage(drawn: Drawn) -> list[str]:
     lines = []
     for side in (*drawn.inputs, out):
         if side.stride:
+            every = places(side)
             terms = " + ".join(
                 f"{step}*{letter}" if step != 1 else letter
-                for step, letter in zip(side.stride, "ijklmnpq", strict=False)
+                for step, letter in zip(side.stride, every, strict=True)
             )
             start = f"{side.offset} + " if side.offset else ""
-            letters = ", ".join("ijklmnpq"[: len(side.stride)])
+            letters = ", ".join(every)
             lines.append(f"{side.name}[{letters}] is element {start}{terms}")
     last = drawn.name.rpartition(".")[2]
     if out.shares and last.endswith("_") and not last.endswith("__"):

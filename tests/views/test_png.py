@@ -1,0 +1,95 @@
+"""A drawing as a PNG: a real picture, rendered by the optional extra."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import shapewright as sw
+from shapewright.faces.cli.main import main
+
+CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"
+
+
+def pixels(picture: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
+    """Width, height and all pixels of a PNG with 8 bits for each of RGBA."""
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    at, data, size = 8, b"", (0, 0)
+    while at < len(picture):
+        (length,) = struct.unpack(">I", picture[at : at + 4])
+        kind, body = picture[at + 4 : at + 8], picture[at + 8 : at + 8 + length]
+        (said,) = struct.unpack(">I", picture[at + 8 + length : at + 12 + length])
+        assert zlib.crc32(kind + body) == said
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+            assert body[8:10] == bytes([8, 6])
+        data += body if kind == b"IDAT" else b""
+        at += 12 + length
+    width, height = size
+    return width, height, unfiltered(zlib.decompress(data), width, height)
+
+
+def unfiltered(raw: bytes, width: int, height: int) -> list[tuple[int, ...]]:
+    """The pixels of filtered rows, as the format describes."""
+    stride, found = 4 * width, []
+    before = bytearray(stride)
+    for row in range(height):
+        kind, line = raw[row * (stride + 1)], bytearray(stride)
+        given = raw[row * (stride + 1) + 1 : (row + 1) * (stride + 1)]
+        for n, byte in enumerate(given):
+            left, up = line[n - 4] if n >= 4 else 0, before[n]
+            corner = before[n - 4] if n >= 4 else 0
+            guess = left + up - corner
+            near = min((left, up, corner), key=lambda one, g=guess: abs(g - one))
+            line[n] = (byte + (0, left, up, (left + up) // 2, near)[kind]) % 256
+        found += [tuple(line[n : n + 4]) for n in range(0, stride, 4)]
+        before = line
+    return found
+
+
+def test_a_png_is_the_drawing_by_day(tmp_path: Path) -> None:
+    drawing = sw.explain(CALL)
+    drawing.save(tmp_path / "gather.png")
+    width, height, found = pixels((tmp_path / "gather.png").read_bytes())
+    assert width == 2 * 760
+    assert height > 800
+    colours = set(found)
+    for colour in ("ffffff", "ddf4ff", "dafbe1", "fff8c5", "0969da", "1a7f37"):
+        assert (*bytes.fromhex(colour), 255) in colours, colour
+    dark = sum(sum(pixel[:3]) < 150 for pixel in found)
+    assert dark > 5000  # the text is there
+
+
+def test_on_the_command_line_only_ours_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gather.png"
+    assert main(["explain", "-o", str(file), "f32[2, 3]"]) == 0
+    first = file.read_bytes()
+    assert main(["explain", "-o", str(file), CALL]) == 0
+    assert file.read_bytes() != first
+    assert capsys.readouterr().err.count(f"wrote {file}") == 2
+    theirs = file.read_bytes().replace(b"shapewright explain", b"another programme!!")
+    file.write_bytes(theirs)
+    assert main(["explain", "-o", str(file), CALL]) == 2
+    assert file.read_bytes() == theirs
+    assert "was not written by shapewright" in capsys.readouterr().err
+
+
+def test_without_the_extra_a_sentence_says_how_to_get_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    file = tmp_path / "gather.png"
+    assert main(["explain", "-o", str(file), CALL]) == 2
+    told = capsys.readouterr().err
+    assert "pip install 'shapewright[png]'" in told
+    assert f"or write `{file.with_suffix('.svg')}`" in told
+    assert told.count("\n") == 1
+    assert not file.exists()
