@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
-from shapewright.faces.cli.parser import Unusable
-from shapewright.faces.cli.trace import _seconds
+from shapewright.faces.cli.parser import Unusable, seconds
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--first", action="store_true", help="stop at the first error")
     add(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="S",
         help="stop the program after S seconds and tell what was found until then",
     )
