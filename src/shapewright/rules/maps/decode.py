@@ -99,6 +99,7 @@ def drawing(record: dict[str, Json]) -> Drawn:
         arguments={name: nest(value) for name, value in record["arguments"].items()},
         sizes=tuple(record["sizes"]),
         stages=tuple(map(side, record["stages"])),
+        notes=tuple(record.get("notes", ())),
     )
 
 
@@ -127,6 +128,7 @@ def side(row: Json) -> Side:
         row["offset"],
         listed(row["values"], list),
         row["shares"],
+        tuple(row.get("letters", ())),
     )
 
 
@@ -159,6 +161,7 @@ def index_map(row: Json) -> IndexMap:
         letters=tuple(row["letters"]),
         options=options(row.get("options", {})),
         then=tuple(map(after, row.get("then", ()))),
+        sizes=tuple((letter, name) for letter, name in row.get("sizes", ())),
         tables=tuple(
             Table(one["name"], listed(one["values"], tuple))
             for one in row.get("tables", ())

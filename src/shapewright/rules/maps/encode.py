@@ -75,6 +75,7 @@ def drawing(drawn: Drawn) -> Json:
         "error": drawn.error,
         "checked": drawn.checked,
         "sizes": list(drawn.sizes),
+        "notes": list(drawn.notes),
     }
 
 
@@ -94,7 +95,8 @@ def tensor(stored: Stored) -> Json:
 
 
 def side(one: Side) -> Json:
-    """A tensor; its values are nested lists, or null."""
+    """A tensor; its values are nested lists, or null where there are too many."""
+    single = one.values if isinstance(one.values, int | float | complex) else None
     return {
         "name": one.name,
         "shape": list(one.shape),
@@ -102,7 +104,8 @@ def side(one: Side) -> Json:
         "stride": list(one.stride),
         "offset": one.offset,
         "shares": one.shares,
-        "values": numbers(one.values),
+        "letters": list(one.letters),
+        "values": numbers(one.values if isinstance(one.values, list) else single),
     }
 
 
@@ -137,6 +140,7 @@ def index_map(one: IndexMap) -> Json:
             [{"name": stage.name, "map": index_map(stage.map)} for stage in one.stages],
         ),
         ("windows", [window._asdict() for window in one.windows]),
+        ("sizes", [list(pair) for pair in one.sizes]),
     ):
         if value:
             row[name] = value

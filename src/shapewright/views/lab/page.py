@@ -80,7 +80,12 @@ class Drawing:
         return text.encode()
 
     def to_json(self, indent: int | None = None) -> str:
-        """As versioned JSON: tensors with their values, index maps as expressions."""
+        """As versioned JSON: tensors with their values, index maps as expressions.
+
+        Raises `ValueError` for a line of a program, which has a drawing of each call.
+        """
+        if isinstance(self.drawn, DrawnLine):
+            raise ValueError("a line of a program has no JSON form of its own")
         return encode(self.drawn, indent)
 
     @classmethod
