@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from shapewright.rules.maps.beside import Beside
 from shapewright.rules.maps.index_map import IndexMap
 
 
@@ -60,7 +61,8 @@ class Drawn:
     torch says of a call that does not fit. `sizes` are the size formulas of windows,
     with the numbers put in, one for each spatial dim. `stages` are the tensors that
     the first map works out on the way, with values where these are few. `notes` is what
-    else there is to say of the shapes and values.
+    else there is to say of the shapes and values, `beside` what autograd and the
+    dispatcher say of the call, None where it did not run.
     """
 
     text: str
@@ -75,3 +77,4 @@ class Drawn:
     sizes: tuple[str, ...] = ()
     stages: tuple[Side, ...] = ()
     notes: tuple[str, ...] = ()
+    beside: Beside | None = None

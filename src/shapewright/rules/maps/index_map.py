@@ -42,6 +42,8 @@ class Element(Expression):
         return frozenset[str]().union(*(index.letters() for index in self.indices))
 
     def __str__(self) -> str:
+        if not self.indices:
+            return self.tensor
         return f"{self.tensor}[{', '.join(map(str, self.indices))}]"
 
 
