@@ -69,6 +69,11 @@ def tensors(nest: Any) -> Iterator[TensorSpec]:
             yield from tensors(item)
 
 
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, or a call that may give one."""
+    return isinstance(value, TensorSpec | OperationCall)
+
+
 def parse_call(text: str) -> OperationCall:
     """Read a call; for anything else an `InputError` points at the place."""
     if not text.strip():
@@ -190,6 +195,8 @@ class _Reader:
         name = self.dotted(node.func)
         if name.startswith("torch."):
             return self.made(name, args, kwargs, node)
+        if name == "len" and len(args) == 1 and is_tensor(args[0]):
+            return self.made("torch.Tensor.__len__", args, kwargs, node)
         if name:
             hint = f"torch.{name}" if "." not in name else "torch..."
             raise self.refuse(f"`{name}` is not torch's; write `{hint}`", node)

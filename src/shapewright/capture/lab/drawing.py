@@ -95,7 +95,13 @@ def draw_call(
         said = text_of[0] if text_of else type(error).__name__
         return Drawn(text, name, inputs, error=said, arguments=plain)
     outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
+    if not outs:
+        said = f"it gives {made!r:.60}, no tensor"
+        return Drawn(text, name, inputs, reason=said, arguments=plain)
     sides = outputs_of(outs, named)
+    if any(out.is_meta for out in outs):
+        said = "a meta tensor has no values"
+        return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
     maps, reason = maps_of(name, named, metas)
     checked = 0
     if maps and len(maps) != len(outs):
@@ -214,7 +220,7 @@ class Large:
 
 def values_in(tensor: Tensor) -> Any:
     """The values of a tensor as nested lists, or what is indexed like them."""
-    if not tensor.numel():
+    if not tensor.numel() or tensor.is_meta:
         return None
     return tensor.tolist() if tensor.numel() <= SHOWN else Large(tensor)
 

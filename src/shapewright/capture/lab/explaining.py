@@ -13,13 +13,13 @@ from typing import Any
 import torch
 
 from shapewright.capture.identity import DTYPE_NAMES
+from shapewright.capture.lab.beside import draw_with
 from shapewright.capture.lab.copying import Copies, spans
 from shapewright.capture.lab.drawing import (
     RUNNABLE,
     TOO_LARGE,
     MetaOf,
     arguments_of,
-    draw_call,
     tensors_in,
     tensors_of,
 )
@@ -56,7 +56,7 @@ def explain_tensors(
     copies = Copies(spans(given))
     devices = sorted({tensor.get_device() for tensor in given if tensor.is_cuda})
     with torch.random.fork_rng(devices):
-        drawn = draw_call(func, name, copies.of(args), copies.of(kwargs), text)
+        drawn = draw_with(func, name, copies.of(args), copies.of(kwargs), text)
     originals = dict(tensors_in(arguments_of(name, args, kwargs)))
     return where_they_are(drawn, originals)
 

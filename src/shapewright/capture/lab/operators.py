@@ -8,6 +8,7 @@ import torch
 
 import shapewright.rules.all  # noqa: F401  (every name that is known)
 from shapewright.rules.maps.all import MAPS
+from shapewright.rules.maps.costs import METADATA
 from shapewright.rules.registry import RULES
 
 
@@ -30,7 +31,8 @@ FACTORIES = frozenset(
 
 def known_names() -> set[str]:
     """Every operator that may be called."""
-    return {*MAPS, *RULES, *FACTORIES} - {"tensor"}
+    asked = {f"torch.Tensor.{name}" for name in (*METADATA, "item", "tolist")}
+    return {*MAPS, *RULES, *FACTORIES, *asked} - {"tensor"}
 
 
 def function_of(name: str, values: bool = False) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from shapewright.capture.identity import DTYPES
+from shapewright.capture.lab.beside import draw_with
 from shapewright.capture.lab.drawing import (
     RUNNABLE,
     TOO_LARGE,
@@ -136,7 +137,7 @@ def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:
-        drawn = draw_call(func, call.name, args, kwargs, call.text)
+        drawn = draw_with(func, call.name, args, kwargs, call.text)
         return in_letters(drawn, call, making, (call.name, args, kwargs))
     try:
         layer = built(func, *call.built)
@@ -146,7 +147,7 @@ def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
     if inner.func is None:
         return draw_call(layer, call.name, args, kwargs, call.text)
     named = inner.name, inner.args, inner.kwargs or {}
-    drawn = draw_call(inner.func, *named, call.text)
+    drawn = draw_with(inner.func, *named, call.text)
     return in_letters(drawn, call, making, named)
 
 

@@ -69,9 +69,17 @@ def made_up(shape: tuple[int, ...], dtype: str) -> Stored:
     if count > RUNNABLE:
         empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
         said = f"{count:,} elements are too many"
-        return replace(empty, base=None, version=None, reason=said, notes=())
+        return replace(empty, base=None, version=None, reason=said, notes=leaf(dtype))
     made = stored(typed_tensor(shape, dtype, 1, 10))
-    return replace(made, base=None, version=None)
+    return replace(made, base=None, version=None, notes=leaf(dtype))
+
+
+def leaf(dtype: str) -> tuple[str, ...]:
+    """What is true of a new tensor of a dtype: where its gradient would be."""
+    kind = DTYPES[dtype]
+    if not (kind.is_floating_point or kind.is_complex):
+        return (f"a leaf; {dtype} cannot require a gradient",)
+    return ("a leaf: with requires_grad=True backward fills its .grad",)
 
 
 def notes(tensor: torch.Tensor) -> tuple[str, ...]:
@@ -79,12 +87,32 @@ def notes(tensor: torch.Tensor) -> tuple[str, ...]:
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")
-    if tensor.requires_grad:
-        grown = tensor.grad_fn
-        made = f", made by {type(grown).__name__}" if grown is not None else ", a leaf"
-        found.append(f"requires grad{made}")
+    found += gradient(tensor)
     if tensor.is_conj():
         found.append("conjugated when it is read: the storage holds the conjugates")
     if tensor.is_neg():
         found.append("negated when it is read: the storage holds the negatives")
     return tuple(found)
+
+
+def gradient(tensor: torch.Tensor) -> list[str]:
+    """Its place in autograd: whether it is a leaf, and where its gradient will be."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        name = str(tensor.dtype).removeprefix("torch.")
+        return [f"a leaf; {name} cannot require a gradient"]
+    if not tensor.requires_grad:
+        return ["a leaf; requires_grad is False: backward leaves .grad None"]
+    if tensor.is_leaf:
+        return [f"requires grad, a leaf: backward fills .grad, {holds(tensor)}"]
+    made = type(tensor.grad_fn).__name__
+    if not tensor.retains_grad:
+        kept = ".grad stays None unless retain_grad() is called"
+    else:
+        kept = f"retain_grad() was called: backward fills .grad, {holds(tensor)}"
+    return [f"requires grad, made by {made}: not a leaf, {kept}"]
+
+
+def holds(tensor: torch.Tensor) -> str:
+    """What its `.grad` is now."""
+    grad = tensor.grad
+    return "now None" if grad is None else f"now {tuple(grad.shape)}"
