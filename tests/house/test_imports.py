@@ -50,6 +50,13 @@ def test_a_trace_loads_neither_dynamo_nor_sympy() -> None:
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & loaded
 
 
+def test_a_drawing_loads_neither_dynamo_nor_sympy() -> None:
+    for call in ("F.linear(f32[3, 6], f32[4, 6])", "F.dropout(f32[3])"):
+        loaded = imported(command("explain", "--inside", call))
+        assert "torch" in loaded
+        assert not {"torch._dynamo", "torch._inductor", "sympy"} & loaded, call
+
+
 TRAINING = """
 import torch
 import shapewright as sw

@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--ascii", action="store_true", help="draw with plain characters only")
     add(
+        "--inside",
+        action="store_true",
+        help="also what it costs, what autograd keeps, and the way to its kernels",
+    )
+    add(
         "-o",
         dest="file",
         type=Path,
@@ -94,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
-        shown(f"{drawing.text(seen.width, plain)}\n", file)
+        shown(f"{drawing.text(seen.width, plain, options.inside)}\n", file)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 

@@ -9,13 +9,16 @@ from shapewright.rules.maps.decode import decode
 from shapewright.rules.maps.drawn import Drawn
 from shapewright.rules.maps.encode import encode
 from shapewright.rules.maps.stored import Stored
+from shapewright.views.lab.backward import backward_lines
 from shapewright.views.lab.canvas import style
+from shapewright.views.lab.costs import cost_lines, tensor_costs
 from shapewright.views.lab.grid import BOXES, PLAIN
 from shapewright.views.lab.line_page import DrawnLine, svg_of_line, text_of_line
 from shapewright.views.lab.png import missing, png
 from shapewright.views.lab.svg import svg
 from shapewright.views.lab.tensor_page import svg_of_tensor, text_of_tensor
 from shapewright.views.lab.terminal import page
+from shapewright.views.lab.way import way_lines
 
 ENDINGS = (".svg", ".txt", ".png")
 TEXT_MARK = "# shapewright explain\n"
@@ -31,19 +34,51 @@ class Drawing:
         print(drawing)  # 80 columns of text
         drawing.save("gather.svg")
 
-    A notebook shows it as SVG. `drawn` is what it was made from, as data.
+    A notebook shows it as SVG. `drawn` is what it was made from, as data. `costs`,
+    `autograd` and `dispatch` are texts: what stands beside the picture, in full.
     """
 
     drawn: Drawn | Stored | DrawnLine
 
-    def text(self, width: int = 80, ascii: bool = False) -> str:
-        """As text of at most `width` columns where the formulas allow it."""
+    def text(self, width: int = 80, ascii: bool = False, inside: bool = False) -> str:
+        """As text of at most `width` columns where the formulas allow it.
+
+        `inside` adds `costs`, `autograd` and `dispatch`, where it is a call.
+        """
         strokes = PLAIN if ascii else BOXES
         if isinstance(self.drawn, Stored):
             return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
         if isinstance(self.drawn, DrawnLine):
             return text_of_line(self.drawn, width, strokes).rstrip("\n")
-        return page(self.drawn, width, strokes).rstrip("\n")
+        return page(self.drawn, width, strokes, inside).rstrip("\n")
+
+    @property
+    def costs(self) -> str:
+        """What the call or the tensor costs: one call of torch beside the naive loop.
+
+        Example: ``print(sw.explain("f32[2, 3] @ f32[3, 4]").costs)``.
+        """
+        if isinstance(self.drawn, Stored):
+            return "\n".join(tensor_costs(self.drawn))
+        if isinstance(self.drawn, DrawnLine):
+            return ""
+        return "\n".join(cost_lines(self.drawn)) if self.drawn.outputs else ""
+
+    @property
+    def autograd(self) -> str:
+        """What backward runs, what is kept for it, and the gradient of each input."""
+        if isinstance(self.drawn, Stored):
+            return "\n".join(self.drawn.notes)
+        if isinstance(self.drawn, DrawnLine):
+            return ""
+        return "\n".join(backward_lines(self.drawn)) if self.drawn.beside else ""
+
+    @property
+    def dispatch(self) -> str:
+        """The operators and dispatch keys that the call goes through to its kernels."""
+        if isinstance(self.drawn, Stored | DrawnLine) or self.drawn.beside is None:
+            return ""
+        return "\n".join(way_lines(self.drawn))
 
     def svg(self, width: float = 760) -> str:
         """As one self-contained SVG, `width` pixels wide, for light and dark."""

@@ -6,6 +6,7 @@ from itertools import product
 from math import inf
 
 from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.views.lab.beside import told_beside
 from shapewright.views.lab.boxes import Box, arrow, columns_that_fit, put
 from shapewright.views.lab.canvas import PAD, SANS, Canvas
 from shapewright.views.lab.following import Followed, follow, without_values
@@ -47,6 +48,10 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         canvas.lines([told], "soft sans", 13)
     if drawn.maps:
         told = of_maps(canvas, drawn)
+    canvas.lines(told_beside(drawn), "soft mono", 12)
+    if drawn.maps:
+        checked = f"checked: equal to torch at {drawn.checked} elements"
+        canvas.lines([checked], "soft sans", 12)
     return told
 
 
@@ -70,8 +75,6 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
         panel(canvas, above, loop(one, side.name, known))
         known |= {stage.name for stage in one.stages}
     canvas.lines([*told_of_sizes(drawn), *told_of_storage(drawn)], "soft mono", 12)
-    checked = f"checked: equal to torch at {drawn.checked} elements"
-    canvas.lines([checked], "soft sans", 12)
     return " ".join([*sentences, said])
 
 

@@ -7,6 +7,7 @@ from textwrap import wrap
 from shapewright.rules.maps.stored import Stored
 from shapewright.views.lab.boxes import Box, cell_width, put
 from shapewright.views.lab.canvas import PAD, Canvas
+from shapewright.views.lab.costs import tensor_costs
 from shapewright.views.lab.grid import BOXES, Strokes, boxed, grid, widest
 from shapewright.views.lab.layout import cells, facts, legend, most_characters
 
@@ -21,6 +22,7 @@ def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) ->
         most = max(1, (width - 4) // (widest(side) + 2))
         parts.append(boxed(grid(side, [], most), strokes))
     parts.append([line for fact in facts(stored) for line in wrap(fact, width)])
+    parts.append([line for cost in tensor_costs(stored) for line in wrap(cost, width)])
     row = cells(stored, (width - 4) // (most_characters(stored) + 2))
     if row is not None:
         parts.append([*boxed(row, strokes), legend(stored)])
@@ -45,7 +47,7 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
         put(canvas, [Box("storage", row, kinds)])
         canvas.y -= 10
         canvas.lines([legend(stored)], "soft sans", 12)
-    canvas.lines(facts(stored), after=14)
+    canvas.lines([*facts(stored), *tensor_costs(stored)], after=14)
     said = " ".join([f"{side.shape_text} {side.dtype}.", *facts(stored)])
     return canvas.page(title(stored), said)
 

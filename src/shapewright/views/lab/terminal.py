@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import IndexMap
+from shapewright.views.lab.beside import sections, told_beside
 from shapewright.views.lab.following import Followed, follow, without_values
 from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
@@ -29,8 +30,10 @@ MOST_OUTPUTS = 3
 """Outputs whose formulas are shown."""
 
 
-def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
-    """The whole drawing of one call."""
+def page(
+    drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
+) -> str:
+    """The whole drawing of one call; `inside` adds costs, autograd and dispatch."""
     parts = [[drawn.text or drawn.name], sides(drawn), list(drawn.notes)]
     if drawn.error:
         parts.append([f"torch: {drawn.error}"])
@@ -44,8 +47,25 @@ def page(drawn: Drawn, width: int = 80, strokes: Strokes = BOXES) -> str:
     if drawn.maps:
         parts.append([*picture(drawn, width, strokes), *of_which(drawn)])
         parts.append(told_of_storage(drawn))
+    parts.append(within(told_beside(drawn), width))
+    if inside:
+        parts += [within(part, width) for part in sections(drawn)]
+    if drawn.maps:
         parts.append([f"checked: equal to torch at {drawn.checked} elements"])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def within(lines: list[str], width: int) -> list[str]:
+    """Lines of words, continued below where they are too long."""
+    return [part for line in lines for part in continued(line, width)]
+
+
+def continued(line: str, width: int) -> list[str]:
+    """One line, its later parts deeper than its first."""
+    if len(line) <= width:
+        return [line]
+    deep = " " * (len(line) - len(line.lstrip()) + 2)
+    return wrap(line, width, subsequent_indent=deep, break_on_hyphens=False)
 
 
 def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
