@@ -127,10 +127,10 @@ def tensor_costs(stored: Stored) -> list[str]:
     free = []
     if side.shape:
         letters = ", ".join("ijklmnpqrs"[: len(side.shape)])
-        free = [f"`len({name})`: {side.shape[0]}", f"one element `{name}[{letters}]`"]
+        free = [f"`len({name})` ({side.shape[0]})", f"one element `{name}[{letters}]`"]
     copy = [f"`{name}.clone()`"]
     if len(side.shape) == 2:
-        free.append(f"transposing, `{name}.t()`")
+        free.append(f"the transpose `{name}.t()`")
         turned = replace(side, shape=side.shape[::-1], stride=side.stride[::-1])
         copy += [] if contiguous(turned) else [f"`{name}.t().contiguous()`"]
     copy += [] if contiguous(side) else [f"`{name}.contiguous()`"]
