@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.rules.maps.stored import contiguous, offsets
+from shapewright.rules.maps.stored import offsets
+from shapewright.rules.strides import is_contiguous
 from shapewright.views.lab.page import Drawing
 
 X = torch.arange(24.0).view(4, 6)
@@ -43,7 +44,7 @@ def test_strides_reach_the_cells_that_torch_reads(seed: int) -> None:
     x = views(random.Random(seed))
     drawing = sw.draw(x, "x")
     stored = drawing.drawn
-    assert contiguous(stored.side) == x.is_contiguous()
+    assert is_contiguous(stored.side.shape, stored.side.stride) == x.is_contiguous()
     whole = torch.tensor([]).set_(x.untyped_storage(), 0, (stored.count,), (1,))
     cells = list(offsets(stored.side))
     assert whole[cells].tolist() == x.flatten().tolist()
