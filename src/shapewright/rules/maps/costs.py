@@ -15,7 +15,7 @@ from typing import Any
 from shapewright.dims.expression import Expression, Letter
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import Element, IndexMap, Listed, Number, Read
-from shapewright.rules.maps.stored import contiguous
+from shapewright.rules.strides import is_contiguous
 from shapewright.trace.fact import ITEMSIZE
 
 MOST_STEPS = 20_000
@@ -66,7 +66,9 @@ def costs(drawn: Drawn) -> Costs:
     elif made.kind not in ("view", "same"):
         made.moved = sum(map(bytes_of, drawn.outputs))
         made.moved += sum(bytes_read(drawn, made, side) for side in drawn.inputs)
-    if made.kind == "view" and not contiguous(drawn.outputs[0]):
+    if made.kind == "view" and not is_contiguous(
+        drawn.outputs[0].shape, drawn.outputs[0].stride
+    ):
         out = drawn.outputs[0]
         made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
     return made
