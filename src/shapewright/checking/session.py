@@ -115,7 +115,7 @@ class Session:
         if self.attempt is None:
             return
         before = places(program)
-        wanted = output_of(program) if program.trace.complete else None
+        wanted = output_of(program) if is_sure(program) else None
         if failure is None:
             tiers = of_program_error(program, told.finding)
         else:
@@ -215,6 +215,22 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
+
+
+def is_sure(program: Program) -> bool:
+    """Whether what came out after all errors is what was to come out."""
+    if not program.trace.complete:
+        return False
+    for failure in program.failures:
+        decided = failure.unmet is not None and not failure.unmet.guessed
+        if failure.guessed or not (decided or declares(failure)):
+            return False
+    return True
+
+
+def declares(failure: Failure) -> bool:
+    """Whether a parameter says what was asked for."""
+    return any(each.kind == "size" and each.parameter for each in failure.repairs)
 
 
 def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) -> bool:

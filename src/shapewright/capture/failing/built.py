@@ -101,8 +101,17 @@ def kept_values(module: nn.Module, names: tuple[str, ...]) -> Iterator[tuple[str
             yield name, value
 
 
+RECURRENT = (
+    "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
+    "bidirectional", "proj_size",
+)  # fmt: skip
+"""What `nn.LSTM`, `nn.GRU` and `nn.RNN` take: their signatures only say `*args`."""
+
+
 def arguments_of(kind: type) -> tuple[str, ...]:
     """The names of a class's arguments, `self` left out."""
+    if issubclass(kind, nn.RNNBase) and kind.__module__ == nn.RNNBase.__module__:
+        return RECURRENT
     try:
         names = list(inspect.signature(kind.__init__).parameters)  # type: ignore[misc]
     except (TypeError, ValueError):

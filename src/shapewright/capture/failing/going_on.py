@@ -192,7 +192,8 @@ def chosen(
     out = first[0][1]
     mine = shapes_of(engine, out)
     unsure: set[int] = set()
-    for _, other in first[1:]:
+    others = [pair for pair in found if pair[0].kind == "size" and pair[0].parameter]
+    for _, other in [*first[1:], *others]:
         theirs = shapes_of(engine, other)
         for one, two in zip(mine, theirs, strict=False):
             if len(one) != len(two):

@@ -94,6 +94,13 @@ def candidates(
     for n in order:
         if not declared[n]:
             yield from ranks(n, infos[n].meta.shape)
+    most = max((len(info.meta.shape) for info in infos), default=0)
+    for n in order:
+        if not declared[n] and 0 < len(infos[n].meta.shape) <= most - 2:
+            yield from twice(n, len(infos[n].meta.shape))
+    for n in order:
+        if declared[n] and len(infos[n].meta.shape) == 2:
+            yield from orders(n, infos[n].meta.shape)
 
 
 def whole(info: Info) -> bool:
@@ -154,6 +161,12 @@ def ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
         yield Repair("flatten", n, dim)
 
 
+def twice(n: int, rank: int) -> Iterator[Repair]:
+    """Two dims more, as in `mask[:, None, None]`; `new` has their places at the end."""
+    for one, other in combinations(range(rank + 2), 2):
+        yield Repair("unsqueeze", n, one, None, (one, other))
+
+
 def repaired(engine: Engine, info: Info, repair: Repair) -> Any:
     """The tensor with the change of a repair."""
     meta = info.meta
@@ -170,6 +183,11 @@ def repaired(engine: Engine, info: Info, repair: Repair) -> Any:
         return fresh(engine, info, (*shape[:dim], repair.new, *shape[dim + 1 :]))
     if repair.kind == "squeeze":
         return fresh(engine, info, (*shape[:dim], *shape[dim + 1 :]))
+    if repair.kind == "unsqueeze" and repair.new is not None:
+        sizes = list(shape)
+        for place in repair.new:
+            sizes.insert(place, 1)
+        return fresh(engine, info, tuple(sizes))
     if repair.kind == "unsqueeze":
         return fresh(engine, info, (*shape[:dim], 1, *shape[dim:]))
     count = 1

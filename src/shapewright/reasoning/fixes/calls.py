@@ -11,6 +11,7 @@ from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
+from shapewright.trace.module import leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
@@ -100,8 +101,34 @@ def keeps_batch(repair: Repair) -> bool:
 
 
 def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A dim more, a dim less, dims made one."""
-    for repair in failure.repairs:
-        if repair.kind in ("unsqueeze", "squeeze", "flatten") and not repair.parameter:
-            method = f".{repair.kind}({repair.dim})"
+    """A dim more, a dim less, dims made one: what takes away before what adds."""
+    op = program.trace.ops[failure.op]
+    first = batch_of(program)
+    for kind in ("squeeze", "flatten", "unsqueeze"):
+        found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
+        if kind == "unsqueeze":
+            found.sort(key=lambda r: behind(op.inputs[r.tensor].shape, r, first))
+        for repair in found:
+            method = f".{kind}({repair.dim})"
+            if repair.new is not None:
+                rank = len(op.inputs[repair.tensor].shape) + 2
+                items = ["None" if d in repair.new else ":" for d in range(rank)]
+                method = f"[{', '.join(items)}]"
             yield from with_method(program, failure, repair.tensor, method)
+
+
+def batch_of(program: Program) -> int | None:
+    """The size of the first dim of what the program was given."""
+    if not program.trace.calls:
+        return None
+    args, kwargs = program.trace.calls[0].inputs
+    facts = leaves([args, kwargs])
+    return facts[0].shape[0] if facts and facts[0].shape else None
+
+
+def behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
+    """A new dim stands behind the batch where there is one, else in front."""
+    dim = repair.dim or 0
+    if shape and shape[0] == batch:
+        return {1: 0, len(shape): 1}.get(dim, 2 + dim)
+    return dim

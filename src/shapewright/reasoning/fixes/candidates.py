@@ -29,7 +29,7 @@ def of_program_error(program: Program, finding: Finding) -> Iterator[Tier]:
     """Fixes to try for an error that the program itself raised."""
     seen: dict[tuple[object, ...], Fix] = {}
     yield once(words.near(program, finding.span), seen)
-    yield once(numbers.near(program, finding.span, ()), seen)
+    yield once(numbers.near(program, finding.span, []), seen)
 
 
 def once(fixes: Iterable[Fix], seen: dict[tuple[object, ...], Fix]) -> Tier:
@@ -49,11 +49,14 @@ def pointed(program: Program, failure: Failure) -> Iterator[Fix]:
     yield from calls.of_storage(program, failure)
     yield from calls.of_order(program, failure, sure=True)
     yield from constructors.of_consumer(program, failure)
-    yield from calls.of_rank(program, failure)
+    yield from constructors.of_layer(program, failure)
+    yield from numbers.of_dims(program, failure)
 
 
 def likely(program: Program, failure: Failure) -> Iterator[Fix]:
-    """What is often forgotten, and the layer that decided what comes."""
+    """A dim too many or too few, what is often forgotten, the layer before."""
+    if failure.error != "IndexError":
+        yield from calls.of_rank(program, failure)
     yield from words.of_failure(program, failure)
     yield from constructors.of_producer(program, failure)
 

@@ -29,6 +29,37 @@ def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from with_size(program, module, needs, size, written)
 
 
+def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A layer that refuses its input, by the argument that is the size it asks for."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    if layer is None or layer.path not in program.built:
+        return
+    for has, needs in pairs_of(program, failure):
+        written = ""
+        got = sides(failure)[1]
+        if got is not None and op.inputs[got[0]].shape[got[1]] == has:
+            written = as_product(program, op.inputs[got[0]], got[1])
+        yield from with_size(program, layer.path, needs, has, written)
+
+
+def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
+    """What came and what was asked for, as numbers, the surest first."""
+    op = program.trace.ops[failure.op]
+    pairs: list[tuple[int, int]] = []
+    unmet = failure.unmet
+    if unmet is not None and type(unmet.has) is int and type(unmet.needs) is int:
+        pairs.append((unmet.has, unmet.needs))
+    wanted, got = sides(failure)
+    if wanted is not None and got is not None:
+        needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+        pairs.append((has, needs))
+    for repair in failure.repairs:
+        if repair.kind == "size" and isinstance(repair.old, int):
+            pairs.append((repair.old, repair.new))
+    return list(dict.fromkeys(pairs))
+
+
 def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     """The layer that decided what comes gives what is asked for."""
     wanted, got = sides(failure)
@@ -61,7 +92,7 @@ def with_size(
         return
     text, call = found
     for name, node, value in arguments_with(program, module):
-        if value != old or name in NO_SIZES:
+        if value not in (old, (old,)) or name in NO_SIZES:
             continue
         shown = written or str(new)
         if isinstance(node, ast.Constant | ast.BinOp | ast.Name | ast.Attribute):

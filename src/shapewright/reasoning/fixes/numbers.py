@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.findings.fix import Edit, Fix
-from shapewright.reasoning.explaining import sides
+from shapewright.reasoning.fixes.constructors import pairs_of
 from shapewright.reasoning.fixes.places import Line, definitions, nodes_on, suspects
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
@@ -16,32 +16,48 @@ from shapewright.source.span import Span
 
 def of_failure(program: Program, failure: Failure) -> Iterator[Fix]:
     """Numbers near the failure, changed so that the two sides may meet."""
+    yield from changed(program, suspects(program, failure), pairs_of(program, failure))
+
+
+def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Another dim where the call names one that is not there."""
+    if failure.error != "IndexError":
+        return
     op = program.trace.ops[failure.op]
-    wanted, got = sides(failure)
-    pairs: list[tuple[int, int]] = []
-    if wanted is not None and got is not None:
-        needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
-        pairs.append((has, needs))
-    for repair in failure.repairs:
-        if repair.kind == "size" and isinstance(repair.old, int):
-            pairs.append((repair.old, repair.new))
-    unmet = failure.unmet
-    if unmet is not None and type(unmet.has) is int and type(unmet.needs) is int:
-        pairs.insert(0, (unmet.has, unmet.needs))
-    yield from changed(program, suspects(program, failure), dict.fromkeys(pairs))
+    rank = max((len(fact.shape) for fact in op.inputs), default=0)
+    found = program.node(op.span)
+    if found is None or not isinstance(found[1], ast.Call):
+        return
+    text, call = found[0], found[1]
+    given = [*call.args, *(word.value for word in call.keywords)]
+    for node in given:
+        value = signed(node)
+        if value is None or -rank <= value < rank:
+            continue
+        near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
+        for dim in [*reversed(near_first[:-1]), -1]:
+            yield replaced(text, node, str(dim))
+
+
+def signed(node: ast.expr) -> int | None:
+    """A whole number with its sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = number_of(node.operand)
+        return None if inner is None else -inner
+    return number_of(node)
 
 
 def near(
-    program: Program, span: Span | None, pairs: tuple[tuple[int, int], ...]
+    program: Program, span: Span | None, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Numbers on the line of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
-        yield from changed(program, lines, dict.fromkeys(pairs))
+        yield from changed(program, lines, pairs)
 
 
 def changed(
-    program: Program, lines: list[Line], pairs: dict[tuple[int, int], None]
+    program: Program, lines: list[Line], pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """Each number on these lines, then each that these lines rest on."""
     found = [
@@ -72,7 +88,7 @@ def number_of(node: ast.expr) -> int | None:
 
 
 def numbers(
-    value: int, pairs: dict[tuple[int, int], None], text: Text, node: ast.expr
+    value: int, pairs: list[tuple[int, int]], text: Text, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
     """Other numbers that may be meant, each with how far-fetched it is."""
     for has, needs in pairs:
@@ -95,6 +111,12 @@ def numbers(
     yield 3, value + 1
     if value > 1:
         yield 3, value - 1
+    if not pairs and value > 2:
+        for step, new in enumerate((value * 2, value // 2, value + 2, value - 2)):
+            yield 4 + step, new
+        for step in (3, 4):
+            yield 8, value + step
+            yield 8, max(1, value - step)
 
 
 def replaced(text: Text, node: ast.expr, new: str) -> Fix:
