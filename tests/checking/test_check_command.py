@@ -183,7 +183,7 @@ def test_the_command_prints_and_exits_with_1(
     file.write_text(THREE)
     assert main(["check", "--format", form, f"{file}:Net"]) == 1
     said = capsys.readouterr().out
-    assert "shape-mismatch" in said
+    assert "channel-mismatch" in said
     assert "fc1" in said
 
 

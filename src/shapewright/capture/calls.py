@@ -165,16 +165,6 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
     begin = calls.begin
     events = engine.events
 
-    def going_on(module: nn.Module, args: Any, kwargs: Any) -> Any:
-        try:
-            return original(module, *args, **kwargs)
-        except Exception as error:
-            from shapewright.capture.failing.going_on import refused_layer
-
-            return refused_layer(engine, module, original, args, kwargs, error)
-
-    engine.sites.bound(going_on.__code__)
-
     def _call_impl(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         if get_ident() != thread or not engine.recording:
             return original(module, *args, **kwargs)
@@ -192,10 +182,17 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
                 from shapewright.capture import scripted
 
                 out = scripted.run(engine, call, module, original, args, kwargs)
-            elif engine.failures is None:
-                out = original(module, *args, **kwargs)
             else:
-                out = going_on(module, args, kwargs)
+                out = original(module, *args, **kwargs)
+        except Exception as error:
+            if engine.failures is None or error is engine.error:
+                raise
+            from shapewright.capture.failing import layers
+
+            if not layers.is_own(module, error):
+                raise
+            engine.call = call.index
+            out = layers.refused(engine, module, original, args, kwargs, error)
         finally:
             engine.call = call.parent or 0
             call.end = len(events)

@@ -24,7 +24,8 @@ class Finding:
     """One thing to tell the user: what, where, how bad.
 
     `code` is a stable kebab-case name, `message` a lowercase sentence that stands
-    alone, `torch_message` what torch itself says (people search for that).
+    alone, `torch_message` what torch itself says (people search for that). `lines` go
+    below it where they help: shapes lined up, arithmetic.
     """
 
     code: str
@@ -37,3 +38,4 @@ class Finding:
     count: int = 1
     fixes: tuple[Fix, ...] = ()
     sizes: str = ""
+    lines: tuple[str, ...] = ()

@@ -48,7 +48,16 @@ def of_failure(program: Program, failure: Failure) -> Finding:
         op.module,
         failure.torch_message,
         tuple(both_sides(program, failure)),
+        lines=below(program, failure),
     )
+
+
+def below(program: Program, failure: Failure) -> tuple[str, ...]:
+    """What a need shows below its sentence."""
+    if failure.unmet is None or not failure.unmet.lines:
+        return ()
+    words = words_of(program, failure)
+    return tuple(filled(line, words) for line in failure.unmet.lines)
 
 
 def told(program: Program, failure: Failure) -> tuple[str, str]:

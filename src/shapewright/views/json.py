@@ -29,6 +29,7 @@ def report_data(report: Report) -> dict[str, Any]:
             {
                 **finding_json(each),
                 "sizes": each.sizes,
+                "lines": list(each.lines),
                 "fixes": [fix_json(fix) for fix in each.fixes],
             }
             for each in report.findings

@@ -8,28 +8,28 @@ takes the call. The run goes on with that, and the next error is found in the sa
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from itertools import islice
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.parameter import Parameter
 
 from shapewright.capture import nests
 from shapewright.capture.failing.arguments import argument_names
+from shapewright.capture.failing.granting import as_repairs, granted, seen_by_needs
 from shapewright.capture.failing.handled import is_handled
 from shapewright.capture.failing.repairing import repairs
+from shapewright.capture.failing.trials import FAILED, fresh
 from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.ruled import _intern_made
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
-from shapewright.capture.sites import TORCH, Site
 from shapewright.rules.meta import Made
 from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.rules.needs.registry import unmet
+from shapewright.rules.needs.registry import Needs, unmet
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -51,102 +51,60 @@ def going_on(plan: Plan) -> Plan:
             if error is not engine.error or engine.failures is None:
                 raise
             del engine.events[before:]
-            call = Refused(func, plain_name(func), args, kwargs or {}, error, plan)
-            return passed(engine, call, needs_of(func), engine.sites.here())
+            rule, frame = needs_of(func), sys._getframe(1)
+            return passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
 
     return answered
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A call that torch refused, and how to try it again."""
-
-    func: Any
-    name: str
-    args: Any
-    kwargs: Any
-    error: Exception
-    plan: Any
-    numbers: tuple[int, ...] = ()
-
-
-def refused_layer(
-    engine: Engine, module: Any, original: Any, args: Any, kwargs: Any, error: Exception
+def passed(
+    engine: Engine,
+    plan: Plan,
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    error: Exception,
+    rule: Needs | None,
+    frame: FrameType,
+    more: tuple[int, ...] = (),
 ) -> Any:
-    """What a layer of torch gives that refused its input before any operator ran."""
-    if engine.failures is None or error is engine.error or not torchs_own(error):
-        raise error
-    kind = type(module)
-    if not getattr(kind.forward, "__module__", "").startswith("torch."):
-        raise error
-
-    def plan(_: Engine, __: Any, given: Any, named: Any) -> Any:
-        return original(module, *given, **named)
-
-    need = layer_needs(module)
-    name = kind.__name__
-    sizes = tuple(settings_of(module))
-    call = Refused(f"nn.{name}", name, args, kwargs, error, plan, sizes)
-    return passed(engine, call, need, ())
-
-
-def settings_of(module: Any) -> Iterator[int]:
-    """Whole numbers among a layer's settings."""
-    for value in vars(module).values():
-        each = value if isinstance(value, tuple) else (value,)
-        yield from (item for item in each if type(item) is int)
-
-
-def torchs_own(error: Exception) -> bool:
-    """Whether torch's Python code raised it, not the program's."""
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    return where is not None and where.tb_frame.f_code.co_filename.startswith(TORCH)
-
-
-def layer_needs(module: Any) -> Any:
-    """The needs of a layer's class, told its settings."""
-    import shapewright.rules.needs.all  # noqa: F401
-    from shapewright.rules.needs.registry import LAYERS
-
-    need = LAYERS.get(type(module).__name__)
-    plain = {
-        name: value
-        for name, value in vars(module).items()
-        if type(value) in (int, float, bool, str, tuple, type(None))
-    }
-    return None if need is None else partial(need, plain)
-
-
-def passed(engine: Engine, call: Refused, need: Any, site: Site) -> Any:
     """Note the failure, and what the run goes on with; raise where that is nothing."""
-    failures, error = engine.failures, call.error
+    failures = engine.failures
     assert failures is not None
-    if is_handled(error, sys._getframe(2), engine.sites) or len(failures) >= MOST:
+    if is_handled(error, frame, engine.sites) or len(failures) >= MOST:
         raise error
-    func, args, kwargs = call.func, call.args, call.kwargs
     tensors = nests.tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
     arguments = arguments_of(engine, args, kwargs)
-    needed = unmet(need, *arguments)
-    search = repairs(engine, call.plan, func, args, kwargs, call.numbers, engine.quick)
-    if not engine.quick:
-        found = list(search)
-    elif needed is not None and needed.makes:
-        found = []
-    else:
-        found = list(islice(search, 1))
+    needed = None
+    if rule is not None:
+        needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
+    search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
+    names = argument_names(func, rule, *arguments)
+    first = plain_name(func)
     out: Any = None
     guessed: tuple[int, ...] = ()
+    found: list[tuple[Repair, Any]] = [] if engine.quick else list(search)
     if needed is not None and needed.makes:
         out = made_of(engine, needed.makes, infos)
+    elif needed is not None and rule is not None:
+        given = granted(engine, plan, func, rule, args, kwargs, needed)
+        out = None if given is FAILED else given
+    if out is not None and needed is not None:
         if needed.guessed:
-            guessed = tuple({size for made in needed.makes for size in made.shape})
-    elif found:
-        out, guessed = chosen(engine, found)
+            guessed = tuple({size for one in shapes_of(engine, out) for size in one})
+    else:
+        found = found or list(islice(search, 1))
+        if found:
+            out, guessed = chosen(engine, found)
+    if needed is not None:
+        declared = [isinstance(tensor, Parameter) for tensor in tensors]
+        known = as_repairs(names, infos, needed, declared)
+        found = [(each, None) for each in known] + [
+            pair for pair in found if pair[0] not in known
+        ]
     goes_on = out is not None
-    if goes_on and tensors and is_in_place(call.name, kwargs):
+    if goes_on and tensors and is_in_place(first, kwargs):
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
     answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
@@ -155,14 +113,14 @@ def passed(engine: Engine, call: Refused, need: Any, site: Site) -> Any:
             len(engine.events),
             type(error).__name__,
             str(error),
-            argument_names(func, need, *arguments),
+            names,
             needed,
             tuple(repair for repair, _ in found),
             goes_on,
             guessed,
         )
     )
-    engine.events.append((answer, infos, outs, site, engine.call))
+    engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
     if not goes_on:
         raise error
     engine.error = None
@@ -261,3 +219,6 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
     if any(out is tensor for tensor in tensors):
         return out
     return nests.swap(out, with_node)
+
+
+__all__ = ["fresh", "going_on"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import shapewright.rules.all  # noqa: F401  (the names by which torch has a function)
 from shapewright.rules.needs.unmet import Unmet
+from shapewright.rules.registry import RULES
 
 Needs = Callable[..., Unmet | None]
 """Mirrors the torch function's signature, with `Meta` where the call has a tensor, as a
@@ -16,26 +18,12 @@ NEEDS: dict[str, Needs] = {}
 """Every registered need, by each of its names."""
 
 
-LAYERS: dict[str, Callable[..., Unmet | None]] = {}
-"""Needs of layers whose Python code refuses their input, by class name. The first
-argument is a mapping of the layer's settings (`hidden_size`, `batch_first`), the others
-are those of `forward`."""
-
-
-def layer_needs(*names: str) -> Callable[[Needs], Needs]:
-    """Register the decorated function for layers: ``@layer_needs("LSTM", "GRU")``."""
-
-    def register(function: Needs) -> Needs:
-        for name in names:
-            assert name not in LAYERS, f"two needs for the layer {name}"
-            LAYERS[name] = function
-        return function
-
-    return register
-
-
 def needs(*names: str) -> Callable[[Needs], Needs]:
     """Register the decorated function for `names`, dotted names under `torch`.
+
+    A name with a metadata rule stands for all the names of that rule. A layer
+    ("torch.nn.LSTM") is asked when its own Python refuses what it is given; its need
+    mirrors `forward`, with the layer's plain attributes as the keyword `layer`.
 
     Example::
 
@@ -45,12 +33,18 @@ def needs(*names: str) -> Callable[[Needs], Needs]:
     """
 
     def register(function: Needs) -> Needs:
-        for name in names:
-            assert name not in NEEDS, f"two needs for {name}"
-            NEEDS[name] = function
+        for each in dict.fromkeys(one for name in names for one in alike(name)):
+            assert each not in NEEDS, f"two needs for {each}"
+            NEEDS[each] = function
         return function
 
     return register
+
+
+def alike(name: str) -> tuple[str, ...]:
+    """The names of the functions that one metadata rule answers for."""
+    rule = RULES.get(name)
+    return rule.names if rule is not None else (name,)
 
 
 def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:

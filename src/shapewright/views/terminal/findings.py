@@ -52,6 +52,8 @@ def _fixes(finding: Finding) -> list[Line]:
 def _notes(finding: Finding, margin: str) -> list[Line]:
     """Where each side came from, and torch's own words where they are others."""
     lines: list[Line] = []
+    for text in finding.lines:
+        lines.append([(f"{margin}   ", ""), (text, "")])
     for related in finding.related:
         text = f"{related.message}, at {related.span.file}:{related.span.line}"
         lines.append([(f"{margin} = ", "edge"), (text, "")])

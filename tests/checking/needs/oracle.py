@@ -1,0 +1,128 @@
+"""Needs against torch itself.
+
+`judged(func, args)` runs a call on real CPU tensors and asks the need of `func` about
+its metadata. For a call that torch takes, the need has nothing to say. For one that it
+refuses, the need says nothing either, or what it grants, one thing after the other,
+makes torch take the call; what it says comes out is then what torch gives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from checking.needs.metas import leaves, mapped, seen, shown
+from shapewright.capture.failing.granting import with_grants
+from shapewright.capture.failing.layers import with_layer
+from shapewright.capture.ruling import needs_of
+from shapewright.findings.pages import codes
+from shapewright.rules.meta import Made
+from shapewright.rules.needs.unmet import Unmet
+
+TAKEN, UNKNOWN, ANSWERED = "taken", "unknown", "answered"
+MOST = 6
+PAGES = frozenset(codes())
+
+
+def judged(func: Any, args: tuple[Any, ...], kwargs: Any = None) -> str:
+    """How a call of a function went: taken, unknown, answered."""
+    need = needs_of(func)
+    assert need is not None, f"no need for {func}"
+    return followed(func, need, args, kwargs or {})
+
+
+def judged_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> str:
+    """The same for a layer whose own Python refuses."""
+    need = with_layer(needs_of(type(layer)), layer)
+    assert need is not None, f"no need for {layer}"
+    return followed(layer, need, args, {})
+
+
+def followed(func: Any, need: Any, args: Any, kwargs: Any) -> str:
+    """Grant what is needed until torch takes the call."""
+    first: Unmet | None = None
+    for _ in range(MOST):
+        out = real(func, args, kwargs)
+        no = need(*mapped(args, seen), **mapped(kwargs, seen))
+        call = f"{func}{shown(args, kwargs)}"
+        if not isinstance(out, Exception):
+            assert no is None, f"torch takes {call}, the need says {no}"
+            return TAKEN if first is None else ANSWERED
+        if no is None:
+            assert first is None, f"granted {first}, torch still refuses {call}: {out}"
+            return UNKNOWN
+        well_said(no)
+        if not no.grants:
+            return ANSWERED
+        first = no
+        args, kwargs = with_grants(need, args, kwargs, no.grants, stand_in)
+    raise AssertionError(f"never taken: {call}: {out}; {first}")
+
+
+def real(func: Any, args: Any, kwargs: Any) -> Any:
+    """What torch gives on copies, or the exception that it raises."""
+    copied = mapped((args, kwargs), copy_of)
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            return func(*copied[0], **copied[1])
+    except Exception as error:
+        return error
+
+
+def copy_of(value: Any) -> Any:
+    """A tensor's copy; other values as they are."""
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def stand_in(old: Any, made: Made) -> torch.Tensor:
+    """A real tensor as it was granted."""
+    dtype = getattr(torch, made.dtype)
+    if made.stride is None:
+        return torch.zeros(made.shape, dtype=dtype)
+    return torch.empty_strided(made.shape, made.stride, dtype=dtype).zero_()
+
+
+def well_said(no: Unmet) -> None:
+    """The sentence stands alone, its names can be filled in, its code has a page."""
+    assert no.code in PAGES, no.code
+    said = no.message.format_map(Anything())
+    assert said == said.strip(), said
+    assert not said.endswith("."), said
+    assert said[0] == "`" or said[0].islower() or said[0].isdigit(), said
+    assert "  " not in said, said
+    for line in no.lines:
+        line.format_map(Anything())
+
+
+class Anything(dict[str, str]):
+    """Every name, in code quotes."""
+
+    def __missing__(self, key: str) -> str:
+        return f"`{key}`"
+
+
+def check(
+    calls: Iterable[tuple[Any, ...]],
+    answered: float = 0.95,
+    judge: Callable[..., str] = judged,
+) -> Counter[str]:
+    """Judge many calls; of those that torch refuses, most have an answer."""
+    seen_: Counter[str] = Counter()
+    unknown = []
+    for call in calls:
+        verdict = judge(*call)
+        seen_[verdict] += 1
+        if verdict == UNKNOWN:
+            unknown.append(f"{call[0]}{shown(call[1:], {})}")
+    refused = seen_[UNKNOWN] + seen_[ANSWERED]
+    assert refused, "no call was refused"
+    assert seen_[ANSWERED] >= answered * refused, (seen_, unknown[:8])
+    return seen_
+
+
+__all__ = ["ANSWERED", "TAKEN", "UNKNOWN", "check", "judged", "judged_layer", "leaves"]
