@@ -11,11 +11,13 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import torch
 
 from checking.needs.metas import leaves, mapped, seen, shown
+from rules.oracle import fresh
 from shapewright.capture.failing.granting import with_grants
 from shapewright.capture.failing.layers import with_layer
 from shapewright.capture.ruling import needs_of
@@ -24,15 +26,18 @@ from shapewright.rules.meta import Made
 from shapewright.rules.needs.unmet import Unmet
 
 TAKEN, UNKNOWN, ANSWERED = "taken", "unknown", "answered"
-MOST = 6
+MOST = 10
 PAGES = frozenset(codes())
 
 
-def judged(func: Any, args: tuple[Any, ...], kwargs: Any = None) -> str:
-    """How a call of a function went: taken, unknown, answered."""
+def judged(func: Any, args: Any, kwargs: Any = None, fill: int = 0) -> str:
+    """How a call of a function went: taken, unknown, answered.
+
+    Granted tensors hold `fill` everywhere: 0 is within range as an index.
+    """
     need = needs_of(func)
     assert need is not None, f"no need for {func}"
-    return followed(func, need, args, kwargs or {})
+    return followed(func, need, args, kwargs or {}, fill)
 
 
 def judged_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> str:
@@ -42,7 +47,7 @@ def judged_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> str:
     return followed(layer, need, args, {})
 
 
-def followed(func: Any, need: Any, args: Any, kwargs: Any) -> str:
+def followed(func: Any, need: Any, args: Any, kwargs: Any, fill: int = 0) -> str:
     """Grant what is needed until torch takes the call."""
     first: Unmet | None = None
     for _ in range(MOST):
@@ -59,7 +64,9 @@ def followed(func: Any, need: Any, args: Any, kwargs: Any) -> str:
         if not no.grants:
             return ANSWERED
         first = no
-        args, kwargs = with_grants(need, args, kwargs, no.grants, stand_in)
+        args, kwargs = with_grants(
+            need, args, kwargs, no.grants, partial(stand_in, fill)
+        )
     raise AssertionError(f"never taken: {call}: {out}; {first}")
 
 
@@ -76,15 +83,15 @@ def real(func: Any, args: Any, kwargs: Any) -> Any:
 
 def copy_of(value: Any) -> Any:
     """A tensor's copy; other values as they are."""
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+    return fresh(value.detach()) if isinstance(value, torch.Tensor) else value
 
 
-def stand_in(old: Any, made: Made) -> torch.Tensor:
+def stand_in(fill: int, old: Any, made: Made) -> torch.Tensor:
     """A real tensor as it was granted."""
     dtype = getattr(torch, made.dtype)
     if made.stride is None:
-        return torch.zeros(made.shape, dtype=dtype)
-    return torch.empty_strided(made.shape, made.stride, dtype=dtype).zero_()
+        return torch.full(made.shape, fill, dtype=dtype)
+    return torch.empty_strided(made.shape, made.stride, dtype=dtype).fill_(fill)
 
 
 def well_said(no: Unmet) -> None:

@@ -19,6 +19,11 @@ def text(shape: Sequence[int]) -> str:
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
 
 
+def word(name: str) -> str:
+    """An argument in a message: `{tensors_1}` for `tensors.1`."""
+    return f"{{{name.replace('.', '_')}}}"
+
+
 def product(shape: Sequence[int]) -> str:
     """`8·16·4·4 = 2048`; a lone size as it is."""
     shown = "·".join(map(str, shape))
@@ -28,6 +33,13 @@ def product(shape: Sequence[int]) -> str:
 def dims(count: int) -> str:
     """`1 dim`, `3 dims`."""
     return "1 dim" if count == 1 else f"{count} dims"
+
+
+def differs(one: Sequence[int], other: Sequence[int]) -> int | None:
+    """The first dim in which two shapes differ, None where ranks do."""
+    if len(one) != len(other):
+        return None
+    return next((d for d in range(len(one)) if one[d] != other[d]), None)
 
 
 def is_tensor(value: Any) -> bool:
@@ -74,7 +86,7 @@ def dtype_unmet(
     """A tensor of a dtype that the call does not take."""
     return Unmet(
         "dtype-mismatch",
-        f"{why}, but {{{name}}} is {meta.dtype}",
+        f"{why}, but {word(name)} is {meta.dtype}",
         Place(name),
         Place(reference) if reference else None,
         meta.dtype,
@@ -112,7 +124,7 @@ def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
     widths = [max(len(row[at]) for row in rows) for at in range(rank)]
     lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        + f"   {{{name}}}"
+        + f"   {word(name)}"
         for row, (name, _) in zip(rows, named, strict=True)
     ]
     marks = []

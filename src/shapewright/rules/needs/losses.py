@@ -1,0 +1,381 @@
+"""What losses need of predictions and targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.broadcasting import broadcast
+from shapewright.rules.needs.known import out_of_range
+from shapewright.rules.needs.registry import needs
+from shapewright.rules.needs.shapes import (
+    cast,
+    dims,
+    dtype_unmet,
+    is_tensor,
+    resized,
+    text,
+    turned,
+)
+from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.promotion import FLOATING
+
+
+@needs("torch.nn.functional.cross_entropy")
+def cross_entropy(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Unmet | None:
+    """Classes in dim 1, and a class number for the rest, or a share for each class."""
+    if input.shape == target.shape and target.dtype in FLOATING and input.shape:
+        at = 0 if len(input.shape) == 1 else 1
+        return of_weights(input, weight, at) or floats(input)
+    return of_classes(input, target, weight, ignore_index, True)
+
+
+@needs("torch.nn.functional.nll_loss")
+def nll_loss(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Unmet | None:
+    """Classes in dim 1, and a class number for the rest."""
+    return of_classes(input, target, weight, ignore_index, False)
+
+
+def floats(input: Meta) -> Unmet | None:
+    """Predictions are floats."""
+    if input.dtype in FLOATING:
+        return None
+    return dtype_unmet("input", input, "float32", "{op} takes float predictions")
+
+
+def of_classes(
+    input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
+) -> Unmet | None:
+    """The layout of class numbers, their dtype, their range."""
+    shape, given = input.shape, target.shape
+    if not shape:
+        return None
+    at = 0 if len(shape) == 1 else 1
+    wanted = shape[:at] + shape[at + 1 :]
+    if given != wanted:
+        return of_layout(input, target, wanted, at, shares)
+    if target.dtype not in ("int64", "uint8"):
+        why = "{op} takes class numbers, int64"
+        return dtype_unmet("target", target, "int64", why)
+    wrong = of_weights(input, weight, at) or floats(input)
+    return wrong or out_of_range(
+        "target", target, shape[at], "input", at, "classes", {ignore_index}, 0
+    )
+
+
+def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
+    """A weight for each class, of the dtype of the predictions."""
+    shape = input.shape
+    if is_tensor(weight) and weight.shape != (shape[at],):
+        return Unmet(
+            "class-weights",
+            f"{{op}} needs a weight for each of {shape[at]} classes, got"
+            f" {text(weight.shape)}",
+            Place("weight", 0 if weight.shape else None),
+            Place("input", at),
+            weight.shape[0] if weight.shape else 0,
+            shape[at],
+            (Grant("weight", Made((shape[at],), weight.dtype)),),
+        )
+    if is_tensor(weight) and weight.dtype != input.dtype:
+        why = f"{{op}} computes in {input.dtype}"
+        return dtype_unmet("weight", weight, input.dtype, why, "input")
+    return None
+
+
+def of_layout(
+    input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
+) -> Unmet:
+    """Where the classes or the targets stand otherwise."""
+    shape, given = input.shape, target.shape
+    last = len(shape) - 1
+    if given == shape:
+        made = cast(target, "float32" if shares else "int64")
+        if not shares:
+            made = Made(wanted, "int64")
+        return Unmet(
+            "one-hot-target",
+            f"{{op}} takes class numbers {text(wanted)}, got {{target}} {text(given)}"
+            f" of {target.dtype}, as many as {{input}}",
+            Place("target"),
+            Place("input"),
+            text(given),
+            text(wanted),
+            (Grant("target", made),),
+        )
+    if last > 1 and given == shape[:last]:
+        order = (0, last, *range(1, last))
+        return Unmet(
+            "classes-in-last-dim",
+            f"{{op}} reads classes from dim 1, {{input}} {text(shape)} with {{target}}"
+            f" {text(given)} has {shape[last]} of them in its last dim",
+            Place("input", 1),
+            Place("target", 1),
+            shape[1],
+            shape[last],
+            (Grant("input", turned(input, order)),),
+        )
+    if len(given) == len(wanted) + 1 and 1 in given:
+        d = next(
+            (
+                n
+                for n in range(len(given))
+                if given[n] == 1 and given[:n] + given[n + 1 :] == wanted
+            ),
+            None,
+        )
+        if d is not None:
+            return Unmet(
+                "target-shape",
+                f"{{op}} takes class numbers {text(wanted)}, got {{target}}"
+                f" {text(given)} with a dim of size 1 too many",
+                Place("target", d),
+                Place("input"),
+                text(given),
+                text(wanted),
+                (Grant("target", Made(wanted, target.dtype)),),
+            )
+    dim = next(
+        (n for n, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), None
+    )
+    same = len(given) == len(wanted) and dim is not None
+    said = f"{{op}} takes class numbers {text(wanted)} for {{input}} {text(shape)}"
+    said += f", got {{target}} {text(given)}"
+    return Unmet(
+        "target-shape",
+        said,
+        Place("target", dim if same else None),
+        Place("input", dim if not same or dim is None or dim < at else dim + 1),
+        given[dim] if same and dim is not None else text(given),
+        wanted[dim] if same and dim is not None else text(wanted),
+        (Grant("target", Made(wanted, target.dtype)),),
+    )
+
+
+@needs("torch.nn.functional.binary_cross_entropy")
+def binary_cross_entropy(
+    input: Meta, target: Meta, weight: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Two of one shape and one float dtype."""
+    return same_shape(input, target) or one_float(input, target)
+
+
+@needs("torch.nn.functional.binary_cross_entropy_with_logits")
+def with_logits(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Unmet | None:
+    """Two of one shape, floats; weights that broadcast to them."""
+    wrong = same_shape(input, target)
+    if wrong is not None:
+        return wrong
+    for name, each in (("pos_weight", pos_weight), ("weight", weight)):
+        wrong = broadcast([("input", input), (name, each)]) if is_tensor(each) else None
+        if wrong is not None:
+            return wrong
+    if target.dtype not in FLOATING:
+        return dtype_unmet("target", target, "float32", "{op} takes float targets")
+    return None
+
+
+def same_shape(input: Meta, target: Meta) -> Unmet | None:
+    """A target for each prediction."""
+    shape, given = input.shape, target.shape
+    if shape == given:
+        return None
+    dim = next(
+        (n for n, (a, b) in enumerate(zip(given, shape, strict=False)) if a != b), None
+    )
+    if len(shape) != len(given):
+        dim = None
+    more = ""
+    if [s for s in shape if s != 1] == [s for s in given if s != 1]:
+        more = ": they differ by a dim of size 1"
+    return Unmet(
+        "target-shape",
+        f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
+        f" {{target}} is {text(given)}{more}",
+        Place("target", dim),
+        Place("input", dim),
+        text(given),
+        text(shape),
+        (Grant("target", Made(shape, target.dtype)),),
+    )
+
+
+def one_float(input: Meta, target: Meta) -> Unmet | None:
+    """Predictions and targets of one float dtype."""
+    wrong = floats(input)
+    if wrong is not None or target.dtype == input.dtype:
+        return wrong
+    why = f"{{op}} takes targets of {input.dtype}, as {{input}} is"
+    return dtype_unmet("target", target, input.dtype, why, "input")
+
+
+@needs(
+    "torch.nn.functional.mse_loss",
+    "torch.nn.functional.l1_loss",
+    "torch.nn.functional.smooth_l1_loss",
+    "torch.nn.functional.huber_loss",
+    "torch.nn.functional.kl_div",
+    "torch.nn.functional.poisson_nll_loss",
+    "torch.nn.functional.soft_margin_loss",
+    "torch.nn.functional.hinge_embedding_loss",
+)
+def pointwise(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Two that broadcast together; only equal shapes are meant."""
+    wrong = broadcast([("input", input), ("target", target)])
+    if wrong is None:
+        return None
+    shape, given = input.shape, target.shape
+    same = len(shape) == len(given)
+    dim = next(
+        (n for n, (a, b) in enumerate(zip(given, shape, strict=False)) if a != b), None
+    )
+    return Unmet(
+        "target-shape",
+        f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
+        f" {{target}} is {text(given)}",
+        Place("target", dim if same else None),
+        Place("input", dim if same else None),
+        text(given),
+        text(shape),
+        (Grant("target", Made(shape, target.dtype)),),
+        lines=wrong.lines,
+    )
+
+
+@needs("torch.nn.functional.triplet_margin_loss")
+def triplet(
+    anchor: Meta, positive: Meta, negative: Meta, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Three with as many dims, that broadcast together."""
+    named = [("anchor", anchor), ("positive", positive), ("negative", negative)]
+    for name, each in named[1:]:
+        if len(each.shape) != len(anchor.shape):
+            return Unmet(
+                "wrong-rank",
+                f"{{op}} compares tensors with as many dims: {{anchor}} has"
+                f" {dims(len(anchor.shape))}, {{{name}}} has {dims(len(each.shape))}",
+                Place(name),
+                Place("anchor"),
+                len(each.shape),
+                len(anchor.shape),
+                (Grant(name, Made(anchor.shape, each.dtype)),),
+            )
+    return broadcast(named)
+
+
+@needs("torch.nn.functional.cosine_embedding_loss")
+def cosine_embedding(
+    input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Pairs of vectors, and one target for each pair."""
+    rank = len(input1.shape)
+    wanted = input1.shape[:1] if rank == 2 else ()
+    if rank in (1, 2) and len(target.shape) != len(wanted):
+        return Unmet(
+            "target-shape",
+            f"{{op}} takes one target for each pair, {text(wanted)}, got {{target}}"
+            f" {text(target.shape)}",
+            Place("target"),
+            Place("input1", 0),
+            text(target.shape),
+            text(wanted),
+            (Grant("target", Made(wanted, target.dtype)),),
+        )
+    wrong = broadcast([("input1", input1), ("input2", input2)])
+    if wrong is not None or rank != 2 or not target.shape:
+        return wrong
+    rows = max(input1.shape[0], input2.shape[0])
+    if target.shape[0] in (1, rows) or rows == 1:
+        return None
+    return Unmet(
+        "target-shape",
+        f"{{op}} takes one target for each pair, {rows}, got {target.shape[0]}",
+        Place("target", 0),
+        Place("input1", 0),
+        target.shape[0],
+        rows,
+        (Grant("target", resized(target, 0, rows)),),
+    )
+
+
+@needs("torch.nn.functional.margin_ranking_loss")
+def margin_ranking(
+    input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Three with as many dims, that broadcast together."""
+    for name, each in (("input2", input2), ("target", target)):
+        if len(each.shape) != len(input1.shape):
+            return Unmet(
+                "wrong-rank",
+                f"{{op}} compares tensors with as many dims: {{input1}} is"
+                f" {text(input1.shape)}, {{{name}}} is {text(each.shape)}",
+                Place(name),
+                Place("input1"),
+                len(each.shape),
+                len(input1.shape),
+                (Grant(name, Made(input1.shape, each.dtype)),),
+            )
+    return broadcast([("input1", input1), ("input2", input2), ("target", target)])
+
+
+@needs("torch.nn.functional.ctc_loss")
+def ctc(
+    log_probs: Meta,
+    targets: Meta,
+    input_lengths: Any,
+    target_lengths: Any,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """Time first, then the batch, then the classes; a length for each sample."""
+    if len(log_probs.shape) != 3:
+        return None
+    batch = log_probs.shape[1]
+    for name, each in (
+        ("input_lengths", input_lengths),
+        ("target_lengths", target_lengths),
+    ):
+        count = each.shape[0] if is_tensor(each) and each.shape else None
+        count = len(each) if isinstance(each, tuple | list) else count
+        if count is not None and count != batch:
+            more = ""
+            if log_probs.shape[0] == count:
+                more = ": it takes (time, batch, classes)"
+            turned_ = turned(log_probs, (1, 0, 2))
+            made = turned_ if more else resized(log_probs, 1, count)
+            return Unmet(
+                "ctc-lengths",
+                f"{{op}} needs a length for each of {batch} samples in dim 1 of"
+                f" {{log_probs}} {text(log_probs.shape)}, got {count}{more}",
+                Place("log_probs", 1),
+                Place(name, 0) if is_tensor(each) else None,
+                batch,
+                count,
+                (Grant("log_probs", made),),
+            )
+    return None

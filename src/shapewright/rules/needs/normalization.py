@@ -1,0 +1,269 @@
+"""What normalisations need: as many features as they have statistics or weights."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.registry import needs
+from shapewright.rules.needs.shapes import (
+    dims,
+    dtype_unmet,
+    resized,
+    text,
+    turned,
+)
+from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.promotion import FLOATING
+
+RANKS = {1: (2, 3), 2: (4,), 3: (5,)}
+
+
+@needs("torch.nn.functional.batch_norm")
+def batch_norm(
+    input: Meta,
+    running_mean: Meta | None,
+    running_var: Meta | None,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    training: bool = False,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """A statistic for each channel, and more than one value to take it of."""
+    shape = input.shape
+    if len(shape) < 2:
+        return None
+    if training and prod(shape) == shape[1] and shape[1]:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} in training needs more than 1 value per channel, got {{input}}"
+            f" {text(shape)}",
+            Place("input", 0),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    wrong = of_channels(
+        input,
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
+    if wrong is None and input.dtype not in FLOATING:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
+
+
+def of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
+    """Dim 1 has as many channels as each of these."""
+    shape = input.shape
+    for name, meta in named:
+        if meta is None or len(meta.shape) != 1 or meta.shape[0] == shape[1]:
+            continue
+        wanted, last = meta.shape[0], len(shape) - 1
+        said = (
+            f"{{op}} normalises {wanted} channels, got {shape[1]} in dim 1 of {{input}}"
+        )
+        said += f" {text(shape)}"
+        grant, code = resized(input, 1, wanted), "channel-mismatch"
+        if last > 1 and shape[last] == wanted:
+            said += ", which looks like channels last"
+            code = "channels-last"
+            grant = turned(input, (0, last, *range(1, last)))
+        return Unmet(
+            code,
+            said,
+            Place("input", 1),
+            Place(name, 0),
+            shape[1],
+            wanted,
+            (Grant("input", grant),),
+        )
+    return None
+
+
+@needs("torch.nn.functional.instance_norm")
+def instance_norm(
+    input: Meta,
+    running_mean: Meta | None = None,
+    running_var: Meta | None = None,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    use_input_stats: bool = True,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """More than one place per channel, and a statistic for each channel."""
+    shape = input.shape
+    if len(shape) < 3:
+        return None
+    if use_input_stats and prod(shape[2:]) == 1:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} needs more than 1 place per channel, got {{input}} {text(shape)}",
+            Place("input", 2),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    return of_channels(
+        input,
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
+
+
+@needs("torch.nn.functional.group_norm")
+def group_norm(
+    input: Meta,
+    num_groups: int,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    eps: float = 1e-5,
+) -> Unmet | None:
+    """Groups that divide the channels, a weight for each channel."""
+    shape = input.shape
+    if len(shape) < 2 or num_groups < 1:
+        return None
+    wrong = of_channels(input, ("weight", weight), ("bias", bias))
+    if wrong is not None:
+        return wrong
+    if shape[1] % num_groups:
+        return Unmet(
+            "groups-do-not-divide",
+            f"{{op}} cannot divide {shape[1]} channels into {num_groups} groups",
+            Place("input", 1),
+            has=shape[1],
+            needs=num_groups,
+            makes=(Made(shape, input.dtype),),
+        )
+    if prod(shape) == num_groups and shape[0] * shape[1] == num_groups:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} needs more than 1 value per group, got {{input}} {text(shape)}",
+            Place("input", 1),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    return None
+
+
+@needs("torch.nn.functional.layer_norm")
+def layer_norm(
+    input: Meta,
+    normalized_shape: Any,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    eps: float = 1e-5,
+) -> Unmet | None:
+    """The last dims are those that are normalised."""
+    return of_last(input, normalized_shape, weight)
+
+
+@needs("torch.nn.functional.rms_norm")
+def rms_norm(
+    input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
+) -> Unmet | None:
+    """The last dims are those that are normalised."""
+    return of_last(input, normalized_shape, weight)
+
+
+def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
+    """Last dims of just these sizes."""
+    if isinstance(normalized_shape, int):
+        return None
+    wanted, shape = tuple(normalized_shape), input.shape
+    if not wanted:
+        return None
+    count, rank = len(wanted), len(shape)
+    if rank < count:
+        return Unmet(
+            "normalized-shape",
+            f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
+            f" {dims(rank)}: {{input}} is {text(shape)}",
+            Place("input"),
+            Place("weight") if weight is not None else None,
+            rank,
+            count,
+            (Grant("input", Made(wanted, input.dtype)),),
+        )
+    if shape[rank - count :] == wanted:
+        if weight is not None and weight.shape != wanted:
+            return None
+        if input.dtype not in FLOATING and weight is not None:
+            return dtype_unmet("input", input, weight.dtype, "{op} takes floats")
+        return None
+    dim = next(d for d in range(rank - count, rank) if shape[d] != wanted[d - rank])
+    if count == 1:
+        said = f"{{op}} normalises a last dim of {wanted[0]}, got {shape[-1]}:"
+    else:
+        said = f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
+    said += f" {{input}} {text(shape)}"
+    grant = Made((*shape[: rank - count], *wanted), input.dtype)
+    if count == 1 and rank > 2 and wanted[0] in shape[1:-1]:
+        other = shape.index(wanted[0], 1)
+        said += f" has {wanted[0]} in dim {other}"
+    return Unmet(
+        "normalized-shape",
+        said,
+        Place("input", dim),
+        Place("weight", dim - rank + count) if weight is not None else None,
+        shape[dim],
+        wanted[dim - rank],
+        (Grant("input", grant),),
+    )
+
+
+def counted(spatial: int, unbatched: bool) -> Any:
+    """The need of a layer that counts the dims of its input."""
+    ranks = RANKS[spatial]
+    if unbatched:
+        ranks = (spatial + 1, spatial + 2)
+
+    def need(input: Meta, *, layer: Any = None) -> Unmet | None:
+        rank = len(input.shape)
+        features = (layer or {}).get("num_features")
+        if rank in ranks:
+            return None
+        shown = " or ".join(map(str, ranks))
+        spaces = ("length", "height, width", "depth, height, width")[spatial - 1]
+        shape = input.shape
+        grants: tuple[Grant, ...] = ()
+        if rank < ranks[-1]:
+            made = (*shape, *(2 if unbatched else 1,) * (ranks[-1] - rank))
+            if rank == ranks[-1] - 1 and features in shape[:1] and len(shape) > 1:
+                made = (1, *shape)
+            grants = (Grant("input", Made(made, input.dtype)),)
+        elif features is None or shape[1] == features:
+            grants = (
+                Grant(
+                    "input",
+                    Made(
+                        (*shape[: ranks[-1] - 1], prod(shape[ranks[-1] - 1 :])),
+                        input.dtype,
+                    ),
+                ),
+            )
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes {shown} dims (batch, channels, {spaces}), got {rank}:"
+            f" {{input}} is {text(shape)}",
+            Place("input"),
+            has=rank,
+            needs=ranks[-1],
+            grants=grants,
+            guessed=True,
+        )
+
+    return need
+
+
+for _spatial in (1, 2, 3):
+    needs(f"torch.nn.BatchNorm{_spatial}d")(counted(_spatial, False))
+    needs(f"torch.nn.InstanceNorm{_spatial}d")(counted(_spatial, True))
