@@ -11,11 +11,10 @@ from types import CodeType
 from shapewright.capture.names import OPERATORS
 from shapewright.capture.sites import Site
 from shapewright.source.span import Frame, Span
+from shapewright.source.stand_ins import STAND_INS
 from shapewright.trace.record import Source
 
 _texts: dict[str, tuple[int, int, Source]] = {}
-STAND_INS: dict[str, str] = {}
-"""Texts that stand for files while an edit is tried, by absolute path."""
 
 
 def source_of(filename: str) -> Source | None:

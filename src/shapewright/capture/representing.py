@@ -175,7 +175,11 @@ def by_share(
     """The result of an op whose shape depends on unknown values: a stated share."""
     from shapewright.capture.settling import settle
 
-    made = kept(engine, name, args, kwargs, infos) or share(name, args, kwargs, infos)
+    try:
+        made = kept(engine, name, args, kwargs, infos)
+        made = made or share(name, args, kwargs, infos)
+    except RuntimeError as refused:  # masks that do not broadcast
+        return engine.raise_theirs(mismatch(infos) or refused)
     if made is None:
         error = NotImplementedError(
             f"the shape of {display_name(func)} depends on values that are not known"
@@ -192,6 +196,18 @@ def by_share(
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
+
+
+def mismatch(infos: list[Info]) -> RuntimeError | None:
+    """What eager torch says of two shapes that do not broadcast."""
+    from shapewright.rules.broadcasting import broadcast
+    from shapewright.rules.meta import Misfit
+
+    try:
+        broadcast(infos[1].meta.shape, infos[0].meta.shape)
+    except Misfit as misfit:
+        return RuntimeError(str(misfit))
+    return None
 
 
 def kept(

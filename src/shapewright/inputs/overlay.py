@@ -8,27 +8,24 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
-from shapewright.capture.positions import STAND_INS
-
-TEXTS = STAND_INS
-"""Text by absolute path. Only a child process that tries an edit fills it."""
+from shapewright.source.stand_ins import STAND_INS
 
 
 def text_of(file: str) -> str | None:
     """The text that stands for a file, None where the file itself counts."""
-    return TEXTS.get(os.path.abspath(file)) if TEXTS else None
+    return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
 
 
 def install(texts: Mapping[str, str]) -> None:
     """Let these texts stand for their files until this process ends."""
-    TEXTS.update(texts)
+    STAND_INS.update(texts)
     loader = importlib.machinery.SourceFileLoader
     original = loader.get_code
 
     def get_code(self: Any, fullname: str) -> CodeType | None:
         path = os.path.abspath(self.get_filename(fullname))
-        if path in TEXTS:
-            code: CodeType = self.source_to_code(TEXTS[path].encode(), path)
+        if path in STAND_INS:
+            code: CodeType = self.source_to_code(STAND_INS[path].encode(), path)
             return code
         return original(self, fullname)
 

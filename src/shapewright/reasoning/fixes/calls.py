@@ -11,7 +11,9 @@ from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
 from shapewright.trace.module import leaves
+from shapewright.trace.op import Op
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""
@@ -24,14 +26,44 @@ CASTS = {
 def with_method(
     program: Program, failure: Failure, tensor: int, method: str
 ) -> Iterator[Fix]:
-    """The operand with `.method(...)` after it."""
+    """The operand with `.method(...)` after it, at the call or where it came in."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     expressions = tensor_expressions(program, op)
     place = expressions[tensor] if tensor < len(expressions) else None
-    if found is None or place is None:
-        return
-    yield after(found[0], place[0], method)
+    if found is not None and place is not None:
+        yield after(found[0], place[0], method)
+    for text, node in handed_in(program, op, op.inputs[tensor]):
+        yield after(text, node, method)
+
+
+def handed_in(program: Program, op: Op, fact: Fact) -> Iterator[tuple[Text, ast.expr]]:
+    """The arguments by which a tensor came into the modules around a call.
+
+    What only changed its elements on the way counts as the same tensor.
+    """
+    same = {fact.tensor}
+    for _ in range(FOLLOWED):
+        made = program.producers.get(fact.tensor)
+        before = made.inputs[0] if made is not None and made.inputs else None
+        if before is None or before.shape != fact.shape:
+            break
+        fact = before
+        same.add(fact.tensor)
+    call = program.call_of(op)
+    while call is not None and call.parent is not None:
+        found = program.node(call.span)
+        if found is not None and isinstance(found[1], ast.Call):
+            values = [*call.inputs[0], *call.inputs[1].values()]
+            nodes = [*found[1].args, *(word.value for word in found[1].keywords)]
+            for value, node in zip(values, nodes, strict=False):
+                if isinstance(value, Fact) and value.tensor in same:
+                    yield found[0], node
+        call = program.trace.calls[call.parent]
+
+
+FOLLOWED = 6
+"""Ops that are followed back from an operand."""
 
 
 def after(text: Text, node: ast.expr, method: str) -> Fix:
@@ -51,6 +83,8 @@ def after(text: Text, node: ast.expr, method: str) -> Fix:
 
 def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
     """A cast of one operand to the dtype of the others."""
+    if failure.unmet is not None and "dtype" not in failure.unmet.code:
+        return  # a cast would hide what is wrong
     for repair in failure.repairs:
         if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
             method = f".{CASTS[repair.new]}()"
@@ -80,11 +114,15 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
 
 def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
     """Dims in another order. Sure where only that brings a size to its place."""
-    layer = program.layer(program.trace.ops[failure.op]) is not None
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op) is not None
     for repair in failure.repairs:
         if layer and not sure:
             return  # a layer's input begins with the batch
-        if repair.kind == "permute" and keeps_batch(repair) == sure:
+        if repair.kind != "permute":
+            continue
+        equal = turned_equal(op.inputs, repair)
+        if (keeps_batch(repair) or equal) == sure:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:
@@ -92,6 +130,13 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             else:
                 method = f".permute({', '.join(map(str, order))})"
             yield from with_method(program, failure, repair.tensor, method)
+
+
+def turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
+    """Whether the dims in their new order are those of another operand."""
+    shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
+    others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
+    return len(set(shape)) > 1 and any(shape == other for other in others)
 
 
 def keeps_batch(repair: Repair) -> bool:
@@ -107,6 +152,11 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     for kind in ("squeeze", "flatten", "unsqueeze"):
         found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
         if kind == "unsqueeze":
+            most = max((len(fact.shape) for fact in op.inputs), default=0)
+            alone = len(op.inputs) < 2 or program.layer(op) is not None
+            found = [
+                r for r in found if alone or len(op.inputs[r.tensor].shape) < most
+            ]  # of two operands with as many dims it would make every pair
             found.sort(key=lambda r: behind(op.inputs[r.tensor].shape, r, first))
         for repair in found:
             method = f".{kind}({repair.dim})"

@@ -94,7 +94,7 @@ def with_size(
     for name, node, value in arguments_with(program, module):
         if value not in (old, (old,)) or name in NO_SIZES:
             continue
-        shown = written or str(new)
+        shown = written or in_words(text.written(node), node, old, new)
         if isinstance(node, ast.Constant | ast.BinOp | ast.Name | ast.Attribute):
             span, outer = text.span(node), text.span(call)
             whole = text.written(call)
@@ -105,6 +105,18 @@ def with_size(
                 whole = whole[:left] + end + whole[left + len(start) :]
             said = f"`{' '.join(whole.split())}`" if one_line else f"`{name}={shown}`"
             yield Fix("fits", said, (Edit(span, shown),))
+
+
+def in_words(written: str, node: ast.expr, old: int, new: int) -> str:
+    """A size as the author might write it: `n_items + 1`, `2 * hidden`."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        if abs(new - old) == 1:
+            return f"{written} {'+' if new > old else '-'} 1"
+        if old > 1 and new % old == 0:
+            return f"{new // old} * {written}"
+        if new > 1 and old % new == 0:
+            return f"{written} // {old // new}"
+    return str(new)
 
 
 def as_product(program: Program, fact: Fact, dim: int) -> str:

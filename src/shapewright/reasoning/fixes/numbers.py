@@ -16,7 +16,26 @@ from shapewright.source.span import Span
 
 def of_failure(program: Program, failure: Failure) -> Iterator[Fix]:
     """Numbers near the failure, changed so that the two sides may meet."""
-    yield from changed(program, suspects(program, failure), pairs_of(program, failure))
+    pairs = pairs_of(program, failure)
+    yield from of_names(program, failure, pairs[:1])
+    yield from changed(program, suspects(program, failure), pairs)
+
+
+def of_names(
+    program: Program, failure: Failure, pairs: list[tuple[int, int]]
+) -> Iterator[Fix]:
+    """`n_classes + 1` for a name in the failing call, where one is missing."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    if found is None or not isinstance(found[1], ast.Call):
+        return
+    text, call = found[0], found[1]
+    given = [*call.args, *(word.value for word in call.keywords)]
+    for has, needs in pairs:
+        for node in given if abs(has - needs) <= 1 else ():
+            if isinstance(node, ast.Name | ast.Attribute):
+                for sign in "+-":
+                    yield replaced(text, node, f"{text.written(node)} {sign} 1")
 
 
 def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -63,9 +82,11 @@ def changed(
     found = [
         *nodes_on(program, lines, ast.Constant),
         *(
-            (text, node)
+            (text, inner)
             for text, node in definitions(program, lines)
-            if isinstance(node, ast.Constant | ast.BinOp)
+            if isinstance(node, ast.Constant | ast.BinOp | ast.Tuple | ast.List)
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Constant)
         ),
     ]
     likely: list[tuple[int, Fix]] = []
