@@ -30,7 +30,7 @@ from shapewright.rules.maps.drawn import Drawn
         ("f32[4, 6]", "a copy of 96 bytes: `tensor.clone()`, `tensor.t().cont"),
         ("f32[4, 6]", "a leaf: with requires_grad=True backward fills its .grad"),
         ("i64[4]", "a leaf; int64 cannot require a gradient"),
-        ("torch.empty(2, 3)", "it holds whatever stood in that memory"),
+        ("torch.empty(2, 3)", "it holds whatever the memory held before"),
         ("torch.empty(2, 3)", "cost: 24 bytes are allocated"),
         ("torch.full((2,), 1)",
          "dtype int64: `1` is a whole number, and no dtype is asked for"),
@@ -41,7 +41,7 @@ from shapewright.rules.maps.drawn import Drawn
         ("torch.empty(2, device='meta')", "device meta: the call asks for it"),
         ("torch.empty(2, device='meta')", "not drawn: a meta tensor has no values"),
         ("torch.meshgrid(f32[2], f32[3])", 'indexing "ij", torch\'s default'),
-        ("torch.rand(2)", "`torch.manual_seed(0)` before it repeats them"),
+        ("torch.rand(2)", "`torch.manual_seed(0)` before it gives the same numbers"),
     ],
 )  # fmt: skip
 def test_what_is_said(call: str, said: str) -> None:

@@ -60,18 +60,25 @@ def costs(drawn: Drawn) -> Costs:
     values = {side.name: reader(side) for side in drawn.inputs}
     known = all(side.values is not None for side in drawn.inputs)
     for one in drawn.maps:
-        add(made, one, values if known else None)
+        for stage in one.stages:
+            add(made, stage.map, None)
+        add(made, one, values if known and not one.stages else None)
+        if one.stages:  # written by each stage, and read again
+            made.calls = None
     if made.kind == "in place":
         made.moved = bytes_of(drawn.outputs[0])
     elif made.kind not in ("view", "same"):
         made.moved = sum(map(bytes_of, drawn.outputs))
         made.moved += sum(bytes_read(drawn, made, side) for side in drawn.inputs)
-    if made.kind == "view" and not is_contiguous(
-        drawn.outputs[0].shape, drawn.outputs[0].stride
-    ):
+    if made.kind == "view" and not dense(drawn.outputs[0]):
         out = drawn.outputs[0]
         made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
     return made
+
+
+def dense(side: Side) -> bool:
+    """Whether `contiguous` has nothing to do."""
+    return not side.size or is_contiguous(side.shape, side.stride)
 
 
 def bytes_of(side: Side) -> int:
@@ -107,6 +114,8 @@ def kind_of(drawn: Drawn) -> str:
         given = inputs[str(outs[0].shares)]
         same = [(s.shape, s.stride, s.offset, s.dtype) for s in (outs[0], given)]
         return "same" if len(outs) == 1 and same[0] == same[1] else "view"
+    if any(one.stages for one in drawn.maps):
+        return "pass"
     moves = all(
         one.term == "copy"
         and one.value is None
@@ -297,7 +306,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     outside += [one.start] if isinstance(one.start, Read) else []
     outside = [read for read in outside if read.tensor == tensor]
     reads = [*inside, *outside]
-    if not reads:
+    if not reads or one.stages:
         return Repeats(times=None)
     chosen = any("[" in str(index) for read in reads for index in read.indices)
     chosen = chosen or any(map(asks_values, one.conditions))

@@ -15,6 +15,14 @@ from shapewright.dims.expression import (
     Total,
     number,
 )
+from shapewright.rules.maps.beside import (
+    Autograd,
+    Beside,
+    Called,
+    Dispatch,
+    Gradient,
+    Kept,
+)
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.encode import VERSION, Json
 from shapewright.rules.maps.index_map import (
@@ -100,7 +108,38 @@ def drawing(record: dict[str, Json]) -> Drawn:
         sizes=tuple(record["sizes"]),
         stages=tuple(map(side, record["stages"])),
         notes=tuple(record.get("notes", ())),
+        beside=None if record.get("beside") is None else beside(record["beside"]),
     )
+
+
+def beside(record: dict[str, Json]) -> Beside:
+    """What autograd and the dispatcher said of a call."""
+    told = record["autograd"]
+    autograd = Autograd(
+        nodes=tuple(told["nodes"]),
+        kept=tuple(Kept(**{**row, "shape": shape(row)}) for row in told["kept"]),
+        gradients=tuple(
+            Gradient(row["name"], shape(row), row["reason"])
+            for row in told["gradients"]
+        ),
+        written=tuple((name, old, new) for name, old, new in told["written"]),
+        refused=tuple((what, said) for what, said in told["refused"]),
+        reason=told["reason"],
+    )
+    way = record["dispatch"]
+    calls = tuple(Called(**{**row, "keys": tuple(row["keys"])}) for row in way["calls"])
+    return Beside(
+        autograd,
+        Dispatch(calls, way["reason"]),
+        record["flops"],
+        record["device"],
+        record["default"],
+    )
+
+
+def shape(row: dict[str, Json]) -> Any:
+    """The shape in a row, None where it has none."""
+    return None if row["shape"] is None else tuple(row["shape"])
 
 
 def tensor(record: dict[str, Json]) -> Stored:

@@ -11,7 +11,7 @@ What is at its default is left out. `docs/maps.md` has the whole format.
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from shapewright.dims.expression import (
@@ -76,6 +76,7 @@ def drawing(drawn: Drawn) -> Json:
         "checked": drawn.checked,
         "sizes": list(drawn.sizes),
         "notes": list(drawn.notes),
+        "beside": None if drawn.beside is None else asdict(drawn.beside),
     }
 
 

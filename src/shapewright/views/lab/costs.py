@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shapewright.rules.maps.costs import METADATA, Costs, costs
+from shapewright.rules.maps.costs import METADATA, Costs, costs, dense
 from shapewright.rules.maps.drawn import Drawn
 from shapewright.rules.maps.stored import Stored
-from shapewright.rules.strides import is_contiguous
 from shapewright.trace.fact import ITEMSIZE
 from shapewright.views import units
 
@@ -133,12 +132,8 @@ def tensor_costs(stored: Stored) -> list[str]:
     if len(side.shape) == 2:
         free.append(f"the transpose `{name}.t()`")
         turned = replace(side, shape=side.shape[::-1], stride=side.stride[::-1])
-        copy += (
-            []
-            if is_contiguous(turned.shape, turned.stride)
-            else [f"`{name}.t().contiguous()`"]
-        )
-    copy += [] if is_contiguous(side.shape, side.stride) else [f"`{name}.contiguous()`"]
+        copy += [] if dense(turned) else [f"`{name}.t().contiguous()`"]
+    copy += [] if dense(side) else [f"`{name}.contiguous()`"]
     count = units.plural(side.size, "element")
     return [
         f"free at any size: {', '.join([*free, 'any view'])}",

@@ -17,13 +17,6 @@ BY_DEFAULT = frozenset("zeros ones empty rand randn eye linspace logspace".split
 WHOLE = frozenset("randint randperm tril_indices triu_indices".split())
 BY_VALUE = frozenset("arange range full tensor".split())
 LIKE = frozenset("zeros ones empty full rand randn randint".split())
-HOLDS = {
-    "empty": "nothing is written: it holds whatever stood in that memory",
-    "rand": "uniform numbers from 0 up to, not including, 1",
-    "randn": "normal numbers with mean 0 and deviation 1",
-    "randint": "whole numbers from low up to, not including, high",
-    "randperm": "each number once, in random order",
-}
 RANDOM = frozenset("rand randn randint randperm".split())
 
 
@@ -50,9 +43,8 @@ def making_lines(drawn: Drawn) -> list[str]:
         f"dtype {out.dtype}: {why_dtype(drawn, name, like)}",
         f"device {drawn.beside.device}: {why_device(drawn, like)}",
     ]
-    if name in HOLDS:
-        again = "; `torch.manual_seed(0)` before it repeats them"
-        lines.append(HOLDS[name] + (again if name in RANDOM else ""))
+    if name in RANDOM:
+        lines.append("`torch.manual_seed(0)` before it gives the same numbers again")
     written = in_cpp(drawn, name, like)
     return [*lines, *([f"C++: {written}"] if written else [])]
 
@@ -211,9 +203,9 @@ def of_ends(drawn: Drawn) -> list[Any]:
 
 def of_bounds(drawn: Drawn) -> list[Any]:
     """`randint`: low and high stand before the size, low may be left out."""
-    values = [v for v in drawn.arguments.values() if type(v) is int]
-    named = [drawn.arguments[k] for k in ("low", "high") if k in drawn.arguments]
-    bounds = [v for v in (named or values[:2]) if v is not None]
+    given = drawn.arguments
+    every = [*given.get("args", ()), given.get("low"), given.get("high")]
+    bounds = [value for value in every if type(value) is int]
     if not 1 <= len(bounds) <= 2:
         return [None]
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
