@@ -14,11 +14,11 @@ import torch
 
 from shapewright.capture.argued import UNTOLD
 from shapewright.capture.identity import DTYPES
+from shapewright.capture.lab.beside import draw_with
 from shapewright.capture.lab.drawing import (
     RUNNABLE,
     Wrong,
     arguments_of,
-    draw_call,
     tensors_in,
     typed_tensor,
 )
@@ -279,7 +279,7 @@ def performed(
             }
             args, kwargs = rebuilt(op, [tensors[fact.tensor] for fact in op.inputs])
             try:
-                drawn = draw_call(func, name, args, kwargs, text)
+                drawn = draw_with(func, name, args, kwargs, text)
             except Wrong as wrong:  # other calls of the line are drawn all the same
                 said = f"our index map differs from torch here, a bug of ours: {wrong}"
                 return from_facts(op, said, text, name, order)
