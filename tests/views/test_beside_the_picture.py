@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -132,3 +134,11 @@ def test_no_line_is_wider_than_asked_for() -> None:
         assert isinstance(drawing.drawn, Drawn)
         text = drawing.text(80, inside=True).partition("cost: ")[2]
         assert max(map(len, text.splitlines())) <= 80
+
+
+def test_inputs_have_the_names_of_the_program(tmp_path: Path) -> None:
+    file = tmp_path / "f.py"
+    file.write_text("def f(x, bias):\n    return x + bias\n")
+    text = str(sw.explain(f"{file}:2", "f32[3, 4], f32[4]"))
+    assert "gradients: `x` (3, 4) and `bias` (4,)" in text
+    assert "`bias` is read 3 times, 0 copies: its gradient sums over dim 0" in text

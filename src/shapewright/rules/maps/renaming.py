@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from shapewright.dims.expression import Letter
+from shapewright.rules.maps.beside import Beside
 from shapewright.rules.maps.drawn import Drawn
 from shapewright.rules.maps.index_map import (
     LETTERS,
@@ -30,7 +31,7 @@ def renamed(value: Any, letters: Names, tensors: Names) -> Any:
     """A map, or a part of one, with other letters and other names of tensors."""
     if isinstance(value, Letter):
         return Letter(letters.get(value.name, value.name))
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # a window is a tuple too, of numbers only
         return tuple(renamed(item, letters, tensors) for item in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
@@ -76,7 +77,22 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
             for side in drawn.outputs
         ),
         maps=renamed(drawn.maps, {}, fit),
+        beside=None if drawn.beside is None else told_by(drawn.beside, fit),
     )
+
+
+def told_by(beside: Beside, names: Names) -> Beside:
+    """What stands beside a picture, with other names of its inputs."""
+    made = beside.autograd
+    autograd = replace(
+        made,
+        kept=tuple(replace(o, name=names.get(o.name, o.name)) for o in made.kept),
+        gradients=tuple(
+            replace(one, name=names.get(one.name, one.name)) for one in made.gradients
+        ),
+        written=tuple((names.get(n, n), old, new) for n, old, new in made.written),
+    )
+    return replace(beside, autograd=autograd)
 
 
 # -- letters ---------------------------------------------------------------------------
