@@ -47,7 +47,7 @@ def of_failure(program: Program, failure: Failure) -> Finding:
         op.span,
         op.module,
         failure.torch_message,
-        tuple(both_sides(program, failure)),
+        with_makers(program, failure),
         lines=below(program, failure),
     )
 
@@ -128,6 +128,48 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
         for number, related in enumerate(actual(program, op.inputs[at], dim)):
             said = f"{prefix}: {related.message}" if number == 0 else related.message
             yield Related(related.span, said)
+
+
+def with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
+    """Both sides, and the lines that made what is not told of yet, each line once."""
+    op = program.trace.ops[failure.op]
+    found = list(both_sides(program, failure))
+    lines = {(each.span.file, each.span.line) for each in found}
+    if op.span is not None:
+        lines.add((op.span.file, op.span.line))
+    for each in makers(program, failure):
+        place = each.span.file, each.span.line
+        if place not in lines and len(found) < MOST_RELATED:
+            lines.add(place)
+            found.append(each)
+    return tuple(found)
+
+
+MOST_RELATED = 5
+"""Places that a finding names."""
+
+
+def makers(program: Program, failure: Failure) -> Iterator[Related]:
+    """Where the layer was built, and where each operand was made or handed in."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is not None and built is not None:
+        said = f"`{layer.path}` is built as `nn.{built.class_name}`"
+        if not built.class_name[:1].isupper() or layer.class_name != built.class_name:
+            said = f"`{layer.path}` is built"
+        yield Related(built.span, said)
+    names = tensor_names(program, op)
+    for name, fact in zip(names, op.inputs, strict=True):
+        if fact.tensor in program.states:
+            continue
+        made = program.producers.get(fact.tensor)
+        if made is not None and made.span is not None:
+            what = "" if name.startswith("a ") else f"{name} "
+            said = f"{what}{shape_text(fact)} is made by `{made.name}`"
+            yield Related(made.span, said.strip())
+    for frame in reversed(op.frames[:-1]):
+        yield Related(frame.span, "called from here")
 
 
 def sides(
