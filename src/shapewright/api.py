@@ -506,9 +506,9 @@ def _program(made: Trace, settings: Any, seen: Any) -> Program:
         return Program(made)
     if seen is None:
         return Program(made, tuple(settings.failures))
-    built, sources = seen.places(settings.modules, os.getcwd())
+    built, sources, loads = seen.places(settings.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
-    return Program(made, tuple(settings.failures), built, texts)
+    return Program(made, tuple(settings.failures), built, texts, tuple(loads))
 
 
 def _run_target(parsed: Any, given: Any, settings: Any) -> Trace:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shapewright.checking.tried import (
+    LOAD,
     Overlay,
     Place,
     Tried,
@@ -16,9 +17,11 @@ from shapewright.checking.tried import (
 )
 from shapewright.findings.finding import Finding
 from shapewright.findings.fix import Fix
+from shapewright.reasoning import state_dicts
 from shapewright.reasoning.explaining import explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
 from shapewright.reasoning.program import Program
+from shapewright.reasoning.state_dicts import explained_load
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.editing import apply_edits
 from shapewright.trace.report import Report
@@ -92,6 +95,11 @@ class Session:
         known = {told.place for told in self.told}
         found: list[Told] = []
         lines = set()
+        for span, one in program.loads:
+            place = (span.file, span.line, LOAD)
+            if place not in known:
+                found.append(Told(explained_load(span, one), place))
+                self.tries(program, found[-1], [state_dicts.fixes(program, span, one)])
         for finding, failures in explained_with(program):
             place = place_of(program, failures[0])
             lines.add(place[:2])
@@ -112,14 +120,17 @@ class Session:
 
     def mend(self, program: Program, told: Told, failure: Failure | None) -> None:
         """Try the candidates; keep those with which the error is gone."""
+        if failure is None:
+            self.tries(program, told, of_program_error(program, told.finding))
+        else:
+            self.tries(program, told, candidates(program, failure))
+
+    def tries(self, program: Program, told: Told, tiers: Iterable[list[Fix]]) -> None:
+        """Try fixes, tier after tier, until one has some that help."""
         if self.attempt is None:
             return
         before = places(program)
         wanted = output_of(program) if is_sure(program) else None
-        if failure is None:
-            tiers = of_program_error(program, told.finding)
-        else:
-            tiers = candidates(program, failure)
         left = TRIES
         for tier in tiers:
             for fix in tier:

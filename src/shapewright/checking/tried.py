@@ -14,6 +14,8 @@ Overlay = Mapping[str, str]
 Place = tuple[str, int, str]
 """Where something failed: file, line, and the operator or the code of the finding."""
 
+LOAD = "state-dict-mismatch"
+
 
 @dataclass(frozen=True, slots=True)
 class Tried:
@@ -38,7 +40,8 @@ def output_of(program: Program) -> tuple[tuple[int, ...], ...]:
 
 def places(program: Program) -> tuple[Place, ...]:
     """Where calls failed, in order, and where else the program did."""
-    found = [place_of(program, failure) for failure in program.failures]
+    found = [(span.file, span.line, LOAD) for span, _ in program.loads]
+    found += [place_of(program, failure) for failure in program.failures]
     lines = {place[:2] for place in found}
     for each in program.trace.findings:
         line = (each.span.file, each.span.line) if each.span else ("", 0)

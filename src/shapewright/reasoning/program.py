@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from shapewright.rules.needs.failure import Failure
+from shapewright.rules.needs.loading import Misloaded
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
 from shapewright.trace.fact import Fact
@@ -32,12 +33,16 @@ class Built(Protocol):
 
 @dataclass
 class Program:
-    """One run and the text that made it. `built` is by module path."""
+    """One run and the text that made it.
+
+    `built` is by module path; `loads` are the state dicts that did not fit.
+    """
 
     trace: Trace
     failures: Sequence[Failure] = ()
     built: Mapping[str, Built] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    loads: Sequence[tuple[Span, Misloaded]] = ()
     _texts: dict[str, Text | None] = field(default_factory=dict)
 
     def text(self, file: str) -> Text | None:
@@ -123,4 +128,5 @@ def kept(program: Program) -> Program:
         calls=tuple(trace.calls),
         states=tuple(trace.states),
     )
-    return Program(whole, program.failures, program.built, program.sources)
+    built, sources = program.built, program.sources
+    return Program(whole, program.failures, built, sources, program.loads)

@@ -12,8 +12,10 @@ from typing import Any
 
 from torch import nn
 
+from shapewright.capture.failing.loading import Loads
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.sites import USER, Sites
+from shapewright.rules.needs.loading import Misloaded
 from shapewright.source.span import Span
 from shapewright.trace.record import Source
 
@@ -38,6 +40,7 @@ class Constructions:
 
     sites: Sites = field(default_factory=Sites)
     seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
+    loads: Loads = field(default_factory=Loads)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -52,7 +55,8 @@ class Constructions:
 
         nn.Module.__init__ = __init__  # type: ignore[method-assign]
         try:
-            yield
+            with self.loads.watched():
+                yield
         finally:
             if nn.Module.__init__ is __init__:
                 nn.Module.__init__ = original  # type: ignore[method-assign]
@@ -70,10 +74,12 @@ class Constructions:
 
     def places(
         self, modules: dict[str, nn.Module], folder: str
-    ) -> tuple[dict[str, Built], dict[str, Source]]:
-        """The construction of each module by its path, and the texts it stands in."""
+    ) -> tuple[dict[str, Built], dict[str, Source], list[tuple[Span, Misloaded]]]:
+        """The construction of each module by its path, the texts that it stands in,
+        and the state dicts that did not fit."""
         sources: dict[str, Source] = {}
-        for code, _, _ in self.seen.values():
+        refused = self.loads.refused
+        for code, _, _ in [*self.seen.values(), *refused]:
             source = source_of(code.co_filename)
             if source is not None:
                 sources[code.co_filename] = source
@@ -87,9 +93,9 @@ class Constructions:
                 names = arguments_of(kind)
                 kept = tuple(kept_values(module, names))
                 found[path] = Built(span, kind.__name__, names, kept)
-        return found, {
-            positions.relative(name): source for name, source in sources.items()
-        }
+        loads = [(positions.span(code, at), one) for code, at, one in refused]
+        texts = {positions.relative(name): each for name, each in sources.items()}
+        return found, texts, loads
 
 
 def kept_values(module: nn.Module, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -36,9 +36,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--format",
-        choices=("full", "concise", "json"),
+        choices=("full", "concise", "json", "github", "sarif"),
         default="full",
-        help="blocks with source, a line each, or versioned JSON (default: full)",
+        help="blocks with source, a line each, versioned JSON, commands for GitHub, or "
+        "SARIF (default: full)",
+    )
+    add("--diff", action="store_true", help="show the fixes as a diff, write nothing")
+    add(
+        "--fix",
+        action="store_true",
+        help="write the fixes that provably keep the meaning, such as `reshape` for "
+        "`view`",
+    )
+    add(
+        "--unsafe-fixes",
+        action="store_true",
+        help="write also the best fix that makes the program run; with --diff, show it",
     )
     add("--first", action="store_true", help="stop at the first error")
     add(
@@ -58,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the targets, print what was found, return the exit code."""
     from shapewright import api
+    from shapewright.checking.writing import chosen, difference
     from shapewright.inputs.errors import InputError
 
     spec = ", ".join(options.specs) if options.specs else None
@@ -69,9 +83,28 @@ def run(options: argparse.Namespace) -> int:
             )
         except InputError as error:
             raise Unusable(str(error)) from None
-        output.show(_rendered(report, options))
+        if options.diff:
+            output.show(difference(chosen(report, True)))
+        else:
+            output.show(_rendered(report, options))
+        if (options.fix or options.unsafe_fixes) and not options.diff:
+            _written(report, options.unsafe_fixes)
         code = max(code, report.exit_code)
     return code
+
+
+def _written(report: Report, unsafe: bool) -> None:
+    """Write the fixes, and say so on stderr."""
+    from shapewright.checking.writing import chosen, write
+
+    fixes = chosen(report, unsafe)
+    files = write(fixes)
+    for file in files:
+        count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
+        print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
+    if not files:
+        more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
+        print(f"nothing was fixed{more}", file=sys.stderr)
 
 
 def _rendered(report: Report, options: argparse.Namespace) -> str:
@@ -79,6 +112,15 @@ def _rendered(report: Report, options: argparse.Namespace) -> str:
         from shapewright.views.json import report_json
 
         return f"{report_json(report)}\n"
+    if options.format == "github":
+        from shapewright.views.github import report_commands
+
+        return report_commands(report)
+    if options.format == "sarif":
+        from shapewright import __version__
+        from shapewright.views.sarif import report_sarif
+
+        return f"{report_sarif(report, __version__)}\n"
     if options.format == "concise":
         from shapewright.views.concise import report_lines
 

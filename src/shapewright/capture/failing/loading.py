@@ -1,0 +1,77 @@
+"""`load_state_dict` that refuses: noted, and the run goes on with what fits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from torch import nn
+
+from shapewright.capture.sites import USER, Sites
+from shapewright.rules.needs.loading import Misloaded
+
+
+@dataclass(slots=True)
+class Loads:
+    """The loads of a run that torch refused, each with the line that asked for it."""
+
+    sites: Sites = field(default_factory=Sites)
+    refused: list[tuple[CodeType, int, Misloaded]] = field(default_factory=list)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """`nn.Module.load_state_dict` goes on with the keys that fit."""
+        original = nn.Module.load_state_dict
+        refuse = self.refuse
+
+        def load_state_dict(
+            self: nn.Module,
+            state_dict: Any,
+            strict: bool = True,
+            assign: bool = False,
+        ) -> Any:
+            try:
+                return original(self, state_dict, strict, assign)
+            except RuntimeError as error:
+                kept = refuse(self, state_dict, error, sys._getframe(1))
+                if kept is None:
+                    raise
+                return original(self, kept, False, assign)
+
+        nn.Module.load_state_dict = load_state_dict  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            if nn.Module.load_state_dict is load_state_dict:
+                nn.Module.load_state_dict = original  # type: ignore[method-assign]
+
+    def refuse(
+        self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
+    ) -> dict[str, Any] | None:
+        """Note what does not fit; the keys that do, None where it is something else."""
+        try:
+            own = module.state_dict()
+            theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
+        except Exception:
+            return None
+        ours = {key: tuple(value.shape) for key, value in own.items()}
+        resized = tuple(
+            (key, shape, theirs[key])
+            for key, shape in ours.items()
+            if key in theirs and theirs[key] != shape
+        )
+        missing = tuple(key for key in ours if key not in theirs)
+        unexpected = tuple(key for key in theirs if key not in ours)
+        while frame is not None and self.sites.kind_of(frame.f_code) != USER:
+            frame = frame.f_back
+        if frame is None or not (resized or missing or unexpected):
+            return None
+        name = type(module).__name__
+        found = Misloaded(name, missing, unexpected, resized, len(ours), str(error))
+        self.refused.append((frame.f_code, frame.f_lasti, found))
+        bad = {key for key, _, _ in resized}
+        return {key: value for key, value in given.items() if key not in bad}
