@@ -55,6 +55,16 @@ def test_letters_without_a_size_get_small_different_ones(
         ("f32[B=2, 2*B]", "(B=2, 4) float32"),
         ("f32[B, 1] + f32[C]", "out[b, c] = input[b, 0] + other[c]"),
         ("F.conv2d(f32[B=1,C=3,8,8], f32[O=4,C,3,3])", "for b in range(B):"),
+        ("F.max_pool2d(f32[B=2,C=3,8,8], 2)", "for b in range(B):"),
+        (
+            # `u` is also a letter of attention's own: the user's comes first.
+            "F.scaled_dot_product_attention(f32[U=3,E=4], f32[K=5,E], f32[K,D=2])",
+            "weights[u, k] = (softmax over i < 5 of scores[u, i])[k]",
+        ),
+        (
+            "F.scaled_dot_product_attention(f32[U=3,E=4], f32[K=5,E], f32[K,D=2])",
+            "scores[u, k] = (sum over e < E of query[u, e] * key[k, e]) / 2",
+        ),
         ("torch.einsum('bnk,bkm->bnm', f32[B,N,K], f32[B,K,M])", "over k < K of "),
         ("f32[B=4, T=5][:, :3]", "(B=4, 3) float32"),
         ("torch.sum(f32[B, T], dim=1)", "sum over t < T of input[b, t]"),

@@ -22,6 +22,7 @@ from shapewright.rules.maps.index_map import (
     IndexMap,
     Loop,
     Read,
+    Stage,
 )
 
 Names = Mapping[str, str]
@@ -129,8 +130,11 @@ def lettered(
     sizes: Mapping[str, int],
 ) -> IndexMap:
     """A map whose letters are those of the sizes that they run through."""
-    runs = dict(zip(one.letters, one.shape, strict=True))
-    runs |= {loop.letter: loop.size for loop in one.loops}
+    runs: dict[str, int] = {}
+    for each in (one, *(stage.map for stage in one.stages)):
+        own = dict(zip(each.letters, each.shape, strict=True))
+        own |= {loop.letter: loop.size for loop in each.loops}
+        runs = own | runs
     size_of: dict[str, str] = {}
     for letter, size in indexed_by(one, letters):
         size_of.setdefault(letter, size)
@@ -152,7 +156,20 @@ def lettered(
         if sizes.get(size) == runs.get(letter)
     )
     made: IndexMap = renamed(one, new, {})
-    return replace(made, sizes=named)
+    stages = tuple(
+        Stage(stage.name, replace(stage.map, sizes=of_stage(stage.map, named, sizes)))
+        for stage in made.stages
+    )
+    return replace(made, sizes=named, stages=stages)
+
+
+def of_stage(
+    one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
+) -> tuple[tuple[str, str], ...]:
+    """The names of sizes that a stage's letters run through too."""
+    own = dict(zip(one.letters, one.shape, strict=True))
+    own |= {loop.letter: loop.size for loop in one.loops}
+    return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
 
 
 def indexed_by(
@@ -182,4 +199,7 @@ def reads_in(value: Any) -> Iterator[Read | Element]:
 def letters_of_map(one: IndexMap) -> set[str]:
     """The letters of a map, and the names of its tables."""
     loops = {loop.letter for loop in one.loops}
-    return {*one.letters, *loops, *(table.name for table in one.tables)}
+    found = {*one.letters, *loops, *(table.name for table in one.tables)}
+    for stage in one.stages:
+        found |= {stage.name, *letters_of_map(stage.map)}
+    return found
