@@ -396,7 +396,7 @@ def trace_target(
 
 
 def check(target: Any, *args: Any, **kwargs: Any) -> Report:
-    """Run a model or function without data and explain every shape error in it.
+    """Run a model or function without data: its shape errors, and what is likely wrong.
 
     Example::
 
@@ -411,6 +411,7 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     """
     from shapewright.capture.running import Settings, record
     from shapewright.checking.session import Session
+    from shapewright.inputs.configuration import ignored_codes
 
     settings = Settings(go_on=True)
     if not args and not kwargs:
@@ -419,7 +420,20 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     else:
         args, kwargs, settings.letters = _fed(args, kwargs)
         made = record(target, args, kwargs, settings)
-    return Session(_program(_with_loops(made, settings), settings, None)).report()
+    ignored = ignored_codes(_folder_of(target))
+    program = _program(_with_loops(made, settings), settings, None)
+    return Session(program, ignored=ignored).report()
+
+
+def _folder_of(target: Any) -> str | None:
+    """The folder of the file in which a model's class, or a function, is written."""
+    import os
+    import sys
+
+    owner = target if hasattr(target, "__qualname__") else type(target)
+    module = sys.modules.get(getattr(owner, "__module__", None) or "")
+    file: str | None = getattr(module, "__file__", None)
+    return os.path.dirname(os.path.abspath(file)) if file else None
 
 
 def check_target(
@@ -428,8 +442,11 @@ def check_target(
     *,
     timeout: float | None = None,
     first: bool = False,
+    strict: bool = False,
 ) -> Report:
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
+
+    `first` stops at the first finding; `strict` notes every implicit broadcast.
 
     Raises `InputError` for a target or spec that cannot be used.
     """
@@ -441,6 +458,7 @@ def check_target(
     from shapewright.capture.running import Settings, Stopped, before_any_call
     from shapewright.checking.session import Session
     from shapewright.checking.tried import Tried, in_short
+    from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
@@ -452,6 +470,7 @@ def check_target(
     allowed = 30.0
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
+    ignored = ignored_codes(_folder_of_place(parsed))
 
     def run(quick: bool = False, loops: bool = False) -> Program:
         from shapewright.capture.failing.built import Constructions
@@ -490,10 +509,21 @@ def check_target(
             began = time.perf_counter()
             program = run(loops=True)
             allowed = 3.0 + 30 * (time.perf_counter() - began)
-            return Session(program, again, attempt, first).report()
+            session = Session(program, again, attempt, first, ignored, strict)
+            return session.report()
         except Stopped as stopped:
             ended = _program(before_any_call(target, stopped), None, None)
             return Session(ended).report()
+
+
+def _folder_of_place(parsed: Any) -> str | None:
+    """The folder of a target that is a file."""
+    import os
+
+    if parsed.kind not in ("file", "script"):
+        return None
+    place: str = os.path.abspath(parsed.place)
+    return os.path.dirname(place)
 
 
 def _program(made: Trace, settings: Any, seen: Any) -> Program:

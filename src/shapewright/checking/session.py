@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shapewright.checking.tried import (
@@ -20,6 +20,7 @@ from shapewright.findings.fix import Fix
 from shapewright.reasoning import state_dicts
 from shapewright.reasoning.explaining import explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
+from shapewright.reasoning.hazards.conducting import hazards
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.state_dicts import explained_load
 from shapewright.rules.needs.failure import Failure
@@ -58,13 +59,16 @@ class Told:
 class Session:
     """How to run the program with changed text: `again` whole, `attempt` in short.
 
-    Both run in a child process; without them no fix is tried.
+    Both run in a child process; without them no fix is tried. `ignored` are codes of
+    hazards that are switched off; `strict` adds a note for every implicit broadcast.
     """
 
     program: Program
     again: Callable[[Overlay], Program | None] | None = None
     attempt: Callable[[Overlay], Tried] | None = None
     first: bool = False
+    ignored: Collection[str] = ()
+    strict: bool = False
     texts: dict[str, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     left: int = ALL_TRIES
@@ -86,6 +90,8 @@ class Session:
         self.confirm(complete)
         trace = self.program.trace
         findings = tuple(self.shown(each) for each in self.told)
+        if not (self.first and findings):
+            findings += tuple(hazards(self.program, self.ignored, self.strict))
         if self.first:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)

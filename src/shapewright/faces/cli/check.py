@@ -1,4 +1,4 @@
-"""`shapewright check`: every shape error of a program, with causes and fixes."""
+"""`shapewright check`: every shape error of a program, and what is likely wrong."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ DESCRIPTION = """\
 Run TARGET with tensors that hold no data and explain every call that does not fit.
 
 An error does not end the run: it goes on with what would have come out. Fixes are
-tried by running the program with the edit in memory. TARGET is what `shapewright trace`
-takes.
+tried by running the program with the edit in memory. What runs but is likely not meant
+is a warning; `# shapewright: ignore[CODE]` at the end of a line switches it off there.
+TARGET is what `shapewright trace` takes.
 """
 
 
@@ -55,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--first", action="store_true", help="stop at the first error")
     add(
+        "--strict",
+        action="store_true",
+        help="add a note for every implicit broadcast",
+    )
+    add(
         "--timeout",
         type=seconds,
         metavar="S",
@@ -79,7 +85,11 @@ def run(options: argparse.Namespace) -> int:
     for target in options.targets:
         try:
             report = api.check_target(
-                target, spec, timeout=options.timeout, first=options.first
+                target,
+                spec,
+                timeout=options.timeout,
+                first=options.first,
+                strict=options.strict,
             )
         except InputError as error:
             raise Unusable(str(error)) from None

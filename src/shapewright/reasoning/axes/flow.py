@@ -1,0 +1,278 @@
+"""Axes followed from the inputs through every op of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shapewright.reasoning.axes.axis import (
+    Axis,
+    Dim,
+    Dims,
+    changed,
+    fresh,
+    worth,
+)
+from shapewright.reasoning.axes.recut import Block, Cutter
+from shapewright.reasoning.program import Program
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+Outputs = list[Dims] | Dims | None
+Follower = Callable[["Flow", "Call"], Outputs]
+FOLLOWERS: dict[str, Follower] = {}
+"""How axes go through an op, by the last part of its name."""
+
+
+def follows(*names: str) -> Callable[[Follower], Follower]:
+    """Register how axes go through the ops of these names."""
+
+    def register(follow: Follower) -> Follower:
+        for name in names:
+            assert name not in FOLLOWERS, f"two ways through {name}"
+            FOLLOWERS[name] = follow
+        return follow
+
+    return register
+
+
+KEEPS = frozenset(
+    "softmax softmin dropout view reshape flatten unflatten permute transpose T t mT "
+    "swapaxes movedim unsqueeze squeeze expand contiguous to type float half bfloat16 "
+    "double type_as clone detach nan_to_num chunk split [] unbind narrow select "
+    "alpha_dropout masked_fill expand_as repeat gumbel_softmax view_as swapdims cat "
+    "softmax2d nan_to_num_ masked_fill_ requires_grad_ flip roll".split()
+)
+"""Ops after which weights that sum to one along an axis still do, or as good as."""
+
+
+class Call:
+    """An op with its arguments by name, and the dims of its tensors."""
+
+    __slots__ = ("arguments", "dims", "name", "op")
+
+    def __init__(self, op: Op, name: str, dims: list[Dims]) -> None:
+        self.op, self.name, self.dims = op, name, dims
+        self.arguments = dict(op.arguments)
+
+    def given(self, place: int, *names: str, default: Any = None) -> Any:
+        """An argument by its names or its place."""
+        for name in names:
+            if name in self.arguments:
+                return self.arguments[name]
+        return self.arguments.get(str(place), default)
+
+    def rest(self, place: int, *names: str) -> tuple[Any, ...] | None:
+        """Numbers that are given one by one or as one tuple, from a place on."""
+        first = self.given(place, *names)
+        if isinstance(first, list | tuple):
+            return tuple(first)
+        found = []
+        while str(place) in self.arguments:
+            found.append(self.arguments[str(place)])
+            place += 1
+        return tuple(found) if found else None if first is None else (first,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first output."""
+        return self.op.outputs[0].shape
+
+
+class Flow:
+    """What each dim of each tensor of a run counts.
+
+    `recuts` are the blocks that reshapes cut anew, with their op.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.dims: dict[int, Dims] = {}
+        self.cutter = Cutter()
+        self.recuts: list[tuple[Op, Block]] = []
+        self.inputs: list[Dims] = []
+        self.by_size: dict[int, Axis | None] = {}
+        self.weights = False  # whether a softmax was met
+        self.take_inputs()
+        for op in program.trace.ops:
+            self.step(op)
+
+    def of(self, fact: Fact) -> Dims:
+        """The dims of a tensor."""
+        found = self.dims.get(fact.tensor)
+        if found is None or len(found) != len(fact.shape):
+            found = self.dims[fact.tensor] = self.first_sight(fact)
+        return found
+
+    # -- where axes begin ----------------------------------------------------------
+
+    def take_inputs(self) -> None:
+        """Dims of the inputs; a size that two of them share is one axis."""
+        calls = self.program.trace.calls
+        if not calls:
+            return
+        from shapewright.trace.module import leaves
+
+        args, kwargs = calls[0].inputs
+        words = self.program.inputs
+        for fact in leaves([*args, *kwargs.values()]):
+            if fact.tensor not in self.dims:
+                name = words.get(fact.tensor, "the input")
+                made = self.named(fact, name)
+                self.dims[fact.tensor] = made
+                self.inputs.append(made)
+
+    def named(self, fact: Fact, name: str) -> Dims:
+        """New axes, or those of the same size that are there already."""
+        made: list[Dim] = []
+        for at, size in enumerate(fact.shape):
+            axis = self.known(size, fact.shape.count(size), at)
+            if axis is None:
+                axis = Axis(size, "input", f"dim {at} of {name}", True)
+                self.note(axis)
+            made.append((axis,))
+        return tuple(made)
+
+    def known(self, size: int, count: int, at: int) -> Axis | None:
+        """The axis of an input that has this size, where there is just one."""
+        if at == 0 and self.inputs:
+            first = self.inputs[0]
+            if first and first[0][0].size == size:
+                return first[0][0]
+        if size < 2 or count > 1:
+            return None
+        return self.by_size.get(size)
+
+    def note(self, axis: Axis) -> None:
+        """Remember an axis by its size; None where two have it."""
+        if axis.size > 1:
+            self.by_size[axis.size] = None if axis.size in self.by_size else axis
+
+    def first_sight(self, fact: Fact) -> Dims:
+        """A tensor that no op made: a parameter, or data that the program brought."""
+        path = self.program.states.get(fact.tensor)
+        if path is None:
+            return self.source(fact.shape)
+        return tuple(
+            (Axis(size, "one" if size == 1 else "state", f"dim {at} of `{path}`"),)
+            for at, size in enumerate(fact.shape)
+        )
+
+    def source(self, shape: tuple[int, ...], data: bool = True) -> Dims:
+        """Dims of data that is not an input; equal sizes are taken for the same."""
+        made: list[Dim] = []
+        for at, size in enumerate(shape):
+            axis = self.known(size, shape.count(size), at) if size > 2 else None
+            if axis is None:
+                axis = Axis(size, "source" if data else "made", "", data)
+                if data and not self.inputs:
+                    self.note(axis)
+            made.append((axis,))
+        return tuple(made)
+
+    # -- one op --------------------------------------------------------------------
+
+    def step(self, op: Op) -> None:
+        """What the outputs of an op count."""
+        if not op.outputs or op.kind == "same":
+            return
+        given = [self.of(fact) for fact in op.inputs]
+        if op.kind == "inplace" and op.inputs:
+            if op.outputs[0].tensor == op.inputs[0].tensor:
+                if op.outputs[0].shape == op.inputs[0].shape:
+                    self.written(op, given)
+                    return
+        name = op.name.rpartition(".")[2]
+        follow = FOLLOWERS.get(name)
+        call = Call(op, name, given)
+        found: Outputs = None
+        if follow is not None:
+            try:
+                found = follow(self, call)
+            except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+                found = None  # arguments in a form that is not known: nothing is said
+        every: list[Dims] = []
+        if found is not None:
+            every = found if isinstance(found, list) else [found]
+        for at, fact in enumerate(op.outputs):
+            dims = every[at] if at < len(every) else None
+            if dims is None or not fits(dims, fact.shape):
+                dims = self.lined_up(given, fact.shape, bool(op.inputs))
+            if self.weights and name not in KEEPS:
+                dims = tuple(map(plain, dims))
+            self.dims[fact.tensor] = dims
+
+    def written(self, op: Op, given: list[Dims]) -> None:
+        """A tensor that is written into learns what its dims count."""
+        target, shape = given[0], op.outputs[0].shape
+        if len(given) > 1 and any(worth(dim) > 5 for dim in target):
+            if given[1] and len(given[1]) == len(target):
+                self.dims[op.outputs[0].tensor] = self.lined_up(given[:2], shape, True)
+
+    def lined_up(
+        self, given: list[Dims], shape: tuple[int, ...], any_inputs: bool
+    ) -> Dims:
+        """Dims of a pointwise op: sizes lined up from the right."""
+        if not any_inputs:
+            return self.source(shape, data=False)
+        made: list[Dim] = []
+        rank = len(shape)
+        for at, size in enumerate(shape):
+            best: Dim | None = None
+            near: Dim | None = None
+            for dims in given:
+                place = at - rank + len(dims)
+                if place < 0 or len(dims) > rank:
+                    continue
+                dim = dims[place]
+                if length(dim) != size:
+                    if near is None and len(dims) == rank and length(dim) != 1:
+                        near = dim
+                elif best is None or better(dim, best):
+                    best = dim
+            if best is None:
+                best = changed(near, size) if near is not None else fresh((size,))[0]
+            made.append(best)
+        return tuple(made)
+
+    def recut(self, op: Op, dims: Dims, shape: tuple[int, ...]) -> Dims:
+        """The dims after a reshape; what is cut anew is noted."""
+        made, blocks = self.cutter.recut(dims, shape)
+        self.recuts += [(op, block) for block in blocks]
+        return made
+
+
+def plain(dim: Dim) -> Dim:
+    """A dim of what is no longer weights that sum to one."""
+    if len(dim) == 1 and dim[0].softmax is not None:
+        axis = dim[0]
+        while axis.of is not None and axis.softmax is not None:
+            axis = axis.of
+        if axis.softmax is None and axis.size == dim[0].size:
+            return (axis,)
+        return (Axis(dim[0].size, "changed", axis.words, axis.data),)
+    return dim
+
+
+def better(dim: Dim, than: Dim) -> bool:
+    """Whether a dim tells more than another of the same size."""
+    if dim[0].size == 1 and than[0].size == 1:
+        return than[0].explicit and not dim[0].explicit
+    return worth(dim) < worth(than)
+
+
+def length(dim: Dim) -> int:
+    """The size of a dim."""
+    size = 1
+    for axis in dim:
+        size *= axis.size
+    return size
+
+
+def fits(dims: Dims, shape: tuple[int, ...]) -> bool:
+    """Whether these are dims of a tensor of this shape."""
+    return len(dims) == len(shape) and all(map(eq, dims, shape))
+
+
+def eq(dim: Dim, size: int) -> bool:
+    return length(dim) == size

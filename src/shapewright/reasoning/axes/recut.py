@@ -1,0 +1,125 @@
+"""A reshape: the elements stay in row-major order, only where dims are cut changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from shapewright.reasoning.axes.axis import Axis, Dim, Dims, fresh
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Dims next to each other that were cut anew, and what came out of them.
+
+    `aligned` is False where a new dim is no whole number of the old steps.
+    """
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    axes: tuple[Axis, ...]
+    dims: Dims
+    aligned: bool
+
+
+class Cutter:
+    """Cuts axes, and knows the two pieces of each cut again."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[tuple[int, int], tuple[Axis, Axis]] = {}
+        self.whole: dict[tuple[int, int], Axis] = {}
+
+    def cut(self, axis: Axis, high: int) -> tuple[Axis, Axis]:
+        """The slow and the fast piece of an axis; the same ones each time."""
+        key = id(axis), high
+        found = self.pieces.get(key)
+        if found is None:
+            slow = Axis(high, "part", axis.words, axis.data, axis)
+            fast = Axis(axis.size // high, "part", axis.words, axis.data, axis)
+            found = self.pieces[key] = slow, fast
+            self.whole[id(slow), id(fast)] = axis
+        return found
+
+    def joined(self, axes: list[Axis]) -> Dim:
+        """Pieces that are next to each other again are the axis that they were."""
+        done: list[Axis] = []
+        for axis in axes:
+            done.append(axis)
+            while len(done) > 1:
+                whole = self.whole.get((id(done[-2]), id(done[-1])))
+                if whole is None:
+                    break
+                done[-2:] = [whole]
+        return tuple(done)
+
+    def recut(self, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[Block]]:
+        """The dims after a reshape, and the blocks that are not as they were."""
+        found: list[Dim] = []
+        blocks: list[Block] = []
+        i = j = 0
+        sizes = [prod(axis.size for axis in dim) for dim in dims]
+        if 0 in sizes or 0 in shape:
+            return fresh(shape), []
+        while i < len(dims) or j < len(shape):
+            if i < len(dims) and j < len(shape) and sizes[i] == shape[j]:
+                found.append(dims[i])
+                i, j = i + 1, j + 1
+                continue
+            if j < len(shape) and shape[j] == 1:
+                front = dims[i][0] if i < len(dims) and len(dims[i]) > 1 else None
+                if front is not None and front.size == 1:
+                    found.append((front,))
+                    dims = (*dims[:i], dims[i][1:], *dims[i + 1 :])
+                else:
+                    found.append((Axis(1, "one", explicit=True),))
+                j += 1
+                continue
+            if i < len(dims) and sizes[i] == 1:
+                kept = [axis for axis in dims[i] if axis.kind == "input"]
+                if kept and i + 1 < len(dims):
+                    dims = (*dims[: i + 1], (*kept, *dims[i + 1]), *dims[i + 2 :])
+                i += 1
+                continue
+            start, place = i, j
+            left = right = 1
+            while left != right or left == 1:
+                if left <= right and i < len(dims):
+                    left, i = left * sizes[i], i + 1
+                elif j < len(shape):
+                    right, j = right * shape[j], j + 1
+                else:
+                    return fresh(shape), blocks
+            axes = [a for dim in dims[start:i] for a in dim if a.size != 1]
+            made, aligned = self.cut_up(axes, shape[place:j])
+            found += made
+            blocks.append(
+                Block((start, i), (place, j), tuple(axes), tuple(made), aligned)
+            )
+        return tuple(found), blocks
+
+    def cut_up(
+        self, axes: list[Axis], shape: tuple[int, ...]
+    ) -> tuple[list[Dim], bool]:
+        """Axes cut into these sizes; False where they have to be cut across."""
+        left = list(reversed(axes))
+        made: list[Dim] = []
+        for size in shape:
+            need, taken = size, list[Axis]()
+            while need > 1:
+                if not left:
+                    return list(fresh(shape)), False
+                axis = left.pop()
+                if need % axis.size == 0:
+                    taken.append(axis)
+                    need //= axis.size
+                elif axis.size % need == 0:
+                    slow, fast = self.cut(axis, need)
+                    taken.append(slow)
+                    left.append(fast)
+                    need = 1
+                else:
+                    return list(fresh(shape)), False
+            made.append(
+                self.joined(taken) if taken else (Axis(1, "one", explicit=True),)
+            )
+        return made, True

@@ -1,0 +1,85 @@
+"""What is normalised along the batch, so that samples of a batch compete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.axes.flow import Call, length
+from shapewright.reasoning.axes.products import contraction
+from shapewright.reasoning.axes.reducing import reduced_dims, softmax_dim
+from shapewright.reasoning.hazards.registry import hazard
+from shapewright.reasoning.hazards.scene import Scene
+from shapewright.reasoning.hazards.wrong_axis import is_marked
+from shapewright.reasoning.program import shape_text
+
+NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
+
+
+@hazard("batch-axis")
+def batch_axes(scene: Scene) -> Iterator[Finding]:
+    """Softmax and `normalize` along the samples of a batch."""
+    if not scene.model:
+        return
+    for call in scene.calls:
+        if call.name in NORMALISERS and call.op.span is not None:
+            at = normalised(call)
+            if at is not None and competes(scene, call, at):
+                yield told(scene, call, at)
+
+
+def normalised(call: Call) -> int | None:
+    """The dim along which a call normalises."""
+    if call.name == "normalize":
+        at = call.given(2, "dim", default=1)
+        return at % len(call.dims[0]) if isinstance(at, int) else None
+    return softmax_dim(call)
+
+
+def competes(scene: Scene, call: Call, at: int) -> bool:
+    """Whether samples compete that should not, as far as the run tells."""
+    dims = call.dims[0]
+    if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
+        return False
+    if call.op.inputs[0].tensor in scene.program.states:
+        return False
+    others = [dim for place, dim in enumerate(dims) if place != at and length(dim) > 1]
+    if not others or any(scene.has_batch(dim) for dim in others):
+        return False  # all samples have one score, or each is compared with each
+    if not any(axis.kind in ("feature", "part") for dim in others for axis in dim):
+        return False
+    return not used_along(scene, call)
+
+
+def used_along(scene: Scene, call: Call) -> bool:
+    """Whether what comes out is summed, or chosen from, along that axis: pooling."""
+    if call.name != "softmax":
+        return False
+    index = call.op.index
+    for user in scene.calls:
+        if user.op.index <= index:
+            continue
+        made = contraction(user)
+        gone = (*made.left, *made.right) if made is not None else ()
+        if user.name in ("sum", "mean", "topk", "sort") and user.dims:
+            dims = user.dims[0]
+            at = reduced_dims(user) if user.name in ("sum", "mean") else None
+            gone = tuple(dims[d] for d in at) if at is not None else dims
+        if any(is_marked(dim) and dim[0].softmax == index for dim in gone):
+            return True
+    return False
+
+
+def told(scene: Scene, call: Call, at: int) -> Finding:
+    batch = scene.batch
+    assert batch is not None
+    shape = shape_text(call.op.inputs[0])
+    message = (
+        f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
+        f" its {length(call.dims[0][at])} samples share what each should have"
+    )
+    chosen = call.name != "normalize" and call.given(1, "dim") is None
+    why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
+    if chosen:
+        why += "; without `dim`, torch takes dim 0 of three"
+    return scene.finding("batch-axis", call.op, message, (call.op, why))

@@ -1,0 +1,50 @@
+"""All hazards of a run, without those that the user switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.explaining import pattern
+from shapewright.reasoning.hazards.ignoring import ignored_here
+from shapewright.reasoning.hazards.registry import KINDS
+from shapewright.reasoning.hazards.scene import Scene
+from shapewright.reasoning.program import Program
+
+STRICT = frozenset({"implicit-broadcast"})
+"""Kinds that are told only where they are asked for: `check --strict`."""
+
+
+def hazards(
+    program: Program, ignored: Collection[str] = (), strict: bool = False
+) -> list[Finding]:
+    """Findings of every kind, one for all equal blocks of a loop, in their order.
+
+    `ignored` are codes that are switched off.
+    """
+    import shapewright.reasoning.hazards.all  # noqa: F401
+
+    scene = Scene(program)
+    found: dict[tuple[object, ...], Finding] = {}
+    kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
+    for code, find in KINDS.items():
+        if code in ignored or (code in STRICT and not strict):
+            continue
+        for finding in find(scene):
+            if finding.code in ignored or ignored_here(program, finding):
+                continue
+            key = finding.code, finding.span, pattern(finding.module)
+            old = found.get(key)
+            if old is None:
+                found[key] = finding
+            elif kinds[key] == code:
+                found[key] = replace(old, count=old.count + 1)
+            kinds.setdefault(key, code)
+    return sorted(found.values(), key=place)
+
+
+def place(finding: Finding) -> tuple[str, int, int]:
+    """Where a finding stands, for their order."""
+    span = finding.span
+    return (span.file, span.line, span.column) if span is not None else ("", 0, 0)

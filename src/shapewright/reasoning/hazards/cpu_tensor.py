@@ -1,0 +1,94 @@
+"""A tensor made on the CPU inside `forward`: it fails where the model has moved.
+
+A factory without `device` makes its tensor on the CPU, wherever the model is. What is
+followed here is who decided where a tensor is: the model and its inputs, the text (an
+explicit device), or nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.axes.flow import Call
+from shapewright.reasoning.hazards.registry import hazard
+from shapewright.reasoning.hazards.scene import Scene
+from shapewright.trace.op import Op
+
+FACTORIES = frozenset(
+    "zeros ones empty full rand randn randint arange linspace logspace eye tensor "
+    "randperm tril_indices triu_indices as_tensor normal from_numpy hann_window "
+    "hamming_window blackman_window range cartesian_prod".split()
+)
+FREE = frozenset(
+    "[] []= __getitem__ __setitem__ index copy_ to cuda cpu type_as set_ "
+    "ctc_loss pack_padded_sequence _pack_padded_sequence item tolist numpy size".split()
+)
+"""Calls that take tensors on two devices, or move them."""
+MOVES = frozenset("to cuda cpu xpu type_as".split())
+
+
+@hazard("cpu-tensor")
+def cpu_tensors(scene: Scene) -> Iterator[Finding]:
+    """Calls that get a tensor of the model and one that nobody put anywhere."""
+    program = scene.program
+    if not scene.model or not scene.flow.inputs:
+        return
+    home = set(program.inputs) | set(program.states)
+    nowhere: dict[int, Op] = {}
+    for op in program.trace.ops:
+        name = op.name.rpartition(".")[2]
+        if name in MOVES:
+            for fact in (*op.inputs[:1], *op.outputs):
+                nowhere.pop(fact.tensor, None)
+            if name == "to" and len(op.inputs) > 1:
+                home.update(fact.tensor for fact in op.outputs)
+            continue
+        if not op.inputs:
+            if made_nowhere(scene, op, name):
+                for fact in op.outputs:
+                    nowhere[fact.tensor] = op
+            continue
+        lost = [fact for fact in op.inputs if fact.tensor in nowhere]
+        ours = [fact for fact in op.inputs if fact.tensor in home]
+        if lost and ours and name not in FREE and "device" not in dict(op.arguments):
+            wide = [fact for fact in lost if fact.shape]
+            if wide and any(fact.shape for fact in ours) and op.span is not None:
+                yield told(scene, op, nowhere[wide[0].tensor], op.inputs.index(wide[0]))
+                for fact in wide:  # once for each tensor
+                    nowhere.pop(fact.tensor, None)
+        if "device" in dict(op.arguments):
+            continue
+        if ours and (any(fact.shape for fact in ours) or not lost):
+            home.update(fact.tensor for fact in op.outputs)
+        elif lost and len(lost) == len(op.inputs):
+            for fact in op.outputs:
+                nowhere.setdefault(fact.tensor, nowhere[lost[0].tensor])
+
+
+def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
+    """Whether a factory was called without a device, by the program's own text."""
+    arguments = dict(op.arguments)
+    return (
+        name in FACTORIES
+        and arguments.get("device") is None
+        and op.span is not None
+        and scene.program.layer(op) is None
+        and bool(op.outputs and op.outputs[0].shape)
+        and op.outputs[0].device == "cpu"
+    )
+
+
+def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
+    call = Call(op, op.name, [])
+    name = scene.names(call.op)[at]
+    message = (
+        f"{scene.operation(op)} gets {name}, which was made on the CPU: it fails where"
+        " the model is on another device"
+    )
+    return scene.finding(
+        "cpu-tensor",
+        op,
+        message,
+        (maker, f"`{maker.name}` is called without `device`"),
+    )

@@ -1,0 +1,232 @@
+"""Layers that take the batch for time, or steps that are taken from the batch.
+
+A recurrent layer and attention say which dim of what they are given is the batch:
+`batch_first` decides. Where the program then treats that dim as time (its last step is
+taken, it is averaged, positions are added along it), one of the two is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.axes.axis import Axis, Dims
+from shapewright.reasoning.axes.flow import Call, length
+from shapewright.reasoning.axes.moving import items_of
+from shapewright.reasoning.axes.reducing import STATISTICS, reduced_dims
+from shapewright.reasoning.hazards.registry import hazard
+from shapewright.reasoning.hazards.scene import RECURRENT, Claim, Scene
+from shapewright.reasoning.program import shape_text
+from shapewright.trace.op import Op
+
+BATCH_FIRST = re.compile(
+    r"[(\[]\s*(batch\w*|bsz|bs|b|n)\s*,\s*(time\w*|seq\w*|steps?|t|l|s|len\w*|frames?)"
+    r"\s*,",
+    re.IGNORECASE,
+)
+TIME_FIRST = re.compile(
+    r"[(\[]\s*(time\w*|seq\w*|steps?|t|l|s|len\w*|frames?)\s*,\s*"
+    r"(batch\w*|bsz|bs|b|n)\b",
+    re.IGNORECASE,
+)
+
+
+@hazard("layout")
+def layouts(scene: Scene) -> Iterator[Finding]:
+    """What speaks against the dim that a layer takes for the batch."""
+    told: set[object] = set()
+    for claim in scene.claims:
+        if claim.role != "batch" or not is_sequence(claim) or claim.axis.size < 2:
+            continue
+        found = against(scene, claim)
+        if found is None:
+            continue
+        finding, key = found
+        if key not in told:
+            told.add(key)
+            yield finding
+
+
+def is_sequence(claim: Claim) -> bool:
+    name = claim.call.name
+    return name in RECURRENT or name == "multi_head_attention_forward"
+
+
+def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
+    """The first thing that speaks against what a layer takes for the batch."""
+    time_first = claim.dim == 1
+    for call in used_later(scene, claim):
+        if call.name == "[]":
+            item = step_of(call, claim.axis)
+            if item is None:
+                continue
+            if time_first and item == -1:
+                return of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
+            if item == -1 and not time_first:
+                return of_step(scene, claim, call)
+        elif time_first and call.name in STATISTICS and averaged(call, claim.axis):
+            return of_layer(scene, claim, call.op, f"`{call.op.name}` runs along dim 1")
+    if time_first:
+        place = positions(scene, claim.axis)
+        if place is not None:
+            return of_layer(
+                scene, claim, place.op, "positions are added along its dim 1"
+            )
+        line = comment(scene, claim)
+        if line:
+            return of_layer(scene, claim, None, f"a comment says `{line}`")
+        return None
+    place = positions(scene, claim.axis)
+    return of_positions(scene, claim, place) if place is not None else None
+
+
+def used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
+    """Calls on what a layer gave, through what leaves the dims as they are."""
+    waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
+    seen = set(waiting)
+    while waiting:
+        tensor = waiting.pop(0)
+        for call in scene.users.get(tensor, ()):
+            if call.op.index <= claim.call.op.index:
+                continue
+            yield call
+            for fact in call.op.outputs[:1]:
+                if fact.tensor not in seen and in_place(scene.flow.of(fact), claim):
+                    seen.add(fact.tensor)
+                    waiting.append(fact.tensor)
+
+
+def in_place(dims: Dims, claim: Claim) -> bool:
+    """Whether a tensor still has the batch in the dim in which the layer has it."""
+    at = claim.dim
+    return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
+
+
+def step_of(call: Call, axis: Axis) -> int | None:
+    """The number at which an index takes an axis; None where it does not."""
+    items = items_of(call)
+    dims = call.dims[0]
+    if items is None or len(dims) != 3 or "..." in items or None in items:
+        return None
+    for item, dim in zip(items, dims, strict=False):
+        if len(dim) == 1 and dim[0] is axis:
+            return item if type(item) is int else None
+        if item != ":":
+            return None
+    return None
+
+
+def averaged(call: Call, axis: Axis) -> bool:
+    """Whether a reduction runs along one axis and no other."""
+    gone = reduced_dims(call)
+    dims = call.dims[0]
+    if gone is None or len(gone) != 1 or len(dims) != 3:
+        return False
+    dim = dims[gone[0]]
+    return len(dim) == 1 and dim[0] is axis
+
+
+def positions(scene: Scene, axis: Axis) -> Call | None:
+    """Where a table of positions is added along an axis."""
+    for call in scene.calls:
+        if (
+            call.name not in ("+", "add", "+=", "add_", "__add__")
+            or len(call.dims) != 2
+        ):
+            continue
+        for own, table in (call.dims, call.dims[::-1]):
+            if len(own) == len(table) == 3 and length(table[2]) > 1:
+                for dim, other in zip(own[:2], table[:2], strict=True):
+                    if len(dim) == 1 and dim[0] is axis and is_table(other):
+                        return call
+    return None
+
+
+def is_table(dim: tuple[Axis, ...]) -> bool:
+    """Whether a dim counts the rows of a parameter or buffer."""
+    return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
+
+
+def comment(scene: Scene, claim: Claim) -> str:
+    """What a comment says of a layout with the batch in front, where none says else.
+
+    Only where what the layer is given is laid out as the model's inputs are.
+    """
+    if not any(
+        len(dims) > 1 and len(dims[1]) == 1 and dims[1][0] is claim.axis
+        for dims in scene.flow.inputs
+    ):
+        return ""
+    op = claim.call.op
+    for frame in reversed(op.frames):
+        text = scene.program.text(frame.span.file) if frame.span else None
+        if text is None:
+            continue
+        if TIME_FIRST.search(text.text):
+            return ""
+        for line in text.lines:
+            mark = line.find("#")
+            found = BATCH_FIRST.search(line, mark) if mark >= 0 else None
+            if found is not None:
+                return line[mark + 1 :].strip()
+        return ""
+    return ""
+
+
+def of_layer(
+    scene: Scene, claim: Claim, op: Op | None, why: str
+) -> tuple[Finding, object]:
+    layer, fact = claim.call.op, claim.call.op.inputs[0]
+    other = fact.shape[0]
+    message = (
+        f"{outer_name(scene, layer)} takes dim 1 of {shape_text(fact)} for the batch"
+        f" and dim 0 for time ({claim.axis.size} samples of {other} steps), but"
+        f" {why}"
+    )
+    finding = scene.finding(
+        "layout",
+        layer,
+        message,
+        (layer, "without `batch_first=True`, dim 0 is time"),
+        (op, f"here {why}"),
+    )
+    return finding, (layer.span, "layout")
+
+
+def outer_name(scene: Scene, op: Op) -> str:
+    """The layer as the program's text calls it: `encoder`, not the attention in it."""
+    for call in scene.program.trace.calls:
+        if call.span is not None and call.span == op.span and call.parent is not None:
+            return f"`{call.path}`"
+    return scene.operation(op)
+
+
+def of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    fact = call.op.inputs[0]
+    message = (
+        f"the last sample is taken of {shape_text(fact)}, not the last step:"
+        f" {outer_name(scene, claim.call.op)} has the batch in dim 0"
+    )
+    finding = scene.finding(
+        "wrong-axis",
+        call.op,
+        message,
+        (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
+    )
+    return finding, (call.op.span, "step")
+
+
+def of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    one, other = (shape_text(fact) for fact in call.op.inputs[:2])
+    message = (
+        f"positions are added along dim 0 of {one} + {other}, which"
+        f" {outer_name(scene, claim.call.op)} takes for the batch"
+    )
+    finding = scene.finding(
+        "batch-axis",
+        call.op,
+        message,
+        (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
+    )
+    return finding, (call.op.span, "positions")

@@ -1,0 +1,183 @@
+"""What the kinds of hazards look at: a run, its axes, and which one is the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.reasoning.axes.axis import Axis, Dim
+from shapewright.reasoning.axes.flow import Call, Flow
+from shapewright.reasoning.axes.layers import CONVOLUTIONS, sequence_first
+from shapewright.reasoning.naming import operation, tensor_names
+from shapewright.reasoning.program import Program, shape_text
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+GRAPHS = frozenset(
+    "index_add index_add_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ "
+    "segment_reduce bincount".split()
+)
+"""Ops with which messages are sent along edges: dim 0 counts nodes then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a layer takes a dim of what it is given for: "batch" or "time"."""
+
+    role: str
+    axis: Axis
+    call: Call
+    dim: int
+
+
+class Scene:
+    """One run with its axes."""
+
+    def __init__(self, program: Program) -> None:
+        import shapewright.reasoning.axes.all  # noqa: F401
+
+        self.program = program
+        self.flow = Flow(program)
+        refused = {failure.op for failure in program.failures}
+        self.calls = [
+            self.call(op)
+            for op in program.trace.ops
+            if op.outputs and op.index not in refused
+        ]
+        self.users: dict[int, list[Call]] = {}
+        for call in self.calls:
+            for tensor in {fact.tensor for fact in call.op.inputs}:
+                self.users.setdefault(tensor, []).append(call)
+
+    def call(self, op: Op) -> Call:
+        """An op with the dims of its tensors."""
+        dims = [self.flow.of(fact) for fact in op.inputs]
+        return Call(op, op.name.rpartition(".")[2], dims)
+
+    # -- the batch -----------------------------------------------------------------
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """What layers say of the dims of what they are given."""
+        return list(self.claimed())
+
+    def claimed(self) -> Iterator[Claim]:
+        for call in self.calls:
+            if call.name in CONVOLUTIONS or call.name == "batch_norm":
+                dims = call.dims[0]
+                whole = len(dims) == len(call.dims[1]) if len(call.dims) > 1 else False
+                if dims and len(dims[0]) == 1 and (call.name == "batch_norm" or whole):
+                    yield Claim("batch", dims[0][0], call, 0)
+            elif call.name in RECURRENT or call.name == "multi_head_attention_forward":
+                yield from self.of_sequence(call)
+
+    def of_sequence(self, call: Call) -> Iterator[Claim]:
+        """Recurrent layers and attention: which dim is time, which the batch."""
+        dims = call.dims[0]
+        if len(dims) != 3:
+            return
+        first = True
+        if call.name in RECURRENT:
+            first = sequence_first(call) is True
+        batch = 1 if first else 0
+        turned = call.name not in RECURRENT and self.turned_inside(call)
+        for role, dim in (("batch", batch), ("time", 1 - batch)):
+            if len(dims[dim]) == 1:
+                place = 1 - dim if turned else dim
+                yield Claim(role, dims[dim][0], call, place)
+
+    def turned_inside(self, call: Call) -> bool:
+        """Whether attention turned what it was given itself: `batch_first=True`."""
+        maker = self.program.producers.get(call.op.inputs[0].tensor)
+        return (
+            maker is not None
+            and maker.name.endswith("transpose")
+            and maker.module == call.op.module
+            and maker.span == call.op.span
+        )
+
+    @cached_property
+    def batch(self) -> Axis | None:
+        """The axis of the samples; None where nothing tells which it is."""
+        if any(call.name in GRAPHS for call in self.calls):
+            return None
+        found = [each.axis.root for each in self.claims if each.role == "batch"]
+        time = {id(each.axis.root) for each in self.claims if each.role == "time"}
+        sure = [axis for axis in found if id(axis) not in time and axis.data]
+        first = self.first_of_inputs
+        if sure:
+            best = max(sure, key=lambda axis: sum(axis is each for each in sure))
+            return best
+        return first if first is not None and id(first) not in time else None
+
+    @cached_property
+    def first_of_inputs(self) -> Axis | None:
+        """Dim 0 of the first input with more than one dim, or else of all of them."""
+        for dims in self.flow.inputs:
+            if len(dims) > 1:
+                return dims[0][0]
+        firsts = {id(dims[0][0]) for dims in self.flow.inputs if dims}
+        return self.flow.inputs[0][0][0] if len(firsts) == 1 else None
+
+    @cached_property
+    def model(self) -> bool:
+        """Whether a model ran that has a batch to speak of."""
+        return bool(self.program.trace.calls and self.program.trace.states)
+
+    def is_batch(self, dim: Dim) -> bool:
+        """Whether a dim counts samples and nothing else."""
+        return (
+            self.batch is not None and len(dim) == 1 and dim[0].root is self.batch.root
+        )
+
+    def has_batch(self, dim: Dim) -> bool:
+        """Whether samples are among what a dim counts."""
+        batch = self.batch
+        return batch is not None and any(axis.root is batch.root for axis in dim)
+
+    # -- walking -------------------------------------------------------------------
+
+    def maker(self, fact: Fact) -> Call | None:
+        """The call that made a tensor."""
+        op = self.program.producers.get(fact.tensor)
+        return self.call(op) if op is not None else None
+
+    def in_user_code(self, op: Op) -> bool:
+        """Whether the program's own text made the call, not a layer of torch."""
+        return op.span is not None and self.program.layer(op) is None
+
+    # -- words ---------------------------------------------------------------------
+
+    def names(self, op: Op) -> list[str]:
+        """The program's words for the tensors of a call, with their shapes."""
+        said = tensor_names(self.program, op)
+        pairs = zip(said, op.inputs, strict=True)
+        return [f"{name} {shape_text(fact)}" for name, fact in pairs]
+
+    def operation(self, op: Op) -> str:
+        """The program's words for a call."""
+        return operation(self.program, op)
+
+    def finding(
+        self,
+        code: str,
+        op: Op,
+        message: str,
+        *related: tuple[Op | None, str],
+        severity: Severity = "warning",
+    ) -> Finding:
+        """A finding at a call, with the places that are evidence for it."""
+        places = tuple(
+            Related(other.span, text)
+            for other, text in related
+            if other is not None and other.span is not None
+        )
+        return Finding(code, severity, message, op.span, op.module, related=places)
+
+
+def counted(axis: Axis) -> str:
+    """`dim 1 of the input`, for what an axis counts."""
+    return axis.words or axis.root.words

@@ -1,0 +1,88 @@
+"""Weights that sum to one along one axis, but are used along another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.axes.axis import Dim, Dims
+from shapewright.reasoning.axes.flow import Call, length
+from shapewright.reasoning.axes.products import contraction
+from shapewright.reasoning.axes.reducing import reduced_dims, softmax_dim
+from shapewright.reasoning.hazards.registry import hazard
+from shapewright.reasoning.hazards.scene import Scene, counted
+from shapewright.reasoning.program import shape_text
+
+
+@hazard("wrong-axis")
+def wrong_axes(scene: Scene) -> Iterator[Finding]:
+    """Softmax over queries, over the batch, or over any axis that is not summed."""
+    by_index = {call.op.index: call for call in scene.calls}
+    told: set[int] = set()
+    for call in scene.calls if scene.flow.weights else ():
+        for summed, weights, values in sums(scene, call):
+            at = misused(summed, weights, values)
+            if at is not None and at not in told and at in by_index:
+                told.add(at)
+                yield of_softmax(scene, by_index[at], call, summed)
+
+
+def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
+    """Weighted sums: the dim of the weights that is summed, the weights, the values."""
+    made = contraction(call)
+    if made is not None and len(call.dims) == 2:
+        if len(made.left) == 1:
+            yield made.left[0], call.dims[0], call.dims[1]
+            yield made.right[0], call.dims[1], call.dims[0]
+        return
+    if call.name in ("*", "mul", "multiply") and len(call.dims) == 2:
+        for user in scene.users.get(call.op.outputs[0].tensor, ()):
+            if user.name != "sum" or len(user.dims) != 1:
+                continue
+            gone = reduced_dims(user)
+            if gone is None or len(gone) != 1:
+                continue
+            back = gone[0] - len(call.shape)
+            for one, other in (call.dims, call.dims[::-1]):
+                if -back <= len(one) and -back <= len(other):
+                    yield one[back], one, other
+
+
+def misused(summed: Dim, weights: Dims, values: Dims) -> int | None:
+    """The softmax of weights that are summed along another axis than their own."""
+    if is_marked(summed) or any(map(is_marked, values)):
+        return None
+    if length(summed) == 1 or not any(axis.data for axis in summed):
+        return None
+    for dim in weights:
+        axis = dim[0]
+        if len(dim) == 1 and axis.softmax is not None:
+            return axis.softmax if axis.data and axis.size > 1 else None
+    return None
+
+
+def is_marked(dim: Dim) -> bool:
+    """Whether a dim is one along which weights sum to one."""
+    return any(axis.softmax is not None for axis in dim)
+
+
+def of_softmax(scene: Scene, call: Call, use: Call, summed: Dim) -> Finding:
+    at = softmax_dim(call) or 0
+    rank = len(call.shape)
+    own = call.dims[0][at]
+    code = "batch-axis" if scene.is_batch(own) else "wrong-axis"
+    message = (
+        f"{scene.operation(call.op)} of {shape_text(call.op.inputs[0])} makes weights"
+        f" that sum to one along dim {at}, but the weighted sum runs along another dim"
+    )
+    which = f"dim {at} of {rank}"
+    where = counted(own[0]) if len(own) == 1 else ""
+    said = f"{which} is {where}" if where else f"{which} is normalised here"
+    size = length(summed)
+    return scene.finding(
+        code,
+        call.op,
+        message,
+        (call.op, said),
+        (use.op, f"the {size} weights that are summed here do not sum to one"),
+    )
