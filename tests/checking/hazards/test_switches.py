@@ -1,0 +1,149 @@
+"""Comments, configuration, `--strict`, pages: how hazards are switched and read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checking.hazards import found, program, warned
+from shapewright import api
+from shapewright.findings.pages import codes, page
+from shapewright.inputs.errors import InputError
+
+LOSS = (
+    "self.fc = nn.Linear(5, 1)",
+    """x, y:
+    pred = self.fc(x)
+    one = (pred - y).pow(2).mean()
+    two = (
+        pred * y
+    ).sum()
+    return one + two""",
+    "torch.randn(9, 5), torch.randn(9)",
+)
+
+
+def test_a_comment_at_the_end_of_the_line(tmp_path: Path) -> None:
+    text = program(*LOSS)
+    assert len(warned(tmp_path, text)) == 2
+    text = text.replace(
+        ".pow(2).mean()", ".pow(2).mean()  # shapewright: ignore[outer-broadcast]"
+    )
+    assert warned(tmp_path, text) == ["outer-broadcast: pred * y"]
+
+
+def test_a_comment_on_the_line_before(tmp_path: Path) -> None:
+    comment = "# shapewright: ignore[lost-batch, outer-broadcast]\n        "
+    text = program(*LOSS).replace("two = (", f"{comment}two = (")
+    assert [each.partition(" = ")[0] for each in warned(tmp_path, text)] == [
+        "outer-broadcast: one"
+    ]
+
+
+def test_a_comment_with_another_code_changes_nothing(tmp_path: Path) -> None:
+    text = program(*LOSS).replace("mean()", "mean()  # shapewright: ignore[layout]")
+    assert len(warned(tmp_path, text)) == 2
+
+
+def test_the_project_switches_a_kind_off(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.shapewright]\nignore = ["outer-broadcast"]\n'
+    )
+    folder = tmp_path / "package"
+    folder.mkdir()
+    assert warned(folder, program(*LOSS)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('ignore = ["outer-brodcast"]', "did you mean `outer-broadcast`?"),
+        ('ignore = "layout"', "is a list of codes"),
+        ("ignore = [", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.shapewright]\n{text}\n")
+    file = tmp_path / "net.py"
+    file.write_text(program(*LOSS))
+    with pytest.raises(InputError, match=r"pyproject\.toml") as raised:
+        api.check_target(f"{file}:Model")
+    assert said in str(raised.value)
+
+
+def test_strict_notes_every_implicit_broadcast(tmp_path: Path) -> None:
+    text = program(
+        "self.scale = nn.Parameter(torch.ones(6))",
+        """x:
+        y = x * self.scale + 1.0
+        return y + y""",
+        "torch.randn(4, 6)",
+    )
+    assert found(tmp_path, text) == []
+    (one,) = found(tmp_path, text, strict=True)
+    assert (one.code, one.severity) == ("implicit-broadcast", "note")
+    assert one.message == "`*` broadcasts `x` (4, 6) with `scale` (6,) to (4, 6)"
+
+
+def test_first_stops_at_the_first(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(program(*LOSS))
+    assert len(api.check_target(f"{file}:Model", first=True).findings) == 1
+
+
+def test_a_live_model_is_looked_at_too() -> None:
+    from torch import nn
+
+    import shapewright as sw
+
+    class Scorer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(5, 1)
+
+        def forward(self, x, y):  # type: ignore[no-untyped-def]
+            return ((self.fc(x) - y) ** 2).mean()
+
+    report = sw.check(Scorer(), "f32[9, 5]", "f32[9]")
+    assert [each.code for each in report.findings] == ["outer-broadcast"]
+    assert report.exit_code == 1
+
+
+def test_equal_blocks_are_one_finding(tmp_path: Path) -> None:
+    text = program(
+        "self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(4))",
+        """x:
+        for layer in self.layers:
+            x = x + layer(x).view(4, 6, 11).transpose(1, 2)
+        return x""",
+        "torch.randn(4, 11, 6)",
+    )
+    (one,) = found(tmp_path, text)
+    assert (one.code, one.count) == ("view-mixes-dims", 4)
+
+
+def test_the_command_prints_warnings_and_exits_with_one(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(program(*LOSS))
+    given = ["check", "--strict", "--format", "concise", f"{file}:Model"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "shapewright", *given],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert "warning[outer-broadcast]: `-` of `pred` (9, 1)" in ran.stdout
+    assert "note[implicit-broadcast]" in ran.stdout
+
+
+def test_every_kind_has_a_page_with_a_true_and_a_false_example() -> None:
+    import shapewright.reasoning.hazards.all  # noqa: F401
+    from shapewright.reasoning.hazards.registry import KINDS
+
+    assert set(KINDS) <= set(codes())
+    for code in KINDS:
+        text = page(code) or ""
+        assert text.startswith(f"# {code}\n")
+        assert text.count("```python") >= 2, code
