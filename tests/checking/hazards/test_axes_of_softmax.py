@@ -72,6 +72,12 @@ TRUE = {
         return F.normalize(z, dim=0)  # here""",
         "torch.randn(5, 3, 9, 9)",
     ),
+    "batch-axis: a running sum": (
+        "self.conv = nn.Conv1d(6, 4, 3)",
+        """x:
+        return self.conv(x).cumsum(dim=0)  # here""",
+        "torch.randn(5, 6, 11)",
+    ),
     "batch-axis: joined along the batch, then paired": (
         "self.fc = nn.Linear(6, 5)\nself.out = nn.Linear(10, 1)",
         """a, b:
@@ -96,7 +102,8 @@ LEGAL = {
         """x:
         one = (self.fc(x).softmax(dim=1) * x).sum(dim=1)
         weights = self.many(x).softmax(dim=1)
-        return one, weights.transpose(1, 2) @ x, (weights.mT.unsqueeze(-1) * x[:, None]).sum(2)""",
+        two = (weights.mT.unsqueeze(-1) * x[:, None]).sum(2)
+        return one, two, weights.transpose(1, 2) @ x""",
         "torch.randn(3, 7, 6)",
     ),
     "a bag of instances": (
@@ -169,6 +176,13 @@ LEGAL = {
         balance = (g.mean(0) * g.mean(0)).sum()
         return (g.unsqueeze(-1) * y).sum(dim=1), balance""",
         "torch.randn(9, 6)",
+    ),
+    "running sums": (
+        "self.conv = nn.Conv1d(6, 4, 3)",
+        """x, lengths:
+        y = self.conv(x).cumsum(dim=-1)
+        return y, lengths.cumsum(0), y.flatten(0, 1).cumsum(0)""",
+        "torch.randn(5, 6, 11), torch.arange(1, 6)",
     ),
     "weights of samples": (
         "self.fc = nn.Linear(6, 4)",

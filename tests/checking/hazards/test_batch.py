@@ -81,6 +81,13 @@ TRUE = {
         return self.rnn(x, h)[0]  # here""",
         "torch.randn(5, 7, 6)",
     ),
+    "cpu-tensor: a plain attribute": (
+        "self.pe = torch.zeros(50, 6)\nself.fc = nn.Linear(6, 6)",
+        """x:
+        x = x + self.pe[: x.size(1)]  # here
+        return self.fc(x)""",
+        "torch.randn(5, 7, 6)",
+    ),
     "cpu-tensor: positions": (
         "self.pos = nn.Embedding(50, 6)",
         """x:
@@ -148,7 +155,8 @@ LEGAL = {
         one = torch.einsum("bd,bd->b", a, b)
         two = torch.einsum("bi,bj->ij", a, b) / len(a)
         three = torch.einsum("bk,km", a, self.w)
-        return one, two, three, torch.einsum("ij->ji", a), torch.einsum("i,i", one, one)""",
+        four = torch.einsum("i,i", one, one)
+        return one, two, three, four, torch.einsum("ij->ji", a)""",
         "torch.randn(5, 6), torch.randn(5, 6)",
     ),
     "made where the model is": (
@@ -161,6 +169,13 @@ LEGAL = {
         scores = (x @ x.transpose(1, 2)).masked_fill(mask == 0, -1e9)
         steps = torch.arange(7).type_as(x)
         return like, scores, x + self.table[:7], x + steps[:, None]""",
+        "torch.randn(5, 7, 6)",
+    ),
+    "plain attributes that are moved": (
+        "self.pe = torch.zeros(50, 6)\nself.seen = None\nself.fc = nn.Linear(6, 6)",
+        """x:
+        self.seen = self.fc(x)
+        return self.seen + self.pe[:7].to(x.device) + self.pe.to(x)[:7]""",
         "torch.randn(5, 7, 6)",
     ),
     "without dims, and as an index": (

@@ -55,6 +55,21 @@ TRUE = {
         return out""",
         "torch.randn(5, 11, 6)",
     ),
+    "layout: names of the sizes": (
+        "self.rnn = nn.GRU(6, 8)\nself.fc = nn.Linear(8, 2)",
+        """x:
+        batch_size, seq_len, _ = x.shape
+        out, _ = self.rnn(x)  # here
+        return self.fc(out).view(batch_size, seq_len, 2)""",
+        "torch.randn(5, 11, 6)",
+    ),
+    "wrong-axis: the state of the last sample": (
+        "self.rnn = nn.GRU(6, 8, 2, batch_first=True)",
+        """x:
+        _, h = self.rnn(x)
+        return h[:, -1]  # here""",
+        "torch.randn(5, 11, 6)",
+    ),
     "wrong-axis: the last sample": (
         "self.rnn = nn.GRU(6, 8, batch_first=True)\nself.fc = nn.Linear(8, 2)",
         """x:
@@ -112,13 +127,24 @@ LEGAL = {
     "tokens of a vision transformer": (
         "self.attn = nn.MultiheadAttention(8, 2, batch_first=True)\n"
         "self.pos = nn.Parameter(torch.zeros(1, 10, 8))\n"
-        "self.cls = nn.Parameter(torch.zeros(1, 1, 8))\nself.conv = nn.Conv2d(3, 8, 4, 4)",
+        "self.cls = nn.Parameter(torch.zeros(1, 1, 8))\n"
+        "self.conv = nn.Conv2d(3, 8, 4, 4)",
         """x:
         x = self.conv(x).flatten(2).transpose(1, 2)
         x = torch.cat([self.cls.expand(x.size(0), -1, -1), x], dim=1) + self.pos
         x = x + self.attn(x, x, x, need_weights=False)[0]
         return x[:, 0], x[:, 1:].mean(dim=1)""",
         "torch.randn(5, 3, 12, 12)",
+    ),
+    "names of the sizes, then turned": (
+        "self.rnn = nn.GRU(6, 8)",
+        """x:
+        batch, steps, _ = x.shape
+        x = x.transpose(0, 1)
+        out, _ = self.rnn(x)
+        steps, batch, _ = out.shape
+        return out.transpose(0, 1)""",
+        "torch.randn(5, 11, 6)",
     ),
     "one sequence": (
         "self.rnn = nn.GRU(6, 8)",

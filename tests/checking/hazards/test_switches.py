@@ -112,6 +112,37 @@ def test_a_live_model_is_looked_at_too() -> None:
     assert report.exit_code == 1
 
 
+SCRIPT = """\
+import torch
+from torch import nn
+
+
+def main():
+    net = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 1))
+    x, y = torch.randn(32, 10), torch.randn(32)
+    loss = ((net(x) - y) ** 2).mean()
+    loss.backward()
+    h = torch.zeros(32, 10) + x
+    return loss, h
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("target", ["train.py:main", "train.py"])
+def test_a_program_that_makes_its_own_data(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    monkeypatch.chdir(tmp_path)
+    (one,) = api.check_target(target).findings
+    assert one.code == "outer-broadcast"
+    assert one.span is not None
+    assert one.span.line == 8
+
+
 def test_equal_blocks_are_one_finding(tmp_path: Path) -> None:
     text = program(
         "self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(4))",

@@ -182,7 +182,8 @@ LEGAL = {
         out, (h, c) = self.rnn(x)
         h = h.view(2, 2, x.size(0), 5)[-1]
         both = torch.cat([h[0], h[1]], dim=-1)
-        return both, out.view(*x.shape[:2], 2, 5).sum(2), h.transpose(0, 1).flatten(1)""",
+        out = out.view(*x.shape[:2], 2, 5).sum(2)
+        return both, out, h.transpose(0, 1).flatten(1)""",
         "torch.randn(7, 11, 6)",
     ),
     "pixel shuffle by hand": (

@@ -46,6 +46,10 @@ KEEPS = frozenset(
 """Ops after which weights that sum to one along an axis still do, or as good as."""
 
 
+RANDOM = frozenset({"randn", "rand", "randint"})
+"""What stands for data where a program is given none."""
+
+
 class Call:
     """An op with its arguments by name, and the dims of its tensors."""
 
@@ -92,8 +96,10 @@ class Flow:
         self.recuts: list[tuple[Op, Block]] = []
         self.inputs: list[Dims] = []
         self.by_size: dict[int, Axis | None] = {}
+        self.rooted = True
         self.weights = False  # whether a softmax was met
         self.take_inputs()
+        self.rooted = bool(self.inputs)  # else the program makes its data itself
         for op in program.trace.ops:
             self.step(op)
 
@@ -135,7 +141,7 @@ class Flow:
 
     def known(self, size: int, count: int, at: int) -> Axis | None:
         """The axis of an input that has this size, where there is just one."""
-        if at == 0 and self.inputs:
+        if at == 0 and self.inputs and self.rooted:
             first = self.inputs[0]
             if first and first[0][0].size == size:
                 return first[0][0]
@@ -151,10 +157,11 @@ class Flow:
     def first_sight(self, fact: Fact) -> Dims:
         """A tensor that no op made: a parameter, or data that the program brought."""
         path = self.program.states.get(fact.tensor)
-        if path is None:
+        if path is None and not (fact.requires_grad and fact.is_leaf):
             return self.source(fact.shape)
+        words = f" of `{path}`" if path else " of a parameter"
         return tuple(
-            (Axis(size, "one" if size == 1 else "state", f"dim {at} of `{path}`"),)
+            (Axis(size, "one" if size == 1 else "state", f"dim {at}{words}"),)
             for at, size in enumerate(fact.shape)
         )
 
@@ -177,12 +184,16 @@ class Flow:
         if not op.outputs or op.kind == "same":
             return
         given = [self.of(fact) for fact in op.inputs]
-        if op.kind == "inplace" and op.inputs:
-            if op.outputs[0].tensor == op.inputs[0].tensor:
-                if op.outputs[0].shape == op.inputs[0].shape:
-                    self.written(op, given)
-                    return
+        if wrote_itself(op):
+            self.written(op, given)
+            return
         name = op.name.rpartition(".")[2]
+        if not self.rooted and name in RANDOM and not op.inputs:
+            fact = op.outputs[0]
+            made = self.named(fact, f"what `{op.name}` made")
+            self.dims[fact.tensor] = made
+            self.inputs.append(made)
+            return
         follow = FOLLOWERS.get(name)
         call = Call(op, name, given)
         found: Outputs = None
@@ -204,10 +215,11 @@ class Flow:
 
     def written(self, op: Op, given: list[Dims]) -> None:
         """A tensor that is written into learns what its dims count."""
-        target, shape = given[0], op.outputs[0].shape
-        if len(given) > 1 and any(worth(dim) > 5 for dim in target):
-            if given[1] and len(given[1]) == len(target):
-                self.dims[op.outputs[0].tensor] = self.lined_up(given[:2], shape, True)
+        if len(given) < 2 or not given[1] or len(given[1]) != len(given[0]):
+            return
+        if any(worth(dim) > 5 for dim in given[0]):
+            out = op.outputs[0]
+            self.dims[out.tensor] = self.lined_up(given[:2], out.shape, True)
 
     def lined_up(
         self, given: list[Dims], shape: tuple[int, ...], any_inputs: bool
@@ -242,6 +254,14 @@ class Flow:
         return made
 
 
+def wrote_itself(op: Op) -> bool:
+    """Whether an op gives back its first input, written into, in its shape."""
+    if op.kind != "inplace" or not op.inputs:
+        return False
+    one, out = op.inputs[0], op.outputs[0]
+    return one.tensor == out.tensor and one.shape == out.shape
+
+
 def plain(dim: Dim) -> Dim:
     """A dim of what is no longer weights that sum to one."""
     if len(dim) == 1 and dim[0].softmax is not None:
@@ -271,8 +291,6 @@ def length(dim: Dim) -> int:
 
 def fits(dims: Dims, shape: tuple[int, ...]) -> bool:
     """Whether these are dims of a tensor of this shape."""
-    return len(dims) == len(shape) and all(map(eq, dims, shape))
-
-
-def eq(dim: Dim, size: int) -> bool:
-    return length(dim) == size
+    return len(dims) == len(shape) and all(
+        length(dim) == size for dim, size in zip(dims, shape, strict=True)
+    )

@@ -15,6 +15,8 @@ from shapewright.reasoning.program import shape_text
 
 NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
 
+RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
+
 
 @hazard("batch-axis")
 def batch_axes(scene: Scene) -> Iterator[Finding]:
@@ -22,10 +24,20 @@ def batch_axes(scene: Scene) -> Iterator[Finding]:
     if not scene.model:
         return
     for call in scene.calls:
+        if call.name in RUNNING and call.op.span is not None and scene.sure:
+            along = call.given(1, "dim")
+            if isinstance(along, int) and accumulates(scene, call, along):
+                yield told(scene, call, along % len(call.dims[0]))
         if call.name in NORMALISERS and call.op.span is not None:
             at = normalised(call)
             if at is not None and competes(scene, call, at):
                 yield told(scene, call, at)
+
+
+def accumulates(scene: Scene, call: Call, at: int) -> bool:
+    """Whether a running sum goes from sample to sample."""
+    dims = call.dims[0]
+    return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
 
 
 def normalised(call: Call) -> int | None:
@@ -78,7 +90,10 @@ def told(scene: Scene, call: Call, at: int) -> Finding:
         f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
         f" its {length(call.dims[0][at])} samples share what each should have"
     )
-    chosen = call.name != "normalize" and call.given(1, "dim") is None
+    chosen = (
+        call.name in ("softmax", "log_softmax", "softmin")
+        and call.given(1, "dim") is None
+    )
     why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
     if chosen:
         why += "; without `dim`, torch takes dim 0 of three"

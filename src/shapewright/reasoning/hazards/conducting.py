@@ -8,7 +8,7 @@ from dataclasses import replace
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.explaining import pattern
 from shapewright.reasoning.hazards.ignoring import ignored_here
-from shapewright.reasoning.hazards.registry import KINDS
+from shapewright.reasoning.hazards.registry import KINDS, Kind
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.reasoning.program import Program
 
@@ -31,7 +31,7 @@ def hazards(
     for code, find in KINDS.items():
         if code in ignored or (code in STRICT and not strict):
             continue
-        for finding in find(scene):
+        for finding in looked_for(code, find, scene):
             if finding.code in ignored or ignored_here(program, finding):
                 continue
             key = finding.code, finding.span, pattern(finding.module)
@@ -42,6 +42,16 @@ def hazards(
                 found[key] = replace(old, count=old.count + 1)
             kinds.setdefault(key, code)
     return sorted(found.values(), key=place)
+
+
+def looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
+    """What one kind finds. A mistake of our own is told, and stops nothing else."""
+    try:
+        return list(find(scene))
+    except Exception as error:  # ours, not the program's
+        said = f"{type(error).__name__}: {error}"
+        message = f"hazards of the kind `{code}` could not be looked for ({said})"
+        return [Finding(code, "note", message)]
 
 
 def place(finding: Finding) -> tuple[str, int, int]:

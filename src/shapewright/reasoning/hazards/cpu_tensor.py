@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.findings.finding import Finding
-from shapewright.reasoning.axes.flow import Call
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.trace.op import Op
@@ -32,10 +31,11 @@ MOVES = frozenset("to cuda cpu xpu type_as".split())
 def cpu_tensors(scene: Scene) -> Iterator[Finding]:
     """Calls that get a tensor of the model and one that nobody put anywhere."""
     program = scene.program
-    if not scene.model or not scene.flow.inputs:
+    if not scene.model or not program.inputs:
         return
     home = set(program.inputs) | set(program.states)
     nowhere: dict[int, Op] = {}
+    seen = set(home)
     for op in program.trace.ops:
         name = op.name.rpartition(".")[2]
         if name in MOVES:
@@ -49,6 +49,10 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
                 for fact in op.outputs:
                     nowhere[fact.tensor] = op
             continue
+        for at, fact in enumerate(op.inputs):
+            if fact.tensor not in seen and plain_attribute(scene, op, at):
+                nowhere[fact.tensor] = op
+        seen.update(fact.tensor for fact in (*op.inputs, *op.outputs))
         lost = [fact for fact in op.inputs if fact.tensor in nowhere]
         ours = [fact for fact in op.inputs if fact.tensor in home]
         if lost and ours and name not in FREE and "device" not in dict(op.arguments):
@@ -79,16 +83,29 @@ def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     )
 
 
+def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
+    """Whether the text names an attribute of a module that is no parameter or buffer.
+
+    `model.to` does not move it.
+    """
+    fact = op.inputs[at]
+    if not fact.shape or fact.device != "cpu" or fact.requires_grad:
+        return False
+    if op.span is None or fact.tensor in scene.program.producers:
+        return False
+    return scene.words(op)[at].startswith("`self.")
+
+
 def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
-    call = Call(op, op.name, [])
-    name = scene.names(call.op)[at]
+    name = scene.names(op)[at]
+    attribute = maker.name.rpartition(".")[2] not in FACTORIES
+    how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"
     message = (
-        f"{scene.operation(op)} gets {name}, which was made on the CPU: it fails where"
-        " the model is on another device"
+        f"{scene.operation(op)} gets {name}, which {how}: it fails where the model is"
+        " on another device"
     )
-    return scene.finding(
-        "cpu-tensor",
-        op,
-        message,
-        (maker, f"`{maker.name}` is called without `device`"),
-    )
+    why = f"`{maker.name}` is called without `device`"
+    if attribute:
+        known = [word for word in scene.words(maker) if word.startswith("`self.")]
+        why = f"{known[0]} is no parameter and no buffer, so `model.to` leaves it here"
+    return scene.finding("cpu-tensor", op, message, (maker, why))

@@ -7,6 +7,7 @@ taken, it is averaged, positions are added along it), one of the two is wrong.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -56,6 +57,10 @@ def is_sequence(claim: Claim) -> bool:
 def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
     """The first thing that speaks against what a layer takes for the batch."""
     time_first = claim.dim == 1
+    for fact in claim.call.op.outputs[1:]:
+        for call in scene.users.get(fact.tensor, ()):
+            if call.name == "[]" and step_of(call, claim.axis) == -1:
+                return of_state(scene, claim, call)
     for call in used_later(scene, claim):
         if call.name == "[]":
             item = step_of(call, claim.axis)
@@ -73,6 +78,9 @@ def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
             return of_layer(
                 scene, claim, place.op, "positions are added along its dim 1"
             )
+        line = unpacked(scene, claim)
+        if line:
+            return of_layer(scene, claim, None, f"the text says `{line}`")
         line = comment(scene, claim)
         if line:
             return of_layer(scene, claim, None, f"a comment says `{line}`")
@@ -148,6 +156,51 @@ def is_table(dim: tuple[Axis, ...]) -> bool:
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
 
 
+def unpacked(scene: Scene, claim: Claim) -> str:
+    """`batch, steps, _ = x.shape` on what a layer is given, which has time first."""
+    op = claim.call.op
+    found = scene.program.node(op.span)
+    if found is None:
+        return ""
+    text, node = found
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    given = node.args[0]
+    inside = text.around(node, ast.FunctionDef)
+    if not isinstance(given, ast.Name) or inside is None:
+        return ""
+    told, line, start = "", 0, 0
+    for each in ast.walk(inside):
+        if not isinstance(each, ast.Assign) or each.lineno > node.lineno:
+            continue
+        target = each.targets[0]
+        if isinstance(target, ast.Name) and target.id == given.id:
+            line = max(line, each.lineno)
+        if isinstance(target, ast.Tuple) and sizes_of(each.value) == given.id:
+            names = [getattr(part, "id", "") for part in target.elts]
+            if (
+                len(names) == 3
+                and BATCH.fullmatch(names[0])
+                and TIME.fullmatch(names[1])
+            ):
+                told = text.written(each)
+                start = each.lineno
+    return told if told and line < start else ""
+
+
+BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
+TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
+
+
+def sizes_of(node: ast.expr) -> str:
+    """`x` of `x.shape` and `x.size()`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute) and node.attr in ("shape", "size"):
+        return node.value.id if isinstance(node.value, ast.Name) else ""
+    return ""
+
+
 def comment(scene: Scene, claim: Claim) -> str:
     """What a comment says of a layout with the batch in front, where none says else.
 
@@ -215,6 +268,17 @@ def of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
         (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
     )
     return finding, (call.op.span, "step")
+
+
+def of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    fact = call.op.inputs[0]
+    message = (
+        f"the last sample of the state {shape_text(fact)} is taken, not the last layer:"
+        f" {outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
+    )
+    said = "its states are (layers, batch, features), whatever `batch_first` says"
+    finding = scene.finding("wrong-axis", call.op, message, (claim.call.op, said))
+    return finding, (call.op.span, "state")
 
 
 def of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:

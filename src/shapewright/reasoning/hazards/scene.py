@@ -16,6 +16,7 @@ from shapewright.trace.fact import Fact
 from shapewright.trace.op import Op
 
 RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+LAYERS = frozenset({"linear", "embedding", *CONVOLUTIONS})
 GRAPHS = frozenset(
     "index_add index_add_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ "
     "segment_reduce bincount".split()
@@ -114,8 +115,24 @@ class Scene:
         return first if first is not None and id(first) not in time else None
 
     @cached_property
+    def sure(self) -> bool:
+        """Whether a layer says which axis the batch is, not just its place."""
+        return self.batch is not None and any(
+            each.role == "batch" and each.axis.root is self.batch.root
+            for each in self.claims
+        )
+
+    @cached_property
     def first_of_inputs(self) -> Axis | None:
-        """Dim 0 of the first input with more than one dim, or else of all of them."""
+        """Dim 0 of the first input with more than one dim, or else of all of them.
+
+        Where the program makes its data itself: dim 0 of what the first layer is given.
+        """
+        if not self.flow.rooted:
+            for call in self.calls:
+                if call.name in LAYERS and call.dims[0] and call.dims[0][0][0].data:
+                    return call.dims[0][0][0]
+            return None
         for dims in self.flow.inputs:
             if len(dims) > 1:
                 return dims[0][0]
@@ -151,10 +168,13 @@ class Scene:
 
     # -- words ---------------------------------------------------------------------
 
+    def words(self, op: Op) -> list[str]:
+        """The program's words for the tensors of a call."""
+        return tensor_names(self.program, op)
+
     def names(self, op: Op) -> list[str]:
         """The program's words for the tensors of a call, with their shapes."""
-        said = tensor_names(self.program, op)
-        pairs = zip(said, op.inputs, strict=True)
+        pairs = zip(self.words(op), op.inputs, strict=True)
         return [f"{name} {shape_text(fact)}" for name, fact in pairs]
 
     def operation(self, op: Op) -> str:
