@@ -38,6 +38,15 @@ TRUE = {
         return torch.bmm(weights.transpose(1, 2), self.v(x))""",
         "torch.randn(3, 7, 6)",
     ),
+    "wrong-axis: over the heads": (
+        "self.qkv = nn.Linear(6, 18)",
+        """x:
+        B, T, C = x.shape
+        q, k, v = self.qkv(x).view(B, T, 3, 2, 3).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.transpose(-2, -1)).softmax(dim=1)  # here
+        return (weights @ v).transpose(1, 2).reshape(B, T, C)""",
+        "torch.randn(3, 7, 6)",
+    ),
     "batch-axis: without a dim": (
         "self.fc = nn.Linear(6, 1)",
         """x:

@@ -47,6 +47,24 @@ TRUE = {
         return x + y""",
         "torch.randn(5, 11, 8)",
     ),
+    "layout: the first token of dim 1": (
+        "layer = nn.TransformerEncoderLayer(8, 2, 16)\n"
+        "self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)\n"
+        "self.cls = nn.Parameter(torch.zeros(1, 1, 8))",
+        """x:
+        x = torch.cat([self.cls.expand(x.size(0), -1, -1), x], dim=1)
+        x = self.encoder(x)  # here
+        return x[:, 0]""",
+        "torch.randn(5, 11, 8)",
+    ),
+    "layout: rows of an embedding along dim 1": (
+        "self.attn = nn.MultiheadAttention(8, 2)\nself.pos = nn.Embedding(50, 8)",
+        """x:
+        steps = torch.arange(x.size(1), device=x.device)
+        x = x + self.pos(steps)[None]
+        return self.attn(x, x, x)[0]  # here""",
+        "torch.randn(5, 11, 8)",
+    ),
     "layout: a comment says so": (
         "self.rnn = nn.GRU(6, 8)",
         """x:
@@ -75,6 +93,13 @@ TRUE = {
         """x:
         out, _ = self.rnn(x)
         return self.fc(out[-1])  # here""",
+        "torch.randn(5, 11, 6)",
+    ),
+    "wrong-axis: the last sample, selected": (
+        "self.rnn = nn.GRU(6, 8, batch_first=True)",
+        """x:
+        out, _ = self.rnn(x)
+        return out.select(0, -1)  # here""",
         "torch.randn(5, 11, 6)",
     ),
     "batch-axis: a time-major table": (

@@ -8,7 +8,10 @@ import pytest
 
 from checking.hazards import program, warned
 
-EMBED = "self.emb = nn.Embedding(20, 8)\nself.qkv = nn.Linear(8, 24)"
+EMBED = """\
+self.emb = nn.Embedding(20, 8)
+self.qkv = nn.Linear(8, 24)
+self.layer = nn.MultiheadAttention(8, 2, batch_first=True)"""
 HEADS = """
         B, T = ids.shape
         qkv = self.qkv(self.emb(ids)).view(B, T, 3, 2, 4)
@@ -29,6 +32,19 @@ TRUE = {
     "padding along the queries of the fused call": f"""ids:{HEADS}
         keep = (ids != 0)[:, None, :, None]
         return F.scaled_dot_product_attention(q, k, v, attn_mask=keep)  # here""",
+    "padding along the queries, added": f"""ids:{HEADS}
+        pad = (ids == 0).float()[:, None, :, None]
+        scores = q @ k.transpose(2, 3) + pad * -1e9  # here
+        return scores.softmax(-1) @ v""",
+    "padding along the queries, by where": f"""ids:{HEADS}
+        keep = (ids != 0)[:, None, :, None]
+        scores = q @ k.transpose(2, 3)
+        scores = torch.where(keep, scores, torch.full_like(scores, -1e9))  # here
+        return scores.softmax(-1) @ v""",
+    "the past is hidden from a layer": """ids:
+        hidden = torch.ones(7, 7, device=ids.device).tril().bool()
+        x = self.emb(ids)
+        return self.layer(x, x, x, attn_mask=hidden)[0]  # here""",
     "the mask of the other convention": f"""ids:{HEADS}
         hidden = torch.triu(torch.ones(T, T, dtype=torch.bool, device=ids.device), 1)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=hidden)  # here""",
@@ -67,6 +83,16 @@ LEGAL = {
         keep = (i[None, :] <= i[:, None]) & (i[None, :] > i[:, None] - 3)
         a = F.scaled_dot_product_attention(q, k, v, attn_mask=i[:, None] >= i[None, :])
         return a, F.scaled_dot_product_attention(q, k, v, attn_mask=keep)""",
+    "padding along the keys, added and by where": f"""ids:{HEADS}
+        pad = (ids == 0).float()[:, None, None, :]
+        scores = q @ k.transpose(2, 3)
+        a = (scores + pad * -1e9).softmax(-1) @ v
+        low = torch.full_like(scores, -1e9)
+        return a, torch.where(pad == 0, scores, low).softmax(-1) @ v""",
+    "causal for a layer": """ids:
+        hidden = torch.ones(7, 7, device=ids.device).triu(1).bool()
+        x = self.emb(ids)
+        return self.layer(x, x, x, attn_mask=hidden)[0]""",
     "pooling over time": """ids:
         x = self.emb(ids)
         scores = x[..., :1].masked_fill((ids == 0).unsqueeze(-1), -1e9)

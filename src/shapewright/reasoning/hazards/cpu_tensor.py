@@ -93,7 +93,10 @@ def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
         return False
     if op.span is None or fact.tensor in scene.program.producers:
         return False
-    return scene.words(op)[at].startswith("`self.")
+    word = scene.words(op)[at].strip("`")
+    # A buffer that `forward` replaces is one before and after.
+    paths = {path.rpartition(".")[2] for path in scene.program.states.values()}
+    return word.startswith("self.") and word.rpartition(".")[2] not in paths
 
 
 def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:

@@ -16,9 +16,11 @@ from shapewright.reasoning.axes.axis import Axis, Dims
 from shapewright.reasoning.axes.flow import Call, length
 from shapewright.reasoning.axes.moving import items_of
 from shapewright.reasoning.axes.reducing import STATISTICS, reduced_dims
+from shapewright.reasoning.hazards.ordering import is_range
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import RECURRENT, Claim, Scene
 from shapewright.reasoning.program import shape_text
+from shapewright.trace.fact import Fact
 from shapewright.trace.op import Op
 
 BATCH_FIRST = re.compile(
@@ -62,11 +64,12 @@ def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
             if call.name == "[]" and step_of(call, claim.axis) == -1:
                 return of_state(scene, claim, call)
     for call in used_later(scene, claim):
-        if call.name == "[]":
+        if call.name in ("[]", "select"):
             item = step_of(call, claim.axis)
             if item is None:
                 continue
-            if time_first and item == -1:
+            token = item == 0 and claim.call.name not in RECURRENT
+            if time_first and (item == -1 or token):
                 return of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
             if item == -1 and not time_first:
                 return of_step(scene, claim, call)
@@ -113,8 +116,12 @@ def in_place(dims: Dims, claim: Claim) -> bool:
 
 def step_of(call: Call, axis: Axis) -> int | None:
     """The number at which an index takes an axis; None where it does not."""
-    items = items_of(call)
     dims = call.dims[0]
+    if call.name == "select":
+        at, item = call.given(1, "dim"), call.given(2, "index")
+        own = dims[at]
+        return item if len(own) == 1 and own[0] is axis and len(dims) == 3 else None
+    items = items_of(call)
     if items is None or len(dims) != 3 or "..." in items or None in items:
         return None
     for item, dim in zip(items, dims, strict=False):
@@ -143,12 +150,30 @@ def positions(scene: Scene, axis: Axis) -> Call | None:
             or len(call.dims) != 2
         ):
             continue
-        for own, table in (call.dims, call.dims[::-1]):
+        for at in (0, 1):
+            own, table = call.dims[at], call.dims[1 - at]
             if len(own) == len(table) == 3 and length(table[2]) > 1:
                 for dim, other in zip(own[:2], table[:2], strict=True):
-                    if len(dim) == 1 and dim[0] is axis and is_table(other):
+                    if len(dim) != 1 or dim[0] is not axis or length(other) < 2:
+                        continue
+                    if is_table(other) or looked_up(scene, call.op.inputs[1 - at]):
                         return call
     return None
+
+
+def looked_up(scene: Scene, fact: Fact) -> bool:
+    """Whether a tensor is the rows of an embedding for 0, 1, 2, ..."""
+    for _ in range(4):
+        maker = scene.program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return False
+        name = maker.name.rpartition(".")[2]
+        if name == "embedding":
+            return is_range(scene, maker.inputs[0])
+        if name not in ("[]", "unsqueeze", "transpose", "permute", "view"):
+            return False
+        fact = maker.inputs[0]
+    return False
 
 
 def is_table(dim: tuple[Axis, ...]) -> bool:

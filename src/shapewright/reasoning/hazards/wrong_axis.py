@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.axes.axis import Dim, Dims
 from shapewright.reasoning.axes.flow import Call, length
-from shapewright.reasoning.axes.products import contraction
+from shapewright.reasoning.axes.products import PRODUCTS, contraction
 from shapewright.reasoning.axes.reducing import reduced_dims, softmax_dim
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene, counted
@@ -21,7 +21,7 @@ def wrong_axes(scene: Scene) -> Iterator[Finding]:
     told: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
         for summed, weights, values in sums(scene, call):
-            at = misused(summed, weights, values)
+            at = misused(scene, by_index, summed, weights, values)
             if at is not None and at not in told and at in by_index:
                 told.add(at)
                 yield of_softmax(scene, by_index[at], call, summed)
@@ -48,7 +48,9 @@ def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
                     yield one[back], one, other
 
 
-def misused(summed: Dim, weights: Dims, values: Dims) -> int | None:
+def misused(
+    scene: Scene, calls: dict[int, Call], summed: Dim, weights: Dims, values: Dims
+) -> int | None:
     """The softmax of weights that are summed along another axis than their own."""
     if is_marked(summed) or any(map(is_marked, values)):
         return None
@@ -56,9 +58,39 @@ def misused(summed: Dim, weights: Dims, values: Dims) -> int | None:
         return None
     for dim in weights:
         axis = dim[0]
-        if len(dim) == 1 and axis.softmax is not None:
-            return axis.softmax if axis.data and axis.size > 1 else None
+        if len(dim) != 1 or axis.softmax is None or axis.size < 2:
+            continue
+        if axis.data or between_products(scene, calls.get(axis.softmax)):
+            return axis.softmax
+        return None
     return None
+
+
+def between_products(scene: Scene, call: Call | None) -> bool:
+    """Whether a softmax of scores runs along neither queries nor keys: the heads."""
+    if call is None:
+        return False
+    at, fact = softmax_dim(call), call.op.inputs[0]
+    for _ in range(STEPS):
+        maker = scene.maker(fact)
+        if maker is None or not maker.dims:
+            return False
+        if maker.name in PRODUCTS and len(maker.dims) == 2:
+            ranks = {len(dims) for dims in maker.dims}
+            states = any(f.tensor in scene.program.states for f in maker.op.inputs)
+            return (
+                ranks == {len(call.shape)}
+                and at in range(max(ranks) - 2)
+                and (not states)
+            )
+        if len(maker.shape) != len(call.shape):
+            return False
+        fact = maker.op.inputs[0]
+    return False
+
+
+STEPS = 6
+"""Ops between the product of queries and keys and its softmax."""
 
 
 def is_marked(dim: Dim) -> bool:
