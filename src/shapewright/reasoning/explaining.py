@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shapewright.findings.finding import Finding, Related
-from shapewright.reasoning.causes import actual
+from shapewright.reasoning.causes import actual, argument_of
 from shapewright.reasoning.naming import operation, tensor_names, words_of
 from shapewright.reasoning.program import Program, shape_text
 from shapewright.rules.needs.failure import Failure, Repair
@@ -121,6 +121,8 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
     """Where what was wanted was decided, and where what came in came from."""
     op = program.trace.ops[failure.op]
     wanted, got = sides(failure)
+    if wanted is None and failure.unmet is not None:
+        yield from of_argument(program, failure, failure.unmet.needs)
     for prefix, side in (("expected", wanted), ("got", got)):
         if side is None:
             continue
@@ -170,6 +172,18 @@ def makers(program: Program, failure: Failure) -> Iterator[Related]:
             yield Related(made.span, said.strip())
     for frame in reversed(op.frames[:-1]):
         yield Related(frame.span, "called from here")
+
+
+def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
+    """The argument of a layer's constructor that decided a size."""
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is None or built is None or type(size) is not int:
+        return
+    name = argument_of(program, layer.path, size)
+    if name:
+        said = f"expected: {size} is `{name}` of `{layer.path}`"
+        yield Related(built.span, said)
 
 
 def sides(

@@ -19,6 +19,7 @@ from shapewright.capture import nests
 from shapewright.capture.failing.arguments import argument_names
 from shapewright.capture.failing.granting import as_repairs, granted, seen_by_needs
 from shapewright.capture.failing.handled import is_handled
+from shapewright.capture.failing.ranges import beyond
 from shapewright.capture.failing.repairing import repairs
 from shapewright.capture.failing.trials import FAILED, fresh
 from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
@@ -46,6 +47,10 @@ def going_on(plan: Plan) -> Plan:
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
         try:
+            if engine.recording:
+                past = beyond(engine, func, args, kwargs or {})
+                if past is not None:
+                    engine.raise_theirs(past)
             return plan(engine, func, args, kwargs)
         except Exception as error:
             if error is not engine.error or engine.failures is None:

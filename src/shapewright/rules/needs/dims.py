@@ -243,7 +243,7 @@ def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
         return wrong
     size = input.shape[dim]
     begin = start + size if start < 0 else start
-    if type(length) is not int or length < 0 or not -size <= start <= size:
+    if type(length) is not int or length < 0 or start < -size:
         return None
     if begin + length <= size:
         return None
