@@ -161,6 +161,8 @@ def permute(input: Meta, dims: Any) -> Unmet | None:
 def of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
     """As many places as dims, each of them once."""
     rank = len(input.shape)
+    if not order:
+        return None
     if len(order) == rank:
         return of_dim(name, input, order, "dims")
     if len(order) > rank:
