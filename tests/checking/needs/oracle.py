@@ -121,11 +121,16 @@ def check(
     """Judge many calls; of those that torch refuses, most have an answer."""
     seen_: Counter[str] = Counter()
     unknown = []
-    for call in calls:
-        verdict = judge(*call)
-        seen_[verdict] += 1
-        if verdict == UNKNOWN:
-            unknown.append(f"{call[0]}{shown(call[1:], {})}")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # small tensors: waking threads costs more than the work
+    try:
+        for call in calls:
+            verdict = judge(*call)
+            seen_[verdict] += 1
+            if verdict == UNKNOWN:
+                unknown.append(f"{call[0]}{shown(call[1:], {})}")
+    finally:
+        torch.set_num_threads(threads)
     refused = seen_[UNKNOWN] + seen_[ANSWERED]
     assert refused, "no call was refused"
     assert seen_[ANSWERED] >= answered * refused, (seen_, unknown[:8])
