@@ -37,6 +37,27 @@ def test_plain_characters_on_request(capsys: pytest.CaptureFixture[str]) -> None
     assert "... columns" in text
 
 
+def test_colours_on_request_only_and_never_in_a_file(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    call = "torch.gather(f32[4, 6], 0, i64[2, 6])"
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    _, plain = explained(capsys, call)
+    monkeypatch.setenv("COLUMNS", "40")
+    assert explained(capsys, call) == (0, plain)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _, coloured = explained(capsys, call)
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    explained(capsys, "-o", str(tmp_path / "gather.txt"), call)
+    assert "\x1b" not in (tmp_path / "gather.txt").read_text()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert explained(capsys, call) == (0, plain)
+
+
 def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

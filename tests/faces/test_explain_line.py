@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -283,3 +284,13 @@ def test_python_explains_lines_and_ops() -> None:
     assert "out[i, j] = x[i, index[i, j]]" in str(drawing)
     with pytest.raises(TypeError, match="a call in text has its arguments"):
         sw.explain("torch.relu(f32[2])", "f32[2]")
+
+
+def test_in_colours_it_is_the_same_page(desk: Path) -> None:
+    place = f"m.py:{line_of(NET, 'h = F.relu')}"
+    drawing = sw.explain(place, "f32[2, 3, 8, 8]")
+    for width in (60, 120):
+        coloured = drawing.text(width, colour=True)
+        assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == drawing.text(width)
+        for line in coloured.splitlines():
+            assert line.count("\x1b[0m") * 2 == line.count("\x1b[")

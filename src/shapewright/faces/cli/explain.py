@@ -99,7 +99,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
-        shown(f"{drawing.text(seen.width, plain, options.inside)}\n", file)
+        text = drawing.text(seen.width, plain, options.inside, seen.color)
+        shown(f"{text}\n", file)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 

@@ -67,6 +67,20 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     return Followed(out, index, found, [*marks, (out, [index])], bool(one.stages))
 
 
+def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
+    """What each tensor of a call does, by its name: `read`, `where`, `out`.
+
+    `where` is also what is read only on the way to a stage that the output reads.
+    """
+    found = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
+    if followed is not None:
+        read = {name for name, _ in followed.found}
+        for side, marks in followed.marks:
+            if marks and side.name not in read:
+                found[side.name] = "where"
+    return found | {side.name: "out" for side in drawn.outputs}
+
+
 def without_values(drawn: Drawn) -> str:
     """Why nothing can be followed."""
     blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]

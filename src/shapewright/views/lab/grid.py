@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from shapewright.rules.maps.drawn import Side
+from shapewright.views.lab.ink import filled, ink, seen
 
 Index = tuple[int, ...]
 ROWS = 8
@@ -34,12 +35,13 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Strokes:
-    """The characters that grids are drawn with."""
+    """The characters that grids are drawn with, and whether in colours."""
 
     across: str
     down: str
     corners: str
     cut: str
+    colour: bool = False
 
 
 BOXES = Strokes("─", "│", "┌┐└┘", "…")
@@ -119,21 +121,30 @@ def widest(side: Side) -> int:
     return max((len(cell(value)) for value in flat), default=1)
 
 
-def boxed(one: Grid, strokes: Strokes = BOXES) -> list[str]:
-    """A grid as lines of one width, marked elements in brackets."""
+def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
+    """A grid as lines of one width, marked elements in brackets and in a style."""
+    colour = strokes.colour
     wide = max((len(c.text) for row in one.rows for c in row), default=1) + 2
     columns = len(one.rows[0]) if one.rows else 0
     across = strokes.across * (wide * columns)
     left, right, low_left, low_right = tuple(strokes.corners)
-    lines = [one.title, f"{left}{across}{right}"]
+    side = ink(strokes.down, "dim", colour)
+    lines = [
+        ink(one.title, style, colour),
+        ink(f"{left}{across}{right}", "dim", colour),
+    ]
     for row in one.rows:
-        texts = [f"[{c.text}]" if c.marked else f"{c.text} " for c in row]
-        body = "".join(text.rjust(wide) for text in texts)
-        lines.append(f"{strokes.down}{body}{strokes.down}")
-    lines.append(f"{low_left}{across}{low_right}")
-    lines += [f"{strokes.cut} {text}" for text in one.left_out]
-    wide = max(map(len, lines))
-    return [line.ljust(wide) for line in lines]
+        body = "".join(
+            ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
+            if c.marked
+            else f"{c.text} ".rjust(wide)
+            for c in row
+        )
+        lines.append(f"{side}{body}{side}")
+    lines.append(ink(f"{low_left}{across}{low_right}", "dim", colour))
+    lines += [ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
+    wide = max(map(seen, lines))
+    return [filled(line, wide) for line in lines]
 
 
 def plane(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -168,14 +179,14 @@ def beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
     """Boxes next to each other while they fit, else below each other."""
     rows: list[list[list[str]]] = [[]]
     for box in grids:
-        used = sum(len(other[0]) + gap for other in rows[-1])
-        if rows[-1] and used + len(box[0]) > width:
+        used = sum(seen(other[0]) + gap for other in rows[-1])
+        if rows[-1] and used + seen(box[0]) > width:
             rows.append([])
         rows[-1].append(box)
     lines: list[str] = []
     for row in rows:
         for n in range(max(map(len, row))):
-            parts = [box[n] if n < len(box) else " " * len(box[0]) for box in row]
+            parts = [box[n] if n < len(box) else " " * seen(box[0]) for box in row]
             lines.append((" " * gap).join(parts).rstrip())
         lines.append("")
     return lines[:-1]

@@ -10,6 +10,7 @@ from shapewright.findings.finding import Finding
 from shapewright.rules.maps.drawn import Drawn
 from shapewright.views.lab.canvas import Canvas
 from shapewright.views.lab.grid import BOXES, Strokes
+from shapewright.views.lab.ink import ink
 from shapewright.views.lab.line_calls import LineCalls, Step, Variant
 from shapewright.views.lab.svg import paint
 from shapewright.views.lab.terminal import page
@@ -70,10 +71,14 @@ class DrawnLine:
 
 def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The page in the terminal."""
-    parts = [f"{line.place}\n{indented(line.calls.code)}", wrapped(head(line), width)]
+    colour = strokes.colour
+    code = indented(line.calls.code).splitlines()
+    where = [ink(line.place, "dim", colour), *(ink(c, "title", colour) for c in code)]
+    parts = ["\n".join(where), wrapped(head(line), width)]
     for number, one in enumerate(line.steps, 1):
         title = heading(line, number, one)
-        parts.append(f"{title}\n{'-' * min(len(title), width)}")
+        under = ink("-" * min(len(title), width), "dim", colour)
+        parts.append(f"{ink(title, 'title', colour)}\n{under}")
         parts.append(wrapped(told_of_step(one), width))
         parts.append("\n".join(page(one.drawn, width, strokes).splitlines()[2:]))
     parts.append(wrapped(tail(line), width))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shapewright.rules.maps.decode import decode
@@ -40,12 +40,19 @@ class Drawing:
 
     drawn: Drawn | Stored | DrawnLine
 
-    def text(self, width: int = 80, ascii: bool = False, inside: bool = False) -> str:
+    def text(
+        self,
+        width: int = 80,
+        ascii: bool = False,
+        inside: bool = False,
+        colour: bool = False,
+    ) -> str:
         """As text of at most `width` columns where the formulas allow it.
 
-        `inside` adds `costs`, `autograd` and `dispatch`, where it is a call.
+        `inside` adds `costs`, `autograd` and `dispatch`, where it is a call; `colour`
+        paints what each tensor does here, with the codes of a terminal.
         """
-        strokes = PLAIN if ascii else BOXES
+        strokes = replace(PLAIN if ascii else BOXES, colour=colour)
         if isinstance(self.drawn, Stored):
             return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
         if isinstance(self.drawn, DrawnLine):

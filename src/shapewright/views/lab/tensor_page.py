@@ -9,13 +9,14 @@ from shapewright.views.lab.boxes import Box, cell_width, put
 from shapewright.views.lab.canvas import PAD, Canvas
 from shapewright.views.lab.costs import tensor_costs
 from shapewright.views.lab.grid import BOXES, Strokes, boxed, grid, widest
+from shapewright.views.lab.ink import ink
 from shapewright.views.lab.layout import cells, facts, legend, most_characters
 
 
 def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The page in the terminal."""
     side = stored.side
-    parts = [[title(stored)]]
+    parts = [[ink(title(stored), "title", strokes.colour)]]
     if stored.reason:
         parts.append(wrap(f"values are not shown: {stored.reason}", width))
     if side.values is not None:
@@ -25,7 +26,7 @@ def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) ->
     parts.append([line for cost in tensor_costs(stored) for line in wrap(cost, width)])
     row = cells(stored, (width - 4) // (most_characters(stored) + 2))
     if row is not None:
-        parts.append([*boxed(row, strokes), legend(stored)])
+        parts.append([*boxed(row, strokes), ink(legend(stored), "dim", strokes.colour)])
     lines = "\n\n".join("\n".join(line.rstrip() for line in p) for p in parts if p)
     return f"{lines.rstrip()}\n"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from textwrap import wrap
 
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.index_map import IndexMap
 from shapewright.views.lab.beside import sections, told_beside
-from shapewright.views.lab.following import Followed, follow, without_values
+from shapewright.views.lab.following import Followed, follow, kinds, without_values
 from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
 from shapewright.views.lab.grid import (
@@ -22,6 +22,7 @@ from shapewright.views.lab.grid import (
     grid,
     widest,
 )
+from shapewright.views.lab.ink import Kinds, ink, named
 from shapewright.views.lab.layout import places
 from shapewright.views.lab.misfit import carets, clashes
 from shapewright.views.lab.misfit import told as told_of_clashes
@@ -34,24 +35,36 @@ def page(
     drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
 ) -> str:
     """The whole drawing of one call; `inside` adds costs, autograd and dispatch."""
-    parts = [[drawn.text or drawn.name], sides(drawn), list(drawn.notes)]
+    colour = strokes.colour
+    followed = follow(drawn) if drawn.maps else None
+    every = kinds(drawn, followed)
+
+    def painted(lines: Iterable[str]) -> list[str]:
+        return [named(line, every, colour) for line in lines]
+
+    title = ink(drawn.text or drawn.name, "title", colour)
+    parts = [[title], sides(drawn, every, colour), painted(drawn.notes)]
     if drawn.error:
-        parts.append([f"torch: {drawn.error}"])
+        parts.append([ink(f"torch: {drawn.error}", "error", colour)])
     elif drawn.reason:
-        parts.append([f"not drawn: {drawn.reason}"])
+        parts.append([ink(f"not drawn: {drawn.reason}", "warning", colour)])
     known: set[str] = set()
     for one, side in explained_maps(drawn):
-        parts += told(one, side, width, known)
+        parts += map(painted, told(one, side, width, known))
         known |= {stage.name for stage in one.stages}
     parts.append(told_of_sizes(drawn))
     if drawn.maps:
-        parts.append([*picture(drawn, width, strokes), *of_which(drawn)])
-        parts.append(told_of_storage(drawn))
-    parts.append(within(told_beside(drawn), width))
+        seen = picture(drawn, followed, width, every, strokes)
+        parts.append([*seen, *of_which(drawn)])
+        parts.append(painted(told_of_storage(drawn)))
+    parts.append(painted(within(told_beside(drawn), width)))
     if inside:
-        parts += [within(part, width) for part in sections(drawn)]
+        for name, *lines in sections(drawn):
+            heading = ink(name, "title", colour)
+            parts.append([heading, *painted(within(lines, width))])
     if drawn.maps:
-        parts.append([f"checked: equal to torch at {drawn.checked} elements"])
+        checked = f"checked: equal to torch at {drawn.checked} elements"
+        parts.append([ink(checked, "dim", colour)])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
@@ -87,7 +100,7 @@ def of_which(drawn: Drawn) -> list[str]:
     return [f"the picture is of {drawn.outputs[0].name}{rest}"]
 
 
-def sides(drawn: Drawn) -> list[str]:
+def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> list[str]:
     """Every tensor's shape, a line each, and below it what does not fit."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
@@ -95,9 +108,10 @@ def sides(drawn: Drawn) -> list[str]:
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
-        lines.append(f"{arrow} {side.name:{wide}}  {side.shape_text} {side.dtype}")
+        name = ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
+        lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
         if marks := carets(side, found):
-            lines.append(" " * (wide + 5) + marks)
+            lines.append(ink(" " * (wide + 5) + marks, "error", colour))
     return [*lines, *([""] if found else []), *told_of_clashes(drawn, found)]
 
 
@@ -122,16 +136,19 @@ def cut(line: str, width: int) -> list[str]:
     return wrap(line, width, initial_indent="  ", subsequent_indent=" " * 6)
 
 
-def picture(drawn: Drawn, width: int, strokes: Strokes) -> list[str]:
+def picture(
+    drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
+) -> list[str]:
     """Grids of all tensors, one output element and what it reads in brackets."""
-    followed = follow(drawn)
     if followed is None:
         return [f"({without_values(drawn)})"]
-    boxes = [
-        boxed(grid(side, marks, max(1, (width - 4) // (widest(side) + 2))), strokes)
-        for side, marks in followed.marks
-    ]
-    return [*beside(boxes, width), "", *wrap(read_out(drawn, followed), width)]
+    boxes = []
+    for side, marks in followed.marks:
+        most = max(1, (width - 4) // (widest(side) + 2))
+        boxes.append(boxed(grid(side, marks, most), strokes, styles[side.name]))
+    said = wrap(read_out(drawn, followed), width)
+    words = [named(line, styles, strokes.colour) for line in said]
+    return [*beside(boxes, width), "", *words]
 
 
 def read_out(drawn: Drawn, followed: Followed) -> str:

@@ -15,17 +15,25 @@ Line = list[Segment]
 CODES = {
     "bold": "1",
     "dim": "2",
-    "name": "36",
-    "shape": "32",
-    "error": "1;31",
-    "warning": "1;33",
-    "note": "1;36",
-    "edge": "34",
-    "mark": "31",
+    "name": "38;5;31",
+    "shape": "38;5;28",
+    "error": "1;38;5;160",
+    "warning": "1;38;5;130",
+    "note": "1;38;5;31",
+    "edge": "38;5;32",
+    "mark": "38;5;160",
     "title": "1",
     "head": "2",
+    "read": "38;5;32",
+    "where": "38;5;130",
+    "out": "38;5;28",
+    "read-cell": "1;38;5;32",
+    "where-cell": "1;38;5;130",
+    "out-cell": "1;38;5;28",
 }
-"""SGR codes of styles: the terminal's own 16 colours, so that its theme rules."""
+"""SGR codes of styles. The colours are of the table of 256, which no theme changes, and
+of middle lightness: they can be read on black and on white, as yellow and cyan cannot.
+"""
 
 
 @dataclass(frozen=True, slots=True)
