@@ -265,11 +265,11 @@ def test_collisions_of_a_scatter_are_counted() -> None:
     index = torch.tensor([[0, 1], [0, 2], [0, 3]])
     text = str(shapewright.explain(torch.scatter, x, 0, index, source))
     assert (
-        "1 of 8 places of `out` get more than one element; which of them stays, torch"
-        " does not promise, 4 get none" in text
+        "of 8 places of `out`, 1 gets more than one element (which of them stays, torch"
+        " does not promise) and 4 get none" in text
     )
     text = str(shapewright.explain(torch.scatter_add, x, 0, index, source))
-    assert "1 of 8 places of `out` get more than one element, 4 get none" in text
+    assert "of 8 places of `out`, 1 gets more than one element and 4 get none" in text
 
 
 @pytest.mark.parametrize(
@@ -289,3 +289,28 @@ def test_what_is_too_large_is_shown_by_its_shapes(
     assert status == 0
     assert out in text
     assert "too large to run" in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.linalg.inv(f32[3, 3])",
+        "torch.linalg.cholesky(f32[2, 3, 3])",
+        "F.binary_cross_entropy(f32[4], f32[4])",
+        "torch.multinomial(f32[3, 4], 2)",
+    ],
+)
+def test_values_that_we_make_up_are_none_that_torch_refuses(
+    call: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = explained(capsys, call)
+    assert code == 0
+    assert "-> out" in text
+
+
+def test_made_up_classes_use_the_classes_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, text = explained(capsys, "F.one_hot(i64[4], 5)")
+    assert code == 0
+    assert "\u2502 0  4 [4] 3 \u2502" in text

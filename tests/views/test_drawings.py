@@ -114,8 +114,8 @@ def test_many_reads_are_marked_without_arrows_and_those_not_shown_are_counted() 
     root = drawn(call)
     assert "sw-arrow" not in {node.get("class") for node in root.iter(f"{SVG}path")}
     assert "… rows 0 to 7 of 40" in said(root)
-    assert "… 32 marked outside" in said(root)
-    assert "… 32 marked outside" in str(call)
+    assert "… 32 more marked, not shown" in said(root)
+    assert "… 32 more marked, not shown" in str(call)
 
 
 def test_a_call_that_torch_refuses_says_so() -> None:

@@ -33,9 +33,12 @@ RUNNABLE = 1 << 22
 TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
 SHOWN = 4096
 """Elements up to which a tensor's values are lists; of others they are looked up."""
-
 FEW = 512
 """Elements up to which a stage's values are worked out for showing."""
+DECIDING = 4096
+"""Elements up to which an index tensor's values are given to the maker of a map."""
+MOST_STEPS = 100_000
+"""Steps of one output element up to which it is checked."""
 
 
 class Wrong(Exception):
@@ -64,7 +67,7 @@ class MetaOf:
         stride = tuple(tensor.stride())
         dtype = DTYPE_NAMES[tensor.dtype]
         offset = int(tensor.storage_offset())
-        known = dtype in ("bool", "int32", "int64") and tensor.numel() <= SHOWN
+        known = dtype in ("bool", "int32", "int64") and tensor.numel() <= DECIDING
         known = (known or not tensor.ndim) and not tensor.is_meta
         values = tensor.tolist() if known else None
         finite = tensor.is_meta or bool(tensor.isfinite().all())
@@ -104,6 +107,9 @@ def draw_call(
         return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
     maps, reason = maps_of(name, named, metas)
     checked = 0
+    steps = max(map(steps_of, maps), default=0)
+    if steps > MOST_STEPS:
+        maps, reason = (), f"each element is {steps:,} steps, too many to check here"
     if maps and len(maps) != len(outs):
         raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
     for drawn, out in zip(maps, outs, strict=False):
@@ -209,14 +215,6 @@ class Large:
         inner = self.tensor[place]
         return Large(inner) if inner.dim() else inner.item()
 
-    def some(self) -> list[Any]:
-        """A few of the values, the largest and the smallest among them."""
-        flat = self.tensor.flatten()
-        found = [*flat[:1000].tolist(), *flat[-1000:].tolist()]
-        if not flat.is_complex() and flat.dtype is not torch.bool:
-            found += [flat.max().item(), flat.min().item()]
-        return found
-
 
 def values_in(tensor: Tensor) -> Any:
     """The values of a tensor as nested lists, or what is indexed like them."""
@@ -302,7 +300,7 @@ def check(
         return 0
     draw = random.Random(0)
     cost = steps_of(drawn)
-    few = max(4, min(most, 20_000 // cost))
+    few = max(1, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
     given = {key: reader(value, kept) for key, value in before.items()}

@@ -66,14 +66,16 @@ SOFT = ("attention", "Attention", "attention_forward")
 class Making:
     """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
 
-    With `blank` they have no values, with `soft` floats are near 0. `letters` are those
-    that a tensor was typed with.
+    With `blank` they have no values, with `soft` floats are near 0; with `tame` floats
+    lie between 0 and 1, and square matrices can be inverted. `letters` are those that a
+    tensor was typed with.
     """
 
     high: int
     seed: int = 0
     blank: bool = False
     soft: bool = False
+    tame: bool = False
     letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
 
     def value(self, given: Any) -> Any:
@@ -95,6 +97,7 @@ class Making:
             else:
                 more = (self.seed, self.high, self.soft)
                 made = typed_tensor(given.shape, given.dtype, *more)
+                made = tamed(made) if self.tame else made
             self.letters.append((made, given.letters))
             return made
         name = getattr(given, "name", None)
@@ -121,19 +124,30 @@ def perform(call: TypedCall) -> Drawn:
     try:
         drawn = None
         for high in bounds(call):
-            drawn = attempt(call, func, high)
+            soft = call.name.endswith(SOFT)
+            drawn = attempt(call, func, Making(high, soft=soft))
             if not drawn.error:
                 return drawn
         assert drawn is not None
-        return drawn
+        # Torch may have refused the values that we made up, not the call.
+        tame = attempt(call, func, Making(1, tame=True))
+        return drawn if tame.error else tame
     finally:
         torch.set_rng_state(state)
 
 
-def attempt(call: TypedCall, func: Any, high: int) -> Drawn:
-    """One try, with whole numbers below `high`."""
+def tamed(made: torch.Tensor) -> torch.Tensor:
+    """Floats from 0 up to 1; of square matrices, the unit matrix."""
+    if not made.is_floating_point() or not made.numel():
+        return made
+    if made.ndim > 1 and made.shape[-1] == made.shape[-2]:
+        return torch.eye(made.shape[-1], dtype=made.dtype).expand(made.shape).clone()
+    return torch.linspace(0, 1, made.numel()).reshape(made.shape).to(made.dtype)
+
+
+def attempt(call: TypedCall, func: Any, making: Making) -> Drawn:
+    """One try, with values made up in one way."""
     torch.manual_seed(0)
-    making = Making(high, soft=call.name.endswith(SOFT))
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:
@@ -189,13 +203,19 @@ def bounds(call: TypedCall) -> Iterator[int]:
     dim = call.kwargs.get("dim")
     if dim is None:
         dim = next((item for item in call.args if type(item) is int), None)
-    yield from likely_bounds(floats, dim, call.name)
+    given = call.built[0] if call.built is not None else ()
+    named = [n for n in (*call.args, *call.kwargs.values(), *given) if type(n) is int]
+    counts = [n for n in named if n > 1]  # `num_classes`, the rows of an embedding
+    yield from likely_bounds(floats, dim, call.name, counts)
 
 
 def likely_bounds(
-    floats: Sequence[tuple[int, ...]], dim: int | None, name: str
+    floats: Sequence[tuple[int, ...]],
+    dim: int | None,
+    name: str,
+    counts: Sequence[int] = (),
 ) -> Iterator[int]:
-    """The same, of the shapes that may be indexed and the dim that a call names."""
+    """The same, of the shapes that may be indexed and the numbers that a call names."""
     if name.endswith(("embedding", "embedding_bag")):
         dim = 0
     tried: list[int] = []
@@ -203,7 +223,7 @@ def likely_bounds(
         if dim is not None and -len(shape) <= dim < len(shape):
             tried.append(shape[dim])
         tried.append(min(shape))
-    yield from dict.fromkeys([*tried, 10, 1] if not tried else [*tried, 1])
+    yield from dict.fromkeys([*(tried or [10]), *counts, 1])
 
 
 def shapes_only(call: TypedCall) -> Drawn:

@@ -9,12 +9,14 @@ from types import MappingProxyType
 import torch
 
 from shapewright.capture.identity import DTYPES
-from shapewright.capture.lab.drawing import RUNNABLE, SHOWN, side, typed_tensor
+from shapewright.capture.lab.drawing import RUNNABLE, side, typed_tensor
 from shapewright.capture.lab.explaining import blank, shape_only, unreadable
 from shapewright.rules.maps.stored import Stored
 
 FIRST = 24
 """Cells of a storage that are shown."""
+MOST = 1 << 18
+"""Elements up to which a tensor is copied, to show a part of its values."""
 
 
 def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
@@ -34,9 +36,12 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
             first = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
             first.set_(storage, 0, (min(FIRST, count),), (1,))
             cells = tuple(first.tolist())
-        if not said and tensor.numel() > SHOWN:
+        if not said and tensor.numel() > MOST:
             said = f"{tensor.numel():,} elements are too many"
-        shown = shape_only(name, tensor) if said else side(name, tensor)
+        if said:
+            shown = shape_only(name, tensor)
+        else:
+            shown = side(name, tensor, shown=tensor.detach().clone())
     base = tensor._base
     shape = None if base is None else tuple(base.shape)
     version = None if tensor.is_inference() else int(tensor._version)

@@ -82,9 +82,9 @@ def spread(
 def _lined_up(shapes: list[tuple[int, ...]], shape: tuple[int, ...]) -> str:
     if all(one == shape for one in shapes):
         return "of the elements at the same place."
-    sizes = " and ".join(str(list(one)) for one in shapes)
+    sizes = " and ".join(map(str, shapes))
     return (
-        f"of elements lined up from the last dim: {sizes} give {list(shape)}, sizes of "
+        f"of elements lined up from the last dim: {sizes} give {shape}, sizes of "
         "1 being read again and again."
     )
 

@@ -124,7 +124,10 @@ def scattered(
     ]
     hit = Equal(element("index", at), letters[dim])
     verb = "is added to" if combine == "sum" else "replaces"
-    words = f"Each element of `{name}` goes to row `index` along dim {dim}: it {verb}"
+    words = (
+        f"Each element of `{name}` stays where it is, but goes to the place along dim "
+        f"{dim} that `index` names: it {verb}"
+    )
     return IndexMap(
         tuple(input.shape),
         (Read(name, at),),

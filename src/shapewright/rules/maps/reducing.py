@@ -112,7 +112,7 @@ def mean(
     count = prod(input.shape[dim] for dim in axes(dim, len(input.shape)) if input.shape)
     if not count:
         return NotDrawn("it is the mean of no elements")
-    said = f"the sum / {count}"
+    said = "the mean"
     return converts(input, dtype) or over(
         input, dim, keepdim, "sum", said, scale=count
     )  # fmt: skip

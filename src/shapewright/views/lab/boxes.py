@@ -18,11 +18,17 @@ SMALL = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where the cells of a grid stand: its sides, and which row of grids it is in."""
+    """Where the cells of a grid stand: its sides, and which row of grids it is in.
+
+    `edge` is the right side of all that belongs to it, title and texts too; `told` is
+    whether a text stands below its cells.
+    """
 
     name: str
     left: float
     right: float
+    edge: float
+    told: bool
     top: float
     bottom: float
     row: int
@@ -119,7 +125,8 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
         for n, box in enumerate(row):
             left = x + box.gutter
             right = left + box.cell * len(box.grid.rows[0] if box.grid.rows else ())
-            frame = Frame(box.name, left, right, top, bottom, r, n)
+            edge, told = x + box.width, bool(box.grid.left_out)
+            frame = Frame(box.name, left, right, edge, told, top, bottom, r, n)
             places |= one_box(canvas, box, x, frame)
             x += box.width + gap
         canvas.y = bottom + 18
@@ -191,16 +198,21 @@ def way(start: Place, end: Place) -> list[Point]:
         turn = other.left - PAD
         if one.number + 1 == other.number:
             return [(x0, y0), (turn, y0), (turn, y1), (x1, y1)]
-        out, lane = one.right + 8, one.bottom + 6
+        out, lane = one.edge + 8, one.bottom + 6
         return [(x0, y0), (out, y0), (out, lane), (turn, lane), (turn, y1), (x1, y1)]
     # Below: along the gap between the rows, and in from the left of the other grid.
-    x0, y0, lane = start.end - INSET, start.foot, one.bottom + 6
+    lane = one.bottom + 6
+    x0, y0 = start.end - INSET, start.foot
+    down = [(x0, y0), (x0, lane)]
+    if one.told:  # beside the text below the cells, not through it
+        x0, y0 = start.end, start.foot - INSET
+        down = [(x0, y0), (one.edge + 8, y0), (one.edge + 8, lane)]
     turn, side, y1 = max(8.0, other.left - PAD), PAD / 2, end.y + INSET
     way_in = [(turn, y1), (end.x, y1)]
     if one.row + 1 == other.row or abs(turn - side) < 8:
-        return [(x0, y0), (x0, lane), (turn, lane), *way_in]
+        return [*down, (turn, lane), *way_in]
     low = other.top - 6
-    return [(x0, y0), (x0, lane), (side, lane), (side, low), (turn, low), *way_in]
+    return [*down, (side, lane), (side, low), (turn, low), *way_in]
 
 
 def rounded(points: Sequence[Point], radius: float = 7) -> str:

@@ -14,10 +14,8 @@ from shapewright.rules.maps.evaluating import direct, sources
 from shapewright.rules.maps.index_map import Element, IndexMap
 from shapewright.views.lab.grid import Index, at
 
-FEW_STEPS = 500
-"""Steps of a map up to which several elements are tried, for one that reads most."""
 MOST_STEPS = 10_000
-"""Steps up to which an element is followed at all."""
+"""Steps of a map up to which it is followed, all elements that are tried together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,11 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     lookup = {side.name: reader(side.values) for side in drawn.inputs}
     shown = {side.name for side in drawn.stages if side.values is not None}
     best: tuple[int, Index, list[Any]] | None = None
-    for index in candidates(out.shape):
+    most = min(40, MOST_STEPS // max(steps, 1))
+    for index in islice(candidates(out.shape), 1 + most):
         found = list(dict.fromkeys(direct(one, index, lookup)))
         if best is None or len(found) > best[0]:
             best = len(found), index, found
-        if steps > FEW_STEPS:
-            break
     assert best is not None
     _, index, found = best
     marked: dict[str, list[Index]] = {}
@@ -99,9 +96,9 @@ def reader(values: Any) -> Any:
 
 
 def candidates(shape: Index) -> Iterator[Index]:
-    """Elements to choose from: the middle one first, then a few others."""
+    """Elements to choose from: the middle one first, then the others."""
     yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
-    yield from islice(product(*(range(size) for size in shape)), 40)
+    yield from product(*(range(size) for size in shape))
 
 
 def deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:

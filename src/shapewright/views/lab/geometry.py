@@ -80,11 +80,12 @@ def collisions(drawn: Drawn) -> list[str]:
         sum(1 for _ in one.steps({**lookup, **one.named(index)}))
         for index in product(*map(range, one.shape))
     ]
-    several = sum(count > 1 for count in counts)
-    text = f"{several} of {len(counts)} places of `out` get more than one element"
+    several, none = sum(count > 1 for count in counts), counts.count(0)
+    text = f"of {len(counts)} places of `out`, {several} get{'s' * (several == 1)} "
+    text += "more than one element"
     if several and one.combine == "last":
-        text += "; which of them stays, torch does not promise"
-    return [f"{text}, {counts.count(0)} get none"]
+        text += " (which of them stays, torch does not promise)"
+    return [f"{text} and {none} get{'s' * (none == 1)} none"]
 
 
 def touched(drawn: Drawn) -> list[str]:
@@ -98,7 +99,8 @@ def touched(drawn: Drawn) -> list[str]:
         return [f"{between(met.values())} meet in each element of `out`, and are added"]
     read = times_read(one, drawn.inputs[0].name)
     counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
-    return [f"each element of `{drawn.inputs[0].name}` is read {between(counts)} times"]
+    often = "once" if set(counts) == {1} else f"{between(counts)} times"
+    return [f"each element of `{drawn.inputs[0].name}` is read {often}"]
 
 
 def between(counts: Iterable[int]) -> str:

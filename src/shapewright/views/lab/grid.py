@@ -13,6 +13,8 @@ from shapewright.views.lab.ink import filled, ink, seen
 Index = tuple[int, ...]
 ROWS = 8
 """Rows that are shown of a larger grid."""
+COLUMNS = 128
+"""Columns that a grid may show, however wide the page is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,8 @@ def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
     Of more than two dims the slice of the first marked element is shown, and named.
     """
     rank = len(side.shape)
-    first = min(marked, default=(0,) * rank)
-    outer = first[:-2] if rank > 2 else ()
+    outer, flat = of_plane(side, marked)
     rows, columns = plane(side.shape)
-    flat = {
-        ((0, *index)[-2:] if rank > 1 else (0, index[0] if index else 0))
-        for index in marked
-        if index[: len(outer)] == outer
-    }
     shown_rows = picked(rows, ROWS, {r for r, _ in flat})
     shown = picked(columns, most, {c for _, c in flat})
     cells = tuple(
@@ -101,7 +97,7 @@ def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
         cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
     seen = sum(one.marked for row in cells for one in row)
     if unseen := len(set(marked)) - seen:
-        cut.append(f"{unseen} marked outside")
+        cut.append(f"{unseen} more marked, not shown")
     return Grid(title(side, outer), cells, tuple(cut))
 
 
@@ -110,15 +106,35 @@ def one_cell(side: Side, index: Index, marked: bool) -> Cell:
     return Cell(cell(at(side.values, index)), marked, index)
 
 
-def widest(side: Side) -> int:
-    """Characters of a tensor's longest value."""
-    values = side.values
-    if hasattr(values, "some"):
-        return max(len(cell(value)) for value in values.some())
-    for _ in range(len(side.shape) - 1):
-        values = [item for inner in values for item in inner]
-    flat = values if side.shape else [values]
-    return max((len(cell(value)) for value in flat), default=1)
+def widest(side: Side, marked: Collection[Index] = ()) -> int:
+    """Characters of the longest value that a grid of it may show, however wide."""
+    outer, flat = of_plane(side, marked)
+    rows, columns = plane(side.shape)
+    wanted = {column for _, column in flat}
+    starts = (0, min(wanted, default=0), columns - COLUMNS)
+    near = {c for start in starts for c in range(max(0, start), start + COLUMNS)}
+    rank = len(side.shape)
+    return max(
+        (
+            len(cell(at(side.values, inner(outer, r, c, rank))))
+            for r in picked(rows, ROWS, {row for row, _ in flat})
+            for c in near
+            if c < columns
+        ),
+        default=1,
+    )
+
+
+def of_plane(
+    side: Side, marked: Collection[Index]
+) -> tuple[Index, set[tuple[int, int]]]:
+    """The slice that is drawn, and the row and column of each mark in it."""
+    rank = len(side.shape)
+    first = min(marked, default=(0,) * rank)
+    outer = first[:-2] if rank > 2 else ()
+    inside = [index for index in marked if index[: len(outer)] == outer]
+    padded = [(0, 0, *index) for index in inside]
+    return outer, {(index[-2], index[-1]) for index in padded}
 
 
 def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:

@@ -14,6 +14,7 @@ from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
 from shapewright.views.lab.grid import Index, at, grid, plane, widest
 from shapewright.views.lab.terminal import (
+    checked,
     explained_maps,
     of_which,
     read_out,
@@ -50,8 +51,7 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         told = of_maps(canvas, drawn)
     canvas.lines(told_beside(drawn), "soft mono", 12)
     if drawn.maps:
-        checked = f"checked: equal to torch at {drawn.checked} elements"
-        canvas.lines([checked], "soft sans", 12)
+        canvas.lines([checked(drawn)], "soft sans", 12)
     return told
 
 
@@ -65,7 +65,7 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
         said = without_values(drawn)
         canvas.lines([said], "soft sans", 13)
     else:
-        said = read_out(drawn, followed)
+        said = " ".join(read_out(drawn, followed))
         picture(canvas, followed)
         canvas.lines([said], "text mono", 12, after=2)
         canvas.lines(of_which(drawn), "soft sans", 12, after=12)
@@ -80,7 +80,7 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
 
 def panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
     """The formula, and the loop below it, on ground of their own."""
-    inner = Canvas(canvas.width, canvas.y + 6)
+    inner = Canvas(canvas.width - 12, canvas.y + 6)
     inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
     inner.lines(below, "soft mono", 12, PAD + 12, after=6)
     height = inner.y - canvas.y
@@ -105,9 +105,7 @@ def picture(canvas: Canvas, followed: Followed) -> None:
     kinds.append((followed.out, {followed.index: "out"}))
     boxes = [
         Box(side.name, grid(side, list(mine), most), forbidden(side) | mine)
-        for (side, mine), most in zip(
-            kinds, columns(canvas.room, [side for side, _ in kinds]), strict=True
-        )
+        for (side, mine), most in zip(kinds, columns(canvas.room, kinds), strict=True)
     ]
     places = put(canvas, boxes)
     end = places.get((followed.out.name, followed.index))
@@ -126,17 +124,28 @@ def forbidden(side: Side) -> dict[Index, str]:
     return {place: "off" for place in places if at(side.values, place) == -inf}
 
 
-def columns(room: float, every: list[Side]) -> list[int]:
-    """How many columns of each tensor are shown: as many of each that has to be cut."""
-    wide = [plane(side.shape)[1] for side in every]
+def columns(room: float, every: list[tuple[Side, dict[Index, str]]]) -> list[int]:
+    """How many columns of each tensor are shown: as many of each that has to be cut.
+
+    Those with marks farther apart, a window's, show more where there is room.
+    """
+    wide = [plane(side.shape)[1] for side, _ in every]
     most = [
-        columns_that_fit(widest(side), count, room)
-        for side, count in zip(every, wide, strict=True)
+        columns_that_fit(widest(side, marks), count, room)
+        for (side, marks), count in zip(every, wide, strict=True)
     ]
     cut = min(
         (few for few, count in zip(most, wide, strict=True) if few < count), default=0
     )
-    return [few if few == count else cut for few, count in zip(most, wide, strict=True)]
+    spans = [
+        max((at[-1] for at in marks if at), default=0)
+        - min((at[-1] for at in marks if at), default=0)
+        for _, marks in every
+    ]
+    return [
+        few if few == count else min(few, max(cut, span + 2))
+        for few, count, span in zip(most, wide, spans, strict=True)
+    ]
 
 
 WORDS = {

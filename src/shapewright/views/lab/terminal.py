@@ -63,8 +63,7 @@ def page(
             heading = ink(name, "title", colour)
             parts.append([heading, *painted(within(lines, width))])
     if drawn.maps:
-        checked = f"checked: equal to torch at {drawn.checked} elements"
-        parts.append([ink(checked, "dim", colour)])
+        parts.append([ink(checked(drawn), "dim", colour)])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
@@ -125,15 +124,19 @@ def told(
     parts.append(
         [part for line in formulas(one, side.name, known) for part in cut(line, width)]
     )
-    parts.append([f"    {line}" for line in loop(one, side.name, known)])
+    steps = loop(one, side.name, known)
+    parts.append([part for line in steps for part in cut(line, width, "    ")])
     return parts
 
 
-def cut(line: str, width: int) -> list[str]:
-    """A line of a formula, continued below where it is too long."""
-    if len(line) + 2 <= width:
-        return [f"  {line}"]
-    return wrap(line, width, initial_indent="  ", subsequent_indent=" " * 6)
+def cut(line: str, width: int, indent: str = "  ") -> list[str]:
+    """A line of a formula or a loop, continued below where it is too long."""
+    if len(indent) + len(line) <= width:
+        return [f"{indent}{line}"]
+    bare = line.lstrip()
+    indent += " " * min(len(line) - len(bare), width // 2)
+    deeper = f"{indent}    "
+    return wrap(bare, width, initial_indent=indent, subsequent_indent=deeper)
 
 
 def picture(
@@ -144,32 +147,56 @@ def picture(
         return [f"({without_values(drawn)})"]
     boxes = []
     for side, marks in followed.marks:
-        most = max(1, (width - 4) // (widest(side) + 2))
+        most = max(1, (width - 4) // (widest(side, marks) + 2))
         boxes.append(boxed(grid(side, marks, most), strokes, styles[side.name]))
-    said = wrap(read_out(drawn, followed), width)
+    said = joined(read_out(drawn, followed), width)
     words = [named(line, styles, strokes.colour) for line in said]
     return [*beside(boxes, width), "", *words]
 
 
-def read_out(drawn: Drawn, followed: Followed) -> str:
-    """`out[1, 2] = 20 reads input[3, 2] = 20`, all that fit in a few lines."""
+def joined(parts: list[str], width: int) -> list[str]:
+    """Parts one after another, no line broken inside of one."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    return lines
+
+
+def read_out(drawn: Drawn, followed: Followed) -> list[str]:
+    """`out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     head = f"{element(out.name, index)} = {cell(at(out.values, index))}"
     found = followed.found
     if not found:
-        return f"{head} reads nothing"
+        return [f"{head} reads nothing"]
     few = [
         f"{element(name, place)} = {cell(at(named[name].values, place))}"
         for name, place in found[:6]
     ]
-    rest = f" and {len(found) - 6} more" if len(found) > 6 else ""
-    return f"{head} reads {', '.join(few)}{rest}"
+    ends = [*[","] * (len(few) - 1), ""]
+    rest = [f"and {len(found) - 6} more"] if len(found) > 6 else []
+    parts = [f"{one}{end}" for one, end in zip(few, ends, strict=True)]
+    return [f"{head} reads {parts[0]}", *parts[1:], *rest]
 
 
 def element(name: str, index: Index) -> str:
     """`input[3, 2]`."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def checked(drawn: Drawn) -> str:
+    """At how many elements the map was compared with torch."""
+    count = f"{drawn.checked} element{'s' * (drawn.checked != 1)}"
+    return f"checked: equal to torch at {count}"
+
+
+def written(size: int) -> str:
+    """`1 element is written`, `12 elements are written`."""
+    return "1 element is written" if size == 1 else f"{size:,} elements are written"
 
 
 def told_of_storage(drawn: Drawn) -> list[str]:
@@ -192,5 +219,5 @@ def told_of_storage(drawn: Drawn) -> list[str]:
     elif out.shares:
         lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
     else:
-        lines.append(f"new storage: {out.size} elements are written")
+        lines.append(f"new storage: {written(out.size)}")
     return lines
