@@ -61,20 +61,19 @@ def explain_call(text: str) -> Drawn:
     The call is read as data and run on made-up values; see `shapewright explain`.
     Raises `InputError` for text that is not a call of a known operator.
     """
-    from shapewright.inputs.errors import InputError, did_you_mean
+    from shapewright.inputs.errors import InputError
     from shapewright.inputs.operation import parse_call
 
     call = parse_call(text)
     from shapewright.capture.lab.layers import is_layer
-    from shapewright.capture.lab.operators import Unknown, known_names
+    from shapewright.capture.lab.operators import Unknown, unknown_name
     from shapewright.capture.lab.performing import perform
 
     try:
         return perform(call)
     except Unknown as unknown:
+        message = unknown_name(unknown.name)
         if is_layer(unknown.name):
-            hint = f"; a layer is called with its input: `{text.strip()}(f32[8, 3])`"
-        else:
-            hint = did_you_mean(unknown.name, known_names())
-        message = f"no operator `{unknown.name}` is known{hint}"
+            message = f"`{unknown.name}` is a layer; it is called with its input: "
+            message += f"`{text.strip()}(f32[8, 3])`"
         raise InputError(message, text, max(text.find(unknown.name), 0)) from None

@@ -70,11 +70,23 @@ def test_a_call_that_torch_refuses_is_shown_with_its_shapes(
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        ("gather", 'drawn with its arguments, as in "torch.gather(f32[4, 6]'),
+        ("conv2d", "`conv2d` is no call; an operator is drawn with its arguments"),
+        ("torch.relu", "an operator is drawn with its arguments"),
+        ("nn.Conv2d", "`torch.nn.Conv2d` is named, not called"),
+        ("f32(2, 3)", "sizes stand in brackets: `f32[2, 3]`"),
+        ("b8[2] + 1", "a tensor is a dtype with sizes, as in `f32[4, 6]`"),
+        ("f32[2, 3].shape", "`.shape` is not drawn; methods are"),
+        ("f32[2].cuda()", "`torch.Tensor.cuda` is not one of the operators that are"),
+        ("torch.cross_entropy(f32[2, 3])", "did you mean `F.cross_entropy`?"),
+        ("nn.Lineer(3, 4)(f32[3])", "did you mean `torch.nn.Linear`?"),
+        ("nn.Sequential(nn.ReLU())(f32[2])", "one layer is drawn, not several"),
+        ("torch.relu(f32[2]", "'(' was never closed"),
         ("torch.gathr(f32[2], 0, i64[2])", "did you mean `torch.gather`?"),
         ("torch.gather(f33[2], 0, i64[2])", "unknown name `f33`; did you mean `f32`?"),
         ("__import__('os').system('true')", "`__import__` is not torch's"),
         ("torch.gather(f32[2], 0", "not an expression"),
-        ("torch.load('x')", "no operator `torch.load` is known"),
+        ("torch.load('x')", "`torch.load` is not one of the operators that are drawn"),
         ("f32[-1, 2]", "a size is a whole number, 0 or more"),
         ("nn.Linear(3, 4)", "called with its input: `nn.Linear(3, 4)(f32[8, 3])`"),
         ("", "no call given"),
@@ -207,7 +219,7 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
     assert "dim 1 of `input` is 256, dim 1 of `weight` is 400" in text
     status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
     assert status == 0
-    assert "not drawn: `torch.nn.LSTM` has no index map" in text
+    assert "not drawn: no formula is known for `torch.nn.LSTM`" in text
     assert main(["explain", "nn.Foo(3)(f32[2])"]) == 2
 
 
@@ -314,3 +326,29 @@ def test_made_up_classes_use_the_classes_there_are(
     code, text = explained(capsys, "F.one_hot(i64[4], 5)")
     assert code == 0
     assert "\u2502 0  4 [4] 3 \u2502" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "formula"),
+    [
+        ("-f32[3]", "out[i] = neg(input[i])"),
+        ("~bool[3]", "out[i] = bitwise_not(input[i])"),
+        ("f32[4, 6].sum(axis=0, keepdims=True)", "sum over u < 4 of input[u, j]"),
+    ],
+)
+def test_signs_and_the_names_of_numpy(
+    call: str, formula: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = explained(capsys, call)
+    assert code == 0
+    assert formula in text
+
+
+def test_of_a_layer_it_is_said_what_it_calls(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, text = explained(capsys, "nn.BatchNorm1d(4)(f32[2, 4])")
+    said = "the layer, in evaluation mode, calls `F.batch_norm`, which is drawn"
+    assert said in text
+    _, text = explained(capsys, "F.relu(f32[4])")
+    assert "the layer" not in text

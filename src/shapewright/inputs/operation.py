@@ -82,15 +82,24 @@ def parse_call(text: str) -> OperationCall:
     try:
         tree = ast.parse(as_python(text), mode="eval").body
     except SyntaxError as error:
-        raise InputError("not an expression", text, (error.offset or 1) - 1) from None
+        said = f"not an expression: {error.msg}"
+        raise InputError(said, text, (error.offset or 1) - 1) from None
     letters = letters_of_call(tree, text)
+    if isinstance(tree, ast.Name) and tree.id not in DTYPES:
+        raise InputError(f"`{tree.id}` is no call; {AS_CALL}", text, 0)
     made = _Reader(text, letters).value(tree)
     if isinstance(made, TensorSpec):
         made = OperationCall("tensor", (made,), {}, text)
     if not isinstance(made, OperationCall):
-        raise InputError("not a call of a torch operator", text, 0)
+        raise InputError(f"no call of a torch operator; {AS_CALL}", text, 0)
     return replace(made, letters=letters.sizes, chosen=letters.chosen)
 
+
+AS_CALL = (
+    "an operator is drawn with its arguments, as in "
+    '"torch.gather(f32[4, 6], 0, i64[2, 6])"'
+)
+AS_TENSOR = "; a tensor is a dtype with sizes, as in `f32[4, 6]`, `i64[2]`, `bool[3]`"
 
 OPERATORS: dict[type, str] = {
     ast.Add: "torch.add", ast.Sub: "torch.sub", ast.Mult: "torch.mul",
@@ -99,6 +108,7 @@ OPERATORS: dict[type, str] = {
     ast.BitAnd: "torch.bitwise_and", ast.BitOr: "torch.bitwise_or",
     ast.Lt: "torch.lt", ast.LtE: "torch.le", ast.Gt: "torch.gt", ast.GtE: "torch.ge",
     ast.Eq: "torch.eq", ast.NotEq: "torch.ne",
+    ast.USub: "torch.neg", ast.Invert: "torch.bitwise_not",
 }  # fmt: skip
 PREFIXES = {
     "F": "torch.nn.functional", "nn": "torch.nn", "linalg": "torch.linalg",
@@ -128,6 +138,10 @@ class _Reader:
             if all(type(side) is int for side in sides):  # `f32[B=8, T].view(B*T)`
                 return sized(node, self.text, self.letters)[0]
             return self.made(OPERATORS[type(node.op)], sides, {}, node)
+        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
+            inside = self.value(node.operand)
+            if isinstance(inside, TensorSpec | OperationCall):
+                return self.made(OPERATORS[type(node.op)], (inside,), {}, node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             name = OPERATORS.get(type(node.ops[0]))
             if name:
@@ -157,9 +171,8 @@ class _Reader:
         except ValueError:
             pass
         if isinstance(node, ast.Name):
-            raise self.refuse(
-                f"unknown name `{node.id}`{did_you_mean(node.id, DTYPES)}", node
-            )
+            hint = did_you_mean(node.id, DTYPES) or AS_TENSOR
+            raise self.refuse(f"unknown name `{node.id}`{hint}", node)
         raise self.refuse("only tensors, literals and torch's names are read", node)
 
     def made(
@@ -184,7 +197,11 @@ class _Reader:
         name = self.dotted(node)
         if name.startswith("torch.") and name.count(".") == 1:
             return Named(name)
-        raise self.refuse(f"unknown name `{name or node.attr}`", node)
+        if name:
+            raise self.refuse(f"`{name}` is named, not called; {AS_CALL}", node)
+        raise self.refuse(
+            f"`.{node.attr}` is not drawn; methods are, as in `f32[2, 3].t()`", node
+        )
 
     def call(self, node: ast.Call) -> Any:
         for part in (*node.args, *node.keywords):
@@ -198,8 +215,10 @@ class _Reader:
         if name == "len" and len(args) == 1 and is_tensor(args[0]):
             return self.made("torch.Tensor.__len__", args, kwargs, node)
         if name:
-            hint = f"torch.{name}" if "." not in name else "torch..."
-            raise self.refuse(f"`{name}` is not torch's; write `{hint}`", node)
+            hint = f"`torch.{name}` or `F.{name}`" if "." not in name else "`torch...`"
+            raise self.refuse(f"`{name}` is not torch's; write {hint}", node)
+        if isinstance(node.func, ast.Name):
+            raise self.refuse(f"sizes stand in brackets: `{node.func.id}[2, 3]`", node)
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             method = f"torch.Tensor.{node.func.attr}"
@@ -208,6 +227,12 @@ class _Reader:
             layer = self.value(node.func)
             if isinstance(layer, OperationCall) and layer.name.startswith("torch.nn."):
                 text = ast.get_source_segment(self.text, node) or self.text
+                if any(isinstance(one, OperationCall) for one in layer.args):
+                    raise self.refuse(
+                        "one layer is drawn, not several; `shapewright trace` runs "
+                        "whole networks",
+                        node.func,
+                    )
                 built = layer.args, layer.kwargs
                 return OperationCall(layer.name, args, kwargs, text, built)
         raise self.refuse("only torch's operators and layers are called", node)

@@ -143,12 +143,21 @@ def stages_of(
     return tuple(found)
 
 
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
+"""Names that torch takes beside its own."""
+
+
 def arguments_of(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Arguments by the names that the map's maker gives them, or torch."""
     signature = signature_of(name)
     if signature is not None:
+        known = signature.parameters
+        kwargs = {
+            key if key in known else NUMPY_NAMES.get(key, key): value
+            for key, value in kwargs.items()
+        }
         try:
             return spread(signature.bind(*args, **kwargs))
         except TypeError:
@@ -250,7 +259,7 @@ def maps_of(
     """The index maps of a call that torch took, or the reason for none."""
     make = MAPS.get(name)
     if make is None:
-        return (), f"`{name}` has no index map"
+        return (), f"no formula is known for `{name}`"
 
     def plain(key: str, value: Any) -> Any:
         if isinstance(value, Tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -33,6 +34,34 @@ def known_names() -> set[str]:
     """Every operator that may be called."""
     asked = {f"torch.Tensor.{name}" for name in (*METADATA, "item", "tolist")}
     return {*MAPS, *RULES, *FACTORIES, *asked} - {"tensor"}
+
+
+def unknown_name(name: str) -> str:
+    """What to say of a name that is no known operator: what it is, or what is near."""
+    prefix, _, last = name.rpartition(".")
+    known = sorted(known_names())
+    same = [one for one in known if one.rpartition(".")[2] == last]
+    if same and not in_torch(name):
+        near = min(same, key=len).replace("torch.nn.functional.", "F.")
+        return f"no operator `{name}` is known; did you mean `{near}`?"
+    if in_torch(name):
+        return f"`{name}` is not one of the operators that are drawn"
+    beside = [
+        one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == prefix
+    ]
+    if prefix == "torch.nn":  # a layer
+        beside = [one for one in dir(torch.nn) if one[:1].isupper()]
+    close = get_close_matches(last, beside, n=1)
+    hint = f"; did you mean `{prefix}.{close[0]}`?" if close else ""
+    return f"no operator `{name}` is known{hint}"
+
+
+def in_torch(name: str) -> bool:
+    """Whether torch has something of that name."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found is not None
 
 
 def function_of(name: str, values: bool = False) -> Any:

@@ -143,6 +143,9 @@ def page_of(code: str) -> str | None:
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():
         close = did_you_mean(code, codes())
+        from shapewright.inputs.operation import AS_CALL
+
+        close = close or f"; {AS_CALL}"
         raise Unusable(f"no finding has the code `{code}`{close}")
     return page(code)
 

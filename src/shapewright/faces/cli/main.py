@@ -57,6 +57,8 @@ def command() -> int:
 
 
 def _run(given: list[str]) -> int:
+    if given[:1] == ["explain"] and given[-1][:1] == "-" and "[" in given[-1]:
+        given = [*given[:-1], "--", given[-1]]  # `-f32[3]` is a call, not an option
     try:
         options = _parser().parse_args(given)
     except SystemExit:  # argparse's --help has printed

@@ -8,7 +8,7 @@ from math import inf
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.views.lab.beside import told_beside
 from shapewright.views.lab.boxes import Box, arrow, columns_that_fit, put
-from shapewright.views.lab.canvas import PAD, SANS, Canvas
+from shapewright.views.lab.canvas import MONO, PAD, SANS, Canvas
 from shapewright.views.lab.following import Followed, follow, without_values
 from shapewright.views.lab.formula import formulas, loop
 from shapewright.views.lab.geometry import told_of_sizes
@@ -16,6 +16,7 @@ from shapewright.views.lab.grid import Index, at, grid, plane, widest
 from shapewright.views.lab.terminal import (
     checked,
     explained_maps,
+    joined,
     of_which,
     read_out,
     sides,
@@ -65,9 +66,11 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
         said = without_values(drawn)
         canvas.lines([said], "soft sans", 13)
     else:
-        said = " ".join(read_out(drawn, followed))
+        parts = read_out(drawn, followed)
+        said = " ".join(parts)
         picture(canvas, followed)
-        canvas.lines([said], "text mono", 12, after=2)
+        most = int(canvas.room / (12 * MONO))
+        canvas.lines(joined(parts, most), "text mono", 12, after=2)
         canvas.lines(of_which(drawn), "soft sans", 12, after=12)
     known: set[str] = set()
     for one, side in every:

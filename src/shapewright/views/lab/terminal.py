@@ -111,7 +111,17 @@ def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> li
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
         if marks := carets(side, found):
             lines.append(ink(" " * (wide + 5) + marks, "error", colour))
-    return [*lines, *([""] if found else []), *told_of_clashes(drawn, found)]
+    clashing = told_of_clashes(drawn, found)
+    return [*lines, *([""] if found else []), *clashing, *of_layer(drawn)]
+
+
+def of_layer(drawn: Drawn) -> list[str]:
+    """Which operator a layer calls, where it is that which is drawn."""
+    layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
+    if not layer or not drawn.name.startswith("torch.nn.functional."):
+        return []
+    name = f"F.{drawn.name.rpartition('.')[2]}"
+    return ["", f"the layer, in evaluation mode, calls `{name}`, which is drawn"]
 
 
 def told(
