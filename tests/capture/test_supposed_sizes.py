@@ -34,3 +34,16 @@ def test_known_values_leave_no_mark() -> None:
     trace = sw.trace(choose, torch.eye(8, 4))
     assert trace.output[0].shape == (4, 2)
     assert not any(fact.unknown for fact in trace.output)
+
+
+def test_a_step_of_an_optimizer_leaves_no_mark() -> None:
+    net = torch.nn.Linear(200, 100)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+
+    def step(x: torch.Tensor) -> None:
+        net(x).sum().backward()
+        optimizer.step()
+
+    trace = sw.trace(step, "f32[8, 200]")
+    assert any(op.name == "Tensor.add_" for op in trace.ops)
+    assert not any(fact.unknown for op in trace.ops for fact in op.outputs)

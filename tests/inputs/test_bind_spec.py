@@ -94,6 +94,12 @@ MISTAKES = [
         "\n  f32[2], f32[3]\n          ^",
     ),
     (
+        nn.Linear(2, 2),
+        "8, 2",
+        "`Linear.forward` takes 1 input (input), the spec gives 2; a tensor of these"
+        " sizes is `f32[8, 2]`\n  8, 2\n     ^",
+    ),
+    (
         lambda: 0,
         "f32[2]",
         "`f` takes no input (), the spec gives 1\n  f32[2]\n  ^",

@@ -131,6 +131,8 @@ def test_no_target_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         " did you mean `hf:config.json`?",
         "notes.txt": "`notes.txt` is no Python file; write FILE.py:NAME",
         "nets": "`nets` is a folder; write FILE.py:NAME",
+        ".": "`.` is a folder; write FILE.py:NAME",
+        "/": "`/` is a folder; write FILE.py:NAME",
         "resnet": "`resnet` is no target; write FILE.py:NAME, PACKAGE.MODULE:NAME"
         " or hf:NAME",
     }

@@ -45,7 +45,9 @@ def ask_torch(
     """Let torch's own kernels say, on data-free tensors; remember what can be."""
     if engine.graph:
         infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
-    wrong = wrong_in(func) or written_by_name(name) or laid_by_columns(name, kwargs)
+    wrong = (
+        wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
+    )
     notes: tuple[str, ...] = ()
     if wrong:
         if representing.small(infos) and not engine.graph:
@@ -119,10 +121,15 @@ RESHAPING = frozenset(
 """In place, but of the metadata: done to the tensor itself, not to a stand-in."""
 
 
-def written_by_name(name: str) -> frozenset[str]:
+BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
+"""What optimizers write with: of operands of one shape there is no doubt."""
+
+
+def written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
     """In-place calls without a rule: some data-free kernels let the operand grow."""
     in_place = name.endswith("_") and not name.startswith("_")
-    if name in RESHAPING:
+    shapes = {info.meta.shape for info in infos if info.meta.shape}
+    if name in RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
         return frozenset()
     in_place = in_place and name not in plans.RESHAPED_IN_PLACE
     return frozenset({"accepts-error"} if in_place else ())

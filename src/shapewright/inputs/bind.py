@@ -69,9 +69,11 @@ def _too_many(
         return
     inputs = "no input" if most == 0 else f"{most} input{'s' if most > 1 else ''}"
     unnamed = "" if len(_positional(parameters)) == len(parameters) else " by position"
+    sizes = all(type(value) is int for value in spec.args)
+    tensor = f"; a tensor of these sizes is `f32[{spec.text.strip()}]`" if sizes else ""
     raise InputError(
         f"`{loaded.said}` takes {inputs}{unnamed} {takes(parameters)},"
-        f" the spec gives {len(spec.args)}",
+        f" the spec gives {len(spec.args)}{tensor}",
         spec.text,
         spec.positions[most],
     )

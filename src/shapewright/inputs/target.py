@@ -106,7 +106,7 @@ def _library(text: str, prefix: Kind | str, rest: str) -> Target:
 
 def _unreadable(text: str) -> str:
     path = Path(text)
-    if path.with_suffix(".py").is_file():
+    if path.name and path.with_suffix(".py").is_file():  # `.` and `/` have no name
         return (
             f"`{text}` names no object; did you mean `{path.with_suffix('.py')}:NAME`?"
         )
