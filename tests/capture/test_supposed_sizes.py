@@ -47,3 +47,10 @@ def test_a_step_of_an_optimizer_leaves_no_mark() -> None:
     trace = sw.trace(step, "f32[8, 200]")
     assert any(op.name == "Tensor.add_" for op in trace.ops)
     assert not any(fact.unknown for op in trace.ops for fact in op.outputs)
+
+
+def test_a_convolution_that_is_trained_leaves_no_mark() -> None:
+    conv = torch.nn.Conv2d(3, 8, 3)
+    trace = sw.trace(lambda x: conv(x).sum().backward(), "f32[4, 3, 32, 32]")
+    assert trace.op("conv2d").outputs[0].shape == (4, 8, 30, 30)
+    assert not any(fact.unknown for op in trace.ops for fact in op.outputs)

@@ -16,6 +16,7 @@ from shapewright.capture.identity import Info
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.private import any_autocast
+from shapewright.capture.ruled import ruled
 from shapewright.capture.settling import (
     node_of,
     refreshed,
@@ -49,6 +50,12 @@ def ask_torch(
         wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
     )
     notes: tuple[str, ...] = ()
+    if (
+        engine.graph
+        and wrong == ACCEPTS
+        and ruled(engine, func, name, args, kwargs, infos)
+    ):
+        wrong = frozenset()  # the rule has looked at what torch would accept
     if wrong:
         if representing.small(infos) and not engine.graph:
             return representing.try_for_real(
@@ -121,6 +128,7 @@ RESHAPING = frozenset(
 """In place, but of the metadata: done to the tensor itself, not to a stand-in."""
 
 
+ACCEPTS = frozenset({"accepts-error"})
 BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
 """What optimizers write with: of operands of one shape there is no doubt."""
 
