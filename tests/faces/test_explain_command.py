@@ -348,7 +348,7 @@ def test_of_a_layer_it_is_said_what_it_calls(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, text = explained(capsys, "nn.BatchNorm1d(4)(f32[2, 4])")
-    said = "the layer, in evaluation mode, calls `F.batch_norm`, which is drawn"
+    said = "the layer, in evaluation mode, calls `F.batch_norm`"
     assert said in text
     _, text = explained(capsys, "F.relu(f32[4])")
     assert "the layer" not in text

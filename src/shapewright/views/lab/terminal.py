@@ -121,7 +121,7 @@ def of_layer(drawn: Drawn) -> list[str]:
     if not layer or not drawn.name.startswith("torch.nn.functional."):
         return []
     name = f"F.{drawn.name.rpartition('.')[2]}"
-    return ["", f"the layer, in evaluation mode, calls `{name}`, which is drawn"]
+    return ["", f"the layer, in evaluation mode, calls `{name}`"]
 
 
 def told(
