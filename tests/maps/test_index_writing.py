@@ -86,7 +86,8 @@ def test_a_place_sums_what_is_sent_to_it() -> None:
 def test_collisions_are_counted() -> None:
     x, index = torch.zeros(3), torch.tensor([0, 2, 0])
     made = explain(torch.index_add, x, 0, index, torch.ones(3))
-    assert "1 of 3 places of `out` get more than one element, 1 get none" in str(made)
+    said = "of 3 places of `out`, 1 gets more than one element and 1 gets none"
+    assert said in str(made)
     put = explain(torch.index_put, x, (index,), torch.ones(3))
     assert "which of them stays, torch does not promise" in str(put)
 
