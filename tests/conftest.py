@@ -1,1 +1,15 @@
-"""Puts `tests/` on the path, so that suites can share what stands here."""
+"""Puts `tests/` on the path, so that suites can share what stands here.
+
+Properties are looked for from the same seed each time, and never fail because a
+machine is slow: what counts is what they find.
+"""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")

@@ -49,13 +49,14 @@ def surroundings_taken(
     }
     undo = [space_undo(space, names) for space in everywhere]
     undo += [class_undo(kind, names) for kind in kinds]
-    inside = [
+    # What the modules themselves hold comes first: the walk is bounded.
+    inside = [value for value in inner if type(value) in CALLABLE]
+    inside += [
         value
         for held_by in (*spaces, *map(vars, kinds))
         for name, value in held_by.items()
         if type(value) not in SHUT_OUT and name[:2] != "__"
     ]
-    inside += [value for value in inner if type(value) in CALLABLE]
     undo += [cache_undo(value) for value in inside if isinstance(value, CACHED)]
     bare = {id(value): value for value in inside if is_bare(value)}
     rest = [value for value in inside if id(value) not in bare]
