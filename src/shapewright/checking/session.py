@@ -137,25 +137,25 @@ class Session:
             return
         before = places(program)
         wanted = output_of(program) if is_sure(program) else None
-        left = TRIES
+        left = TRIES if told.finding.code != "program-error" else 2 * TRIES
         for tier in tiers:
             for fix in tier:
                 overlay = self.edited(program, fix)
                 if overlay is None:
                     continue
-                if not left or not self.left or self.enough(told):
+                if not left or not self.left or self.enough(told, before):
                     break
                 left, self.left = left - 1, self.left - 1
                 tried = self.attempt(overlay)
                 if helps(tried, told.place, before, program):
                     told.mends.append(Mend(fix, tried))
-            if told.mends:
+            if any(is_clean(mend, before) for mend in told.mends):
                 break
         told.mends.sort(key=lambda mend: rank(mend, before, wanted))
 
-    def enough(self, told: Told) -> bool:
+    def enough(self, told: Told, before: tuple[Place, ...]) -> bool:
         """Whether a finding has all the fixes that are shown."""
-        good = [each for each in told.mends if each.tried.complete]
+        good = [each for each in told.mends if is_clean(each, before)]
         return len(good) >= SHOWN
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
@@ -232,6 +232,12 @@ class Session:
             if text.lines[lines] != changed.split("\n")[lines]:
                 return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
         return True
+
+
+def is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
+    """Whether the run with it came to its end with no other error."""
+    tried = mend.tried
+    return tried.complete and all(place in before for place in tried.failures)
 
 
 def is_sure(program: Program) -> bool:

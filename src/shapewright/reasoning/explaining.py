@@ -218,14 +218,22 @@ def independent(program: Program) -> Iterator[Failure]:
     because of such a size says nothing new.
     """
     guessed: dict[int, set[int]] = {}
+    cast: set[int] = set()  # tensors whose dtype was guessed
     at = {failure.op: failure for failure in program.failures}
     for index, op in enumerate(program.trace.ops if at else ()):
         failure = at.get(index)
         carried = {s for fact in op.inputs for s in guessed.get(fact.tensor, ())}
+        was_cast = any(fact.tensor in cast for fact in op.inputs)
         if failure is not None:
-            if not follows(failure, op.inputs, guessed):
+            of_dtype = told(program, failure)[0] == "dtype-mismatch"
+            follows_cast = of_dtype and was_cast
+            if not (follows_cast or follows(failure, op.inputs, guessed)):
                 yield failure
             carried |= set(failure.guessed)
+            decided = any(fact.tensor in program.states for fact in op.inputs)
+            was_cast = of_dtype and not decided
+        if was_cast:
+            cast |= {fact.tensor for fact in op.outputs}
         for fact in op.outputs:
             mine = carried & set(fact.shape)
             if failure is not None and failure.guessed:
@@ -240,11 +248,21 @@ def follows(
     """Whether what does not fit is a size that was guessed."""
     places = [side for side in sides(failure) if side is not None]
     if not places:
-        return any(guessed.get(fact.tensor) for fact in inputs)
+        unsure = {size for fact in inputs for size in guessed.get(fact.tensor, ())}
+        unmet = failure.unmet
+        if unmet is not None and unmet.code in OF_RANK:
+            return False  # how many dims there are was not guessed
+        numbers = [unmet.has, unmet.needs] if unmet is not None else []
+        known = [each for each in numbers if type(each) is int]
+        return bool(unsure.intersection(known) if known else unsure)
     return any(
         inputs[at].shape[dim] in guessed.get(inputs[at].tensor, ())
         for at, dim in places
     )
+
+
+OF_RANK = frozenset({"dim-out-of-range", "wrong-rank", "permuted-dims"})
+"""Codes that tell of dims, whatever their sizes."""
 
 
 def pattern(module: str) -> str:

@@ -31,6 +31,7 @@ from shapewright.capture.settling import arguments_of
 from shapewright.rules.meta import Made
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.rules.needs.registry import Needs, unmet
+from shapewright.rules.needs.unmet import Unmet
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -96,8 +97,10 @@ def passed(
         given = granted(engine, plan, func, rule, args, kwargs, needed)
         out = None if given is FAILED else given
     if out is not None and needed is not None:
-        if needed.guessed:
-            guessed = tuple({size for one in shapes_of(engine, out) for size in one})
+        sizes = {size for one in shapes_of(engine, out) for size in one}
+        guessed = tuple(sorted(unsure_sizes(names, infos, needed) & sizes))
+        if needed.guessed and not guessed:
+            guessed = tuple(sorted(sizes))
     else:
         found = found or list(islice(search, 1))
         if found:
@@ -130,6 +133,25 @@ def passed(
         raise error
     engine.error = None
     return joined(engine, out, tensors) if engine.graph else out
+
+
+def unsure_sizes(
+    names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
+) -> set[int]:
+    """Sizes that only one side of a mismatch says.
+
+    Where an operand was granted another size that comes out again, as a norm's does,
+    the one that it had might have been the right one.
+    """
+    found: set[int] = set()
+    if needed.guessed:
+        found = {each for each in (needed.has, needed.needs) if type(each) is int}
+    for grant in needed.grants if needed.code == "normalized-shape" else ():
+        if grant.argument in names and isinstance(grant.value, Made):
+            had = infos[names.index(grant.argument)].meta.shape
+            pairs = zip(had, grant.value.shape, strict=False)
+            found |= {size for a, b in pairs if a != b for size in (a, b)}
+    return found
 
 
 def is_in_place(name: str, kwargs: Any) -> bool:

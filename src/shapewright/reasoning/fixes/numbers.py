@@ -90,6 +90,11 @@ def changed(
         ),
     ]
     likely: list[tuple[int, Fix]] = []
+    for place, (text, node) in enumerate(definitions(program, lines)):
+        if isinstance(node, ast.Name | ast.Attribute) and is_given(text, node):
+            for has, needs in pairs[:1]:
+                for new in (needs, has):
+                    likely.append((50 + place, replaced(text, node, str(new))))
     for place, (text, node) in enumerate(found):
         value = number_of(node)
         if value is None:
@@ -99,6 +104,12 @@ def changed(
     likely.sort(key=lambda pair: pair[0])
     for _, fix in likely:
         yield fix
+
+
+def is_given(text: Text, node: ast.expr) -> bool:
+    """Whether an expression is an argument of a call."""
+    around = text.parents.get(id(node))
+    return isinstance(around, ast.Call | ast.keyword)
 
 
 def number_of(node: ast.expr) -> int | None:

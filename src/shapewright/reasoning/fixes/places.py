@@ -99,6 +99,9 @@ def defining(text: Text, name: str) -> Iterator[tuple[Text, ast.expr]]:
             for argument, value in pairs:
                 if argument.arg == name:
                     yield text, value
+            place = place_of(node, name)
+            if place is not None:
+                yield from handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             own = target.id if isinstance(target, ast.Name) else ""
@@ -107,3 +110,29 @@ def defining(text: Text, name: str) -> Iterator[tuple[Text, ast.expr]]:
                 yield text, node.value
         elif isinstance(node, ast.keyword) and node.arg == name:
             yield text, node.value
+
+
+def place_of(node: ast.FunctionDef, name: str) -> int | None:
+    """The place of a parameter in a call of the function; `self` is not given."""
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    if name not in names:
+        return None
+    return names.index(name) - (1 if names[:1] == ["self"] else 0)
+
+
+def handed(
+    text: Text, node: ast.FunctionDef, place: int
+) -> Iterator[tuple[Text, ast.expr]]:
+    """What calls of a function, or of the class that it builds, give at a place."""
+    assert text.tree is not None
+    owner = text.around(node, ast.ClassDef)
+    name = node.name
+    if name == "__init__" and isinstance(owner, ast.ClassDef):
+        name = owner.name
+    for call in ast.walk(text.tree):
+        if isinstance(call, ast.Call) and 0 <= place < len(call.args):
+            called = call.func
+            own = called.id if isinstance(called, ast.Name) else ""
+            own = called.attr if isinstance(called, ast.Attribute) else own
+            if own == name and not isinstance(call.args[place], ast.Starred):
+                yield text, call.args[place]
