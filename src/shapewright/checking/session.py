@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from shapewright.checking.tried import (
@@ -77,9 +77,9 @@ class Session:
         """All independent findings, those behind an error that ends the run too."""
         program: Program | None = self.program
         complete = False
-        for _ in range(ROUNDS):
+        for turn in range(ROUNDS):
             assert program is not None
-            fresh = list(self.fresh(program))
+            fresh = self.fresh(program, alone=turn > 0)
             self.told += fresh
             complete = program.trace.complete
             if complete or (self.first and self.told):
@@ -96,8 +96,12 @@ class Session:
             findings = findings[:1]
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
 
-    def fresh(self, program: Program) -> Iterator[Told]:
-        """What a run found that no earlier one did, each with its mends."""
+    def fresh(self, program: Program, alone: bool) -> list[Told]:
+        """What a run found that no earlier one did, each with its mends.
+
+        Behind a mend only the first is told, `alone`: the mend may not be what was
+        meant, and then the rest follows from it.
+        """
         known = {told.place for told in self.told}
         found: list[Told] = []
         lines = set()
@@ -109,7 +113,7 @@ class Session:
         for finding, failures in explained_with(program):
             place = place_of(program, failures[0])
             lines.add(place[:2])
-            if place not in known:
+            if place not in known and not (alone and found):
                 found.append(Told(finding, place))
                 self.mend(program, found[-1], failures[0])
         lines |= {place_of(program, each)[:2] for each in program.failures}
@@ -117,12 +121,12 @@ class Session:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
             place = (*line, finding.code)
             ended = finding.code in ("torch-error", "program-error")
-            if (ended and line in lines) or place in known:
+            if (ended and line in lines) or place in known or (alone and found):
                 continue
             found.append(Told(finding, place))
             if ended:
                 self.mend(program, found[-1], None)
-        yield from found
+        return found
 
     def mend(self, program: Program, told: Told, failure: Failure | None) -> None:
         """Try the candidates; keep those with which the error is gone."""
