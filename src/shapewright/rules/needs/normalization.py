@@ -81,6 +81,7 @@ def of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
             shape[1],
             wanted,
             (Grant("input", grant),),
+            (Made(shape, input.dtype),),  # a norm keeps the shape that came
         )
     return None
 
@@ -217,6 +218,7 @@ def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | 
         shape[dim],
         wanted[dim - rank],
         (Grant("input", grant),),
+        (Made(shape, input.dtype),),  # a norm keeps the shape that came
     )
 
 
