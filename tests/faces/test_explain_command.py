@@ -216,7 +216,7 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
     status, text = explained(capsys, "nn.Linear(400, 120)(f32[8, 256])")
     assert status == 1
     assert "mat1 and mat2 shapes cannot be multiplied (8x256 and 400x120)" in text
-    assert "dim 1 of `input` is 256, dim 1 of `weight` is 400" in text
+    assert "`linear` needs 400 input features, got 256" in text
     status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
     assert status == 0
     assert "not drawn: no formula is known for `torch.nn.LSTM`" in text
@@ -233,24 +233,32 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
                 "               ^^^",
                 "   weight  (120, 400) float32",
                 "                 ^^^",
-                "dim 1 of `input` is 256, dim 1 of `weight` is 400: they should be",
+                "`linear` needs 400 input features, got 256",
             ],
         ),
         (
             "nn.Conv2d(3, 4, 3)(f32[1, 2, 8, 8])",
-            ["dim 1 of `input` is 2, dim 1 of `weight` is 3: they should be equal"],
+            ["`conv2d` needs 3 input channels, got 2 in dim 1 of `input` (1, 2, 8, 8)"],
         ),
         (
             "f32[2, 3] @ f32[4, 5]",
-            ["dim 1 of `input` is 3, dim 0 of `other` is 4: they should be equal"],
+            ["   input  (2, 3) float32", "              ^", "3 against 4"],
         ),
         (
             "f32[8, 3, 5] + f32[4, 5]",
-            ["dim 1 of `input` is 3, dim 0 of `other` is 4: they should be equal"],
+            ["`add` cannot line up `input` (8, 3, 5) with `other` (4, 5): 3 against 4"],
         ),
         (
             "torch.cat([f32[2, 3], f32[2, 4]], dim=0)",
-            ["dim 1 of `tensors.0` is 3, dim 1 of `tensors.1` is 4: they should be"],
+            ["`tensors.0` is (2, 3), `tensors.1` is (2, 4)"],
+        ),
+        (
+            "f32[4, 6].view(5, 5)",
+            ["`view` needs 25 elements for (5, 5), got 24 in `input` (4, 6)"],
+        ),
+        (
+            "F.cross_entropy(f32[8, 10], i64[4])",
+            ["`cross_entropy` takes class numbers (8,) for `input` (8, 10)"],
         ),
     ],
 )

@@ -20,6 +20,7 @@ from torch.overrides import get_testing_overrides
 from shapewright.capture.identity import DTYPE_NAMES, DTYPES
 from shapewright.capture.lab import map_functions
 from shapewright.capture.lab.map_functions import stored
+from shapewright.capture.lab.refusing import why_refused
 from shapewright.rules.maps.all import MAPS
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.evaluating import PLAIN_TERMS, element, staged
@@ -96,7 +97,8 @@ def draw_call(
     except Exception as error:
         text_of = str(error).strip().splitlines()
         said = text_of[0] if text_of else type(error).__name__
-        return Drawn(text, name, inputs, error=said, arguments=plain)
+        told = why_refused(name, args, kwargs)
+        return Drawn(text, name, inputs, error=said, arguments=plain, refusal=told)
     outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
     if not outs:
         said = f"it gives {made!r:.60}, no tensor"

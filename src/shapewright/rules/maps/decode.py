@@ -108,6 +108,7 @@ def drawing(record: dict[str, Json]) -> Drawn:
         sizes=tuple(record["sizes"]),
         stages=tuple(map(side, record["stages"])),
         notes=tuple(record.get("notes", ())),
+        refusal=tuple(record.get("refusal", ())),
         beside=None if record.get("beside") is None else beside(record["beside"]),
     )
 

@@ -62,7 +62,8 @@ class Drawn:
     with the numbers put in, one for each spatial dim. `stages` are the tensors that
     the first map works out on the way, with values where these are few. `notes` is what
     else there is to say of the shapes and values, `beside` what autograd and the
-    dispatcher say of the call, None where it did not run.
+    dispatcher say of the call, None where it did not run. `refusal` says what a call
+    that torch refuses needed and did not get.
     """
 
     text: str
@@ -77,4 +78,5 @@ class Drawn:
     sizes: tuple[str, ...] = ()
     stages: tuple[Side, ...] = ()
     notes: tuple[str, ...] = ()
+    refusal: tuple[str, ...] = ()
     beside: Beside | None = None

@@ -76,6 +76,7 @@ def drawing(drawn: Drawn) -> Json:
         "checked": drawn.checked,
         "sizes": list(drawn.sizes),
         "notes": list(drawn.notes),
+        "refusal": list(drawn.refusal),
         "beside": None if drawn.beside is None else asdict(drawn.beside),
     }
 

@@ -72,6 +72,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
             fit[old] = new
     return replace(
         drawn,
+        refusal=tuple(in_words(line, fit) for line in drawn.refusal),
         inputs=tuple(replace(s, name=fit.get(s.name, s.name)) for s in drawn.inputs),
         outputs=tuple(
             replace(side, shares=fit.get(side.shares or "", side.shares))

@@ -43,6 +43,7 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
     canvas.lines(drawn.notes, "soft sans", 12, after=10 if drawn.notes else 0)
     told = ""
     if drawn.error:
+        canvas.lines(list(drawn.refusal), "text mono", 13)
         canvas.lines([f"torch: {drawn.error}"], "error sans bold", 13)
         told = f"torch: {drawn.error}"
     elif drawn.reason:

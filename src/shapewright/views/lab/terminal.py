@@ -45,6 +45,7 @@ def page(
     title = ink(drawn.text or drawn.name, "title", colour)
     parts = [[title], sides(drawn, every, colour), painted(drawn.notes)]
     if drawn.error:
+        parts.append(within(list(drawn.refusal), width))
         parts.append([ink(f"torch: {drawn.error}", "error", colour)])
     elif drawn.reason:
         parts.append([ink(f"not drawn: {drawn.reason}", "warning", colour)])
@@ -111,8 +112,9 @@ def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> li
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
         if marks := carets(side, found):
             lines.append(ink(" " * (wide + 5) + marks, "error", colour))
-    clashing = told_of_clashes(drawn, found)
-    return [*lines, *([""] if found else []), *clashing, *of_layer(drawn)]
+    lettered = any(any(side.letters) for side in every)
+    clashing = told_of_clashes(drawn, found) if lettered or not drawn.refusal else []
+    return [*lines, *([""] if clashing else []), *clashing, *of_layer(drawn)]
 
 
 def of_layer(drawn: Drawn) -> list[str]:
