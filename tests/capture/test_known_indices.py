@@ -30,6 +30,7 @@ CASES: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "brackets": lambda x, i: x[i],
     "brackets_behind": lambda x, i: x.t()[:, i],
     "brackets_new": lambda x, i: x[None, i],
+    "written": lambda x, i: x.clone().__setitem__(i, 0.0),
     "index_put": lambda x, i: x.index_put((i,), torch.tensor(1.0)),
     "cross_entropy": lambda x, i: F.cross_entropy(x.t()[: len(i)], i[:4]),
 }

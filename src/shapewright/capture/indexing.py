@@ -115,6 +115,7 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     where = (
         tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
     )
+    ranging.check(engine, func, (target, where), None)
     return asking.ask_torch(
         engine, func, "__setitem__", (target, where, value), {},
         [engine.info(tensor) for tensor in nests.tensors((target, where, value))], None,

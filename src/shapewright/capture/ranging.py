@@ -26,7 +26,9 @@ ALONG = frozenset(
 NEGATIVE = frozenset({"index_fill", "index_fill_"})
 """Count from the end, too."""
 RANGED = ALONG | frozenset(
-    "embedding cross_entropy nll_loss __getitem__ index_put index_put_ take".split()
+    """
+    embedding cross_entropy nll_loss __getitem__ __setitem__ index_put index_put_
+    """.split()
 )
 _ranged: dict[Any, bool] = {}
 
@@ -76,7 +78,7 @@ def indices(
         inside = type(dim) is int and -len(shape) <= dim < len(shape)
         if inside and known(engine, index):
             yield index, shape[dim], dim % len(shape), name in NEGATIVE
-    elif name == "__getitem__":
+    elif name in ("__getitem__", "__setitem__"):
         where = args[1] if isinstance(args[1], tuple) else (args[1],)
         yield from of_items(engine, shape_of(engine, args[0]), where)
     elif name.startswith("index_put"):
@@ -209,6 +211,6 @@ def worded(name: str, bad: int, dim: int, size: int) -> Exception:
     text = f"index {bad} is out of bounds for dimension {dim} with size {size}"
     if name.startswith("index_copy"):
         return IndexError(f"index_copy_(): {text}")
-    if name == "__getitem__" or name.startswith(("index_put", "index_fill")):
+    if "item" in name or name.startswith(("index_put", "index_fill")):
         return IndexError(text)
     return RuntimeError(text)

@@ -67,7 +67,7 @@ def ruled(
         return None
     device = claim_of(infos, kwargs, engine.home)
     metas = tuple(
-        _intern_made(engine, m, device, grad and bool(m.grad_fn)) for m in flat
+        intern_made(engine, m, device, grad and bool(m.grad_fn)) for m in flat
     )
     names = tuple((m.grad_fn or None) if grad else None for m in flat)
     written = rule.writes
@@ -148,7 +148,7 @@ def flat_of(made: Any) -> list[Made] | None:
     return None
 
 
-def _intern_made(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
+def intern_made(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
     shape = tuple(made.shape)
     stride = contiguous_stride(shape) if made.stride is None else tuple(made.stride)
     dtype = DTYPES[made.dtype]

@@ -193,7 +193,7 @@ class Session:
         if self.attempt is None or len(self.told) < 2:
             return
         firsts = [told.mends[0] for told in self.told if told.mends]
-        if all(checked(mend, told) for told in self.told for mend in told.mends[:1]):
+        if all(m.tried.complete for told in self.told for m in told.mends[:1]):
             return
         if len(firsts) < len(self.told):
             return
@@ -221,7 +221,7 @@ class Session:
         fixes = [
             replace(mend.fix, checked=True)
             for mend in told.mends
-            if checked(mend, told) and self.is_of_original(mend.fix)
+            if mend.tried.complete and self.is_of_original(mend.fix)
         ]
         return replace(told.finding, fixes=tuple(fixes[:SHOWN]))
 
@@ -278,8 +278,3 @@ def rank(
     new = [place for place in mend.tried.failures if place not in before]
     differs = wanted is not None and mend.tried.output != wanted
     return (not mend.tried.complete, bool(new), differs)
-
-
-def checked(mend: Mend, told: Told) -> bool:
-    """Whether the run with a fix came to its end without the error."""
-    return mend.tried.complete

@@ -19,13 +19,12 @@ from shapewright.capture import nests
 from shapewright.capture.failing.arguments import argument_names
 from shapewright.capture.failing.granting import as_repairs, granted, seen_by_needs
 from shapewright.capture.failing.handled import is_handled
-from shapewright.capture.failing.ranges import beyond
 from shapewright.capture.failing.repairing import repairs
 from shapewright.capture.failing.trials import FAILED, fresh
 from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
-from shapewright.capture.ruled import _intern_made
+from shapewright.capture.ruled import intern_made
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
 from shapewright.rules.meta import Made
@@ -48,10 +47,6 @@ def going_on(plan: Plan) -> Plan:
     def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
         try:
-            if engine.recording:
-                past = beyond(engine, func, args, kwargs or {})
-                if past is not None:
-                    engine.raise_theirs(past)
             return plan(engine, func, args, kwargs)
         except Exception as error:
             if error is not engine.error or engine.failures is None:
@@ -200,7 +195,7 @@ def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) ->
     made = []
     for each in makes:
         floating = DTYPES[each.dtype].is_floating_point
-        meta = _intern_made(engine, each, device, grad and floating)
+        meta = intern_made(engine, each, device, grad and floating)
         with torch._C.DisableTorchFunction(), torch.no_grad():
             tensor = torch.empty_strided(
                 each.shape,

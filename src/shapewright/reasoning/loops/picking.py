@@ -124,10 +124,10 @@ def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
     return everywhere(reader, base, items, shape)
 
 
-def sliced(
-    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
-) -> Vec:
-    """Letters, slices and numbers only."""
+def laid_out(
+    reader: Vectoriser, items: list[Item], shape: tuple[int, ...]
+) -> tuple[list[ast.expr], list[str]]:
+    """What stands in the brackets at once, and the axis that each of it makes."""
     where: list[ast.expr] = []
     axes: list[str] = []
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
@@ -140,6 +140,14 @@ def sliced(
             if isinstance(item.node, ast.Slice):
                 axes.append(f"~{kept}")
                 kept -= 1
+    return where, axes
+
+
+def sliced(
+    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
+) -> Vec:
+    """Letters, slices and numbers only."""
+    where, axes = laid_out(reader, items, shape)
     return Vec(indexed(base, where), tuple(axes))
 
 

@@ -14,7 +14,7 @@ from shapewright.reasoning.loops.picking import (
     flat,
     gather_dim,
     items_of,
-    span_of,
+    laid_out,
 )
 from shapewright.reasoning.loops.vector import (
     ALL,
@@ -65,18 +65,7 @@ def elements(
         yield from scattered(reader, step, target, items)
         return
     shape = reader.facts[name].shape
-    where: list[ast.expr] = []
-    axes: list[str] = []
-    kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
-    for item, size in zip(items, shape, strict=True):
-        if item.letter:
-            where.append(span_of(reader, item, size))
-            axes.append(item.letter)
-        else:
-            where.append(item.node)
-            if isinstance(item.node, ast.Slice):
-                axes.append(f"~{kept}")
-                kept -= 1
+    where, axes = laid_out(reader, items, shape)
     if len(set(axes)) < len(axes):
         raise Unread
     base = base_node(target)

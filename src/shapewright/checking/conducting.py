@@ -1,0 +1,128 @@
+"""A model or a command-line target, run, and its session of checks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from shapewright.reasoning.program import Program, kept
+from shapewright.trace.record import Trace
+from shapewright.tracing import fed, run_target, searched, unborn, with_loops
+
+if TYPE_CHECKING:
+    from shapewright.checking.tried import Overlay
+    from shapewright.trace.report import Report
+
+
+def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
+    """What `shapewright.check` finds in a live model or function."""
+    from shapewright.capture.running import Settings, record
+    from shapewright.checking.session import Session
+    from shapewright.inputs.configuration import ignored_codes
+
+    settings = Settings(go_on=True)
+    if not args and not kwargs:
+        found = searched(target, settings)
+        made = found if found is not None else record(target, (), {}, settings)
+    else:
+        args, kwargs, settings.letters = fed(args, kwargs)
+        made = record(target, args, kwargs, settings)
+    ignored = ignored_codes(folder_of(target))
+    program = program_of(with_loops(made, settings), settings, None)
+    return Session(program, ignored=ignored).report()
+
+
+def check_command(
+    target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
+) -> Report:
+    """What `shapewright check` finds; its fixes are tried in child processes."""
+    from shapewright.capture.forking import Lost, in_child, one_thread
+    from shapewright.capture.guarding import guarded
+    from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.checking.session import Session
+    from shapewright.checking.tried import Tried, in_short
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.errors import InputError, ProgramError
+    from shapewright.inputs.pyfile import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+
+    parsed = parse_target(target)
+    given = parse(spec) if spec is not None else None
+    allowed = 30.0
+    if parsed.kind in ("file", "script"):
+        read_source(parsed.place)
+    ignored = ignored_codes(folder_of_place(parsed))
+
+    def run(quick: bool = False, loops: bool = False) -> Program:
+        from shapewright.capture.failing.built import Constructions
+
+        settings = Settings(target=target, go_on=True, quick=quick)
+        seen = Constructions()
+        try:
+            with guarded(), seen.watched():
+                made = run_target(parsed, given, settings)
+        except ProgramError as error:
+            made = unborn(target, error)
+        if loops:
+            made = with_loops(made, settings)
+        return program_of(made, settings, seen)
+
+    def changed(texts: Overlay, quick: bool) -> Program:
+        from shapewright.inputs import overlay
+
+        overlay.install(texts)
+        return run(quick)
+
+    def again(texts: Overlay) -> Program | None:
+        try:
+            return in_child(lambda: kept(changed(texts, False)), allowed)
+        except (Lost, InputError):
+            return None
+
+    def attempt(texts: Overlay) -> Tried:
+        try:
+            return in_child(lambda: in_short(changed(texts, True)), allowed)
+        except (Lost, InputError):
+            return Tried()
+
+    with on_stderr(), limited(timeout, hard=True), one_thread():
+        try:
+            began = time.perf_counter()
+            program = run(loops=True)
+            allowed = 3.0 + 30 * (time.perf_counter() - began)
+            session = Session(program, again, attempt, first, ignored, strict)
+            return session.report()
+        except Stopped as stopped:
+            ended = program_of(before_any_call(target, stopped), None, None)
+            return Session(ended).report()
+
+
+def folder_of(target: Any) -> str | None:
+    """The folder of the file in which a model's class, or a function, is written."""
+    owner = target if hasattr(target, "__qualname__") else type(target)
+    module = sys.modules.get(getattr(owner, "__module__", None) or "")
+    file: str | None = getattr(module, "__file__", None)
+    return os.path.dirname(os.path.abspath(file)) if file else None
+
+
+def folder_of_place(parsed: Any) -> str | None:
+    """The folder of a target that is a file."""
+    if parsed.kind not in ("file", "script"):
+        return None
+    place: str = os.path.abspath(parsed.place)
+    return os.path.dirname(place)
+
+
+def program_of(made: Trace, settings: Any, seen: Any) -> Program:
+    """What is reasoned about."""
+    if settings is None:
+        return Program(made)
+    if seen is None:
+        return Program(made, tuple(settings.failures))
+    built, sources, loads = seen.places(settings.modules, os.getcwd())
+    texts = {name: each.text for name, each in sources.items() if each.text is not None}
+    return Program(made, tuple(settings.failures), built, texts, tuple(loads))

@@ -1,0 +1,174 @@
+"""From a target, or a model, and its inputs to a trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.source.span import Span
+from shapewright.trace.record import Source, Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.example import Candidate
+    from shapewright.inputs.loaded import Loaded
+    from shapewright.inputs.tensor import TensorSpec
+
+
+def run_target(parsed: Any, given: Any, settings: Any) -> Trace:
+    from shapewright.capture.building import building
+    from shapewright.capture.running import record
+    from shapewright.inputs.bind import bind
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.example import materialize
+    from shapewright.inputs.load import load
+
+    loaded = load(parsed, building(put_back=False))
+    with loaded.program.running():
+        if given is not None:
+            bind(loaded, given)
+            args, kwargs = materialize(given, made_of)
+            settings.letters = dict(given.letters)
+            return record(loaded.callable, args, kwargs, settings)
+        if parsed.kind == "script":
+            return record(loaded.callable, (), {}, settings)
+        found = first_that_runs(loaded, settings)
+    if found is None:
+        raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
+    return found
+
+
+def searched(target: Any, settings: Any) -> Trace | None:
+    """Trace with inputs that nobody gave; None where it takes none."""
+    from pathlib import Path
+
+    from shapewright.inputs.loaded import loaded_object
+    from shapewright.inputs.program import Program
+
+    name = getattr(target, "__name__", type(target).__name__)
+    return first_that_runs(loaded_object(target, name, Program(Path.cwd())), settings)
+
+
+def first_that_runs(loaded: Loaded, settings: Any) -> Trace | None:
+    """Try declared inputs, then likely ones; keep the first that runs to its end."""
+    from shapewright.capture.running import record
+    from shapewright.inputs.guess import guess
+    from shapewright.inputs.loaded import declared_by
+
+    declared = loaded.examples
+    if not declared and loaded.module is not None:
+        declared = tuple(declared_by(loaded.module))
+    candidates: list[Candidate] = list(declared)
+    if not candidates:
+        candidates = guess(loaded)
+    best: Trace | None = None
+    for candidate in candidates:
+        args, kwargs = candidate.arguments(made_of)
+        settings.assumed = (f"inputs: {described(candidate, args, kwargs)}",)
+        if not args and not kwargs:
+            settings.assumed = ()
+        made = record(loaded.callable, args, kwargs, settings)
+        if made.complete or any(f.code == "timeout" for f in made.findings):
+            return made
+        if best is None or len(made.ops) > len(best.ops):
+            best = made
+        if declared:
+            return made
+    return best
+
+
+def described(candidate: Candidate, args: Any, kwargs: Any) -> str:
+    from shapewright.inputs.spec import Spec
+
+    if isinstance(candidate.inputs, Spec):
+        return f"{candidate.inputs} ({candidate.reason})"
+    return candidate.reason
+
+
+def fed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, int]]:
+    """Spec strings among the arguments become tensors."""
+    if not any(isinstance(v, str) for v in (*args, *kwargs.values())):
+        return args, kwargs, {}
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.example import materialize
+    from shapewright.inputs.spec import parse
+
+    letters: dict[str, int] = {}
+    fed: list[Any] = []
+    named: dict[str, Any] = {}
+    for value in args:
+        if not isinstance(value, str):
+            fed.append(value)
+            continue
+        spec = parse(value)
+        more, by_name = materialize(spec, made_of)
+        fed += more
+        named |= by_name
+        letters |= spec.letters
+    for name, value in kwargs.items():
+        named[name] = value
+        if isinstance(value, str):
+            try:
+                spec = parse(value)
+            except InputError:
+                continue  # a plain string that belongs to the model
+            if len(spec.args) == 1 and spec.leaves:
+                named[name] = materialize(spec, made_of)[0][0]
+                letters |= spec.letters
+    return tuple(fed), named, letters
+
+
+def made_of(leaf: TensorSpec) -> Any:
+    """A tensor of a spec, as capture feeds it."""
+    from shapewright.capture.feeding import feed
+    from shapewright.inputs.example import filled
+
+    device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
+    return feed(
+        leaf.shape, leaf.dtype, device, leaf.name, filled(leaf), leaf.requires_grad
+    )
+
+
+def with_loops(made: Trace, settings: Any) -> Trace:
+    """The trace with a note on each loop over elements, where the run met one."""
+    if not settings.stepped:
+        return made
+    from shapewright.capture.lab.trying import same
+    from shapewright.reasoning.loops.finding import python_loops
+
+    found = python_loops(made, same, settings.stepped)
+    return replace(made, findings=(*made.findings, *found)) if found else made
+
+
+def unborn(target: str, error: Any) -> Trace:
+    """The trace of a program that failed before its first call."""
+    span = source = None
+    if error.file is not None:
+        line = error.line or 1
+        span, source = whole_line(error.file, line)
+    text = f"{type(error.cause).__name__}: {error.cause}"
+    message = error.message + (f" (while {error.doing})" if error.doing else "")
+    code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
+    finding = Finding(code, "error", message, span, torch_message=text)
+    return nothing(target, finding, source)
+
+
+def whole_line(file: str, line: int) -> tuple[Span, Source | None]:
+    """The span of a line's text, and the file that it stands in."""
+    from shapewright.capture.positions import source_of
+
+    source = source_of(file)
+    text = source.text.split("\n") if source and source.text else []
+    found = text[line - 1] if line <= len(text) else ""
+    first = len(found) - len(found.lstrip()) + 1
+    return Span(file, line, first, line, max(len(found.rstrip()), first) + 1), source
+
+
+def nothing(target: str, finding: Finding, source: Source | None = None) -> Trace:
+    return Trace(
+        target=target, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False,
+        sources={} if source is None else {source.file: source},
+    )  # fmt: skip
