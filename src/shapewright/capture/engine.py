@@ -103,6 +103,7 @@ class Engine(TorchFunctionMode):
         self.error: BaseException | None = None  # raised by torch, not by us
         self.failures: list[Failure] | None = [] if go_on else None  # passed over
         self.quick = False  # a failure is passed without looking for all its repairs
+        self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
         self.grads: dict[int, Any] = {}
         self.home_of_factories = home
         self.met: list[Info] = []

@@ -58,6 +58,7 @@ class Settings:
     graph: bool = False
     go_on: bool = False  # pass over calls that torch refuses
     quick: bool = False  # without looking for all that repairs them
+    gone: tuple[str, int] | None = None  # but those at this line, which end the run
     failures: list[Failure] = field(default_factory=list)
     modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
     target: str = ""
@@ -128,7 +129,7 @@ def watched_run(
         keep_values=settings.values,
         go_on=settings.go_on,
     )
-    engine.quick = settings.quick
+    engine.quick, engine.gone = settings.quick, settings.gone
     if engine.failures is not None:
         settings.failures = engine.failures
     engine.watch = settings.watch

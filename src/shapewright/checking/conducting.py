@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program, kept
@@ -12,7 +13,9 @@ from shapewright.trace.record import Trace
 from shapewright.tracing import fed, run_target, searched, unborn, with_loops
 
 if TYPE_CHECKING:
-    from shapewright.checking.tried import Overlay
+    from collections.abc import Sequence
+
+    from shapewright.checking.tried import Overlay, Place, Tried
     from shapewright.trace.report import Report
 
 
@@ -38,14 +41,15 @@ def check_command(
     target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
-    from shapewright.capture.forking import Lost, in_child, one_thread
+    from shapewright.capture.forking import Lost, each_in_child, in_child, one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
     from shapewright.checking.session import Session
     from shapewright.checking.tried import Tried, in_short
+    from shapewright.inputs import overlay
     from shapewright.inputs.configuration import ignored_codes
-    from shapewright.inputs.errors import InputError, ProgramError
+    from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
@@ -57,10 +61,12 @@ def check_command(
         read_source(parsed.place)
     ignored = ignored_codes(folder_of_place(parsed))
 
-    def run(quick: bool = False, loops: bool = False) -> Program:
+    def run(gone: Place | None = None, loops: bool = False) -> Program:
         from shapewright.capture.failing.built import Constructions
 
-        settings = Settings(target=target, go_on=True, quick=quick)
+        settings = Settings(target=target, go_on=True, quick=gone is not None)
+        if gone is not None:
+            settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
         try:
             with guarded(), seen.watched():
@@ -71,23 +77,24 @@ def check_command(
             made = with_loops(made, settings)
         return program_of(made, settings, seen)
 
-    def changed(texts: Overlay, quick: bool) -> Program:
-        from shapewright.inputs import overlay
-
+    def changed(texts: Overlay, gone: Place | None) -> Program:
         overlay.install(texts)
-        return run(quick)
+        return run(gone)
 
     def again(texts: Overlay) -> Program | None:
         try:
-            return in_child(lambda: kept(changed(texts, False)), allowed)
-        except (Lost, InputError):
+            return in_child(lambda: kept(changed(texts, None)), allowed)
+        except Lost:
             return None
 
-    def attempt(texts: Overlay) -> Tried:
-        try:
-            return in_child(lambda: in_short(changed(texts, True)), allowed)
-        except (Lost, InputError):
-            return Tried()
+    def attempt(many: Sequence[Overlay], gone: Place, apart: bool) -> list[Tried]:
+        runs = [partial(tried, texts, gone) for texts in many]
+        wide = len(many) if apart else min(len(many) // FEW + 1, processors())
+        found = each_in_child(runs, allowed, wide)
+        return [each or Tried() for each in found]
+
+    def tried(texts: Overlay, gone: Place) -> Tried:
+        return in_short(changed(texts, gone), gone)
 
     with on_stderr(), limited(timeout, hard=True), one_thread():
         try:
@@ -99,6 +106,15 @@ def check_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()
+
+
+FEW = 8
+"""Runs for which one child is enough."""
+
+
+def processors() -> int:
+    """Children that work side by side."""
+    return min(4, os.cpu_count() or 1)
 
 
 def folder_of(target: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapewright.checking.tried import (
@@ -38,11 +38,17 @@ ALL_TRIES = 60
 """Tries of all findings."""
 
 
+Attempt = Callable[[Sequence[Overlay], Place, bool], list[Tried]]
+"""How to run the program with each of these texts, in short. A failure at the place
+ends a run; with True each run has a process of its own."""
+
+
 @dataclass(slots=True)
 class Mend:
     """One way to mend a finding, and what the run with it came to."""
 
     fix: Fix
+    texts: Overlay
     tried: Tried
 
 
@@ -65,7 +71,7 @@ class Session:
 
     program: Program
     again: Callable[[Overlay], Program | None] | None = None
-    attempt: Callable[[Overlay], Tried] | None = None
+    attempt: Attempt | None = None
     first: bool = False
     ignored: Collection[str] = ()
     strict: bool = False
@@ -143,24 +149,26 @@ class Session:
         wanted = output_of(program) if is_sure(program) else None
         left = TRIES if told.finding.code != "program-error" else 2 * TRIES
         for tier in tiers:
-            for fix in tier:
-                overlay = self.edited(program, fix)
-                if overlay is None:
-                    continue
-                if not left or not self.left or self.enough(told, before):
-                    break
-                left, self.left = left - 1, self.left - 1
-                tried = self.attempt(overlay)
-                if helps(tried, told.place, before, program):
-                    told.mends.append(Mend(fix, tried))
+            pairs = [(fix, self.edited(program, fix)) for fix in tier]
+            fixes = [(fix, texts) for fix, texts in pairs if texts is not None]
+            fixes = fixes[: min(left, self.left)]
+            left, self.left = left - len(fixes), self.left - len(fixes)
+            runs = self.attempt([texts for _, texts in fixes], told.place, False)
+            told.mends += [
+                Mend(fix, texts, run)
+                for (fix, texts), run in zip(fixes, runs, strict=True)
+                if helps(run, told.place, before, program)
+            ]
             if any(is_clean(mend, before) for mend in told.mends):
                 break
         told.mends.sort(key=lambda mend: rank(mend, before, wanted))
-
-    def enough(self, told: Told, before: tuple[Place, ...]) -> bool:
-        """Whether a finding has all the fixes that are shown."""
-        good = [each for each in told.mends if is_clean(each, before)]
-        return len(good) >= SHOWN
+        del told.mends[SHOWN:]
+        runs = self.attempt([mend.texts for mend in told.mends], told.place, True)
+        told.mends = [
+            replace(mend, tried=run)
+            for mend, run in zip(told.mends, runs, strict=True)
+            if helps(run, told.place, before, program)
+        ]
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """The texts with a fix, over those that the program was mended with."""
@@ -210,11 +218,13 @@ class Session:
                 overlay[os.path.abspath(file)] = apply_edits(text.text, each)  # type: ignore[arg-type]
             except AssertionError:
                 return
-        tried = self.attempt(overlay)
+        (tried,) = self.attempt([overlay], ("", 0, ""), True)
         if tried.complete and not tried.failures:
             for told in self.told:
                 first = told.mends[0]
-                told.mends[0] = Mend(first.fix, replace(first.tried, complete=True))
+                told.mends[0] = replace(
+                    first, tried=replace(first.tried, complete=True)
+                )
 
     def shown(self, told: Told) -> Finding:
         """The finding with its fixes, as edits of the program as it is."""
@@ -273,8 +283,15 @@ def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) ->
 
 def rank(
     mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
-) -> tuple[bool, ...]:
+) -> tuple[bool | int, ...]:
     """Runs to the end first; then those that give what was to come out."""
-    new = [place for place in mend.tried.failures if place not in before]
-    differs = wanted is not None and mend.tried.output != wanted
-    return (not mend.tried.complete, bool(new), differs)
+    tried = mend.tried
+    new = [place for place in tried.failures if place not in before]
+    differs = wanted is not None and tried.output != wanted
+    return (
+        not tried.complete,
+        bool(new),
+        differs,
+        len(tried.warnings),
+        len(tried.failures),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shapewright.reasoning.hazards.conducting import hazards
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
 from shapewright.trace.module import leaves
@@ -25,12 +26,22 @@ class Tried:
     complete: bool = False
     ops: int = 0
     output: tuple[tuple[int, ...], ...] = ()
+    warnings: tuple[Place, ...] = ()
 
 
-def in_short(program: Program) -> Tried:
-    """A run as it is compared with another one."""
+def in_short(program: Program, gone: Place) -> Tried:
+    """A run as it is compared with another one; what is likely wrong only if it can
+    be a repair, of what failed at `gone`."""
     trace = program.trace
-    return Tried(places(program), trace.complete, len(trace.ops), output_of(program))
+    failures = places(program)
+    warnings: tuple[Place, ...] = ()
+    if trace.complete and all(place[:2] != gone[:2] for place in failures):
+        warnings = tuple(
+            (each.span.file, each.span.line, each.code)
+            for each in hazards(program)
+            if each.span is not None and each.severity == "warning"
+        )
+    return Tried(failures, trace.complete, len(trace.ops), output_of(program), warnings)
 
 
 def output_of(program: Program) -> tuple[tuple[int, ...], ...]:

@@ -17,9 +17,12 @@ def text_of(file: str) -> str | None:
 
 
 def install(texts: Mapping[str, str]) -> None:
-    """Let these texts stand for their files until this process ends."""
+    """Let these texts, and no others, stand for their files from now on."""
+    STAND_INS.clear()
     STAND_INS.update(texts)
     loader = importlib.machinery.SourceFileLoader
+    if loader.get_code.__module__ == __name__:
+        return
     original = loader.get_code
 
     def get_code(self: Any, fullname: str) -> CodeType | None:

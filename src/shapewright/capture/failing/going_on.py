@@ -7,6 +7,7 @@ takes the call. The run goes on with that, and the next error is found in the sa
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
 from types import FrameType
@@ -27,6 +28,7 @@ from shapewright.capture.names import plain_name
 from shapewright.capture.ruled import intern_made
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
+from shapewright.capture.sites import USER, Sites
 from shapewright.rules.meta import Made
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.rules.needs.registry import Needs, unmet
@@ -73,6 +75,8 @@ def passed(
     failures = engine.failures
     assert failures is not None
     if is_handled(error, frame, engine.sites) or len(failures) >= MOST:
+        raise error
+    if engine.gone is not None and user_line(frame, engine.sites) == engine.gone:
         raise error
     tensors = nests.tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
@@ -128,6 +132,17 @@ def passed(
         raise error
     engine.error = None
     return joined(engine, out, tensors) if engine.graph else out
+
+
+def user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
+    """The file and line of the program at which a call was made."""
+    while frame is not None and sites.kind_of(frame.f_code) != USER:
+        frame = frame.f_back
+    if frame is None:
+        return "", 0
+    table = list(frame.f_code.co_positions())
+    line = table[frame.f_lasti // 2][0]
+    return os.path.abspath(frame.f_code.co_filename), line or frame.f_lineno
 
 
 def unsure_sizes(
