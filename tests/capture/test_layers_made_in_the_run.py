@@ -34,3 +34,17 @@ def test_a_layer_that_is_not_called_is_still_unused() -> None:
 
     trace = sw.trace(lambda x: Net()(x), "f32[2, 3]")
     assert trace.totals.unused == ("Net.idle",)
+
+
+def test_a_parameter_that_is_read_while_it_is_made_keeps_its_number() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pos = nn.Parameter(torch.zeros(1, 6, 4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.pos[:, :3]
+
+    trace = sw.trace(lambda x: Net()(x), "f32[2, 3, 4]")
+    (state,) = trace.states
+    assert state.fact.tensor in {fact.tensor for fact in trace.op("[]").inputs}

@@ -58,10 +58,11 @@ def blank_parameters(engine: Engine) -> Iterator[None]:
         with torch._C.DisableTorchFunction():
             blank = engine.blank_of(data).detach()
             made = original(cls, blank, *rest, **named)
-            rg = made.requires_grad  # read here, or the run would adopt it as yours
-        if isinstance(made, UninitializedTensor):
-            return made  # without a shape: claimed once its first input gives it one
-        meta = intern_meta(engine.memo.metas, made, info.meta.device, rg)
+            # Read here, or the run would adopt it as yours.
+            rg = made.requires_grad
+            if isinstance(made, UninitializedTensor):
+                return made  # without a shape: claimed once its first input gives one
+            meta = intern_meta(engine.memo.metas, made, info.meta.device, rg)
         storage = info.storage if info.kind == BLANK else Storage(info.meta.device)
         new = Info(meta, storage, BLANK)
         if rg and not engine.graph:
