@@ -151,13 +151,16 @@ from torch import nn
 class Net(nn.Module):
     def forward(self, x, y):
         z = x + y
-        return z @ torch.ones(7, 2)
+        return z @ torch.ones(5, 2)
 
 
 def example_inputs():
     return torch.randn(3, 4), torch.randn(3, 5)
 """
     assert [each.span.line for each in checked(tmp_path, text).findings] == [7]
+    wrong_anyway = text.replace("ones(5, 2)", "ones(7, 2)")
+    found = checked(tmp_path, wrong_anyway).findings
+    assert [each.span.line for each in found] == [7, 8]
 
 
 def test_json_has_the_fixed_fields(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
 
 import torch
 
+Request = TypeVar("Request")
 Result = TypeVar("Result")
 
 
@@ -33,111 +33,155 @@ def in_child(function: Callable[[], Result], seconds: float) -> Result:
     The child prints to nowhere, and the files that it opens for writing lie in a
     temporary folder. Raises `Lost` where it gives no answer.
     """
-    (made,) = each_in_child([function], seconds)
+    children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
+    with children:
+        (made,) = children.each([None])
     if made is None:
         raise Lost
     return made
 
 
-def each_in_child(
-    functions: Sequence[Callable[[], Result]], seconds: float, width: int = 1
-) -> list[Result | None]:
-    """What each function returns in a child process; None where it gives no answer.
+class Children(Generic[Request, Result]):
+    """Child processes that call a function, once for each request that they are given.
 
-    One child calls several, one after the other: the first call of a child is the
-    dear one, for the memory that it copies. `width` children work side by side. Where
-    one dies, or answers nothing for `seconds`, another goes on behind the call that it
-    was at.
+    A child answers many: the first call of each is the dear one, for the memory that
+    it copies. One that dies, or answers nothing for `seconds`, is replaced.
     """
-    found: list[Result | None] = [None] * len(functions)
-    shares = [list(range(n, len(functions), width)) for n in range(width)]
-    with contextlib.ExitStack() as stack:
-        children = [
-            stack.enter_context(_Child(functions, share, seconds).running())
-            for share in shares
-            if share
-        ]
-        while working := [child for child in children if child.left]:
-            soonest = min(child.until for child in working) - time.monotonic()
-            files = [child.reading for child in working]
-            ready = select.select(files, [], [], max(0.0, soonest))[0]
+
+    def __init__(
+        self, function: Callable[[Request], Result], seconds: float, width: int
+    ) -> None:
+        self.function = function
+        self.seconds = seconds
+        self.width = width
+        self.idle: list[_Child[Request, Result]] = []
+        self.folders = contextlib.ExitStack()
+
+    def __enter__(self) -> Children[Request, Result]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self.idle:
+            child.stop()
+        self.idle = []
+        self.folders.close()
+
+    def each(self, requests: Sequence[Request]) -> list[Result | None]:
+        """The answer to each request; None where there is none."""
+        found: list[Result | None] = [None] * len(requests)
+        waiting = list(reversed(range(len(requests))))
+        working: list[_Child[Request, Result]] = []
+        try:
+            while waiting or working:
+                while waiting and len(working) < self.width:
+                    child = self.idle.pop() if self.idle else self.started()
+                    child.ask(requests, waiting.pop())
+                    working.append(child)
+                soonest = min(child.until for child in working) - time.monotonic()
+                files = [child.reading for child in working]
+                ready = select.select(files, [], [], max(0.0, soonest))[0]
+                for child in list(working):
+                    if child.reading in ready and not child.answered(found):
+                        continue
+                    late = child.until <= time.monotonic()
+                    if child.reading in ready or late:
+                        working.remove(child)
+                        self.keep(child)
+        finally:
             for child in working:
-                if child.reading in ready:
-                    child.read(found)
-                elif child.until <= time.monotonic():
-                    child.give_up()
-    return found
+                child.stop()
+        return found
+
+    def started(self) -> _Child[Request, Result]:
+        """A child more."""
+        folder = tempfile.TemporaryDirectory(prefix="shapewright-")
+        return _Child(self.function, self.seconds, self.folders.enter_context(folder))
+
+    def keep(self, child: _Child[Request, Result]) -> None:
+        """A child that answered waits for more; another is ended."""
+        if child.waits:
+            self.idle.append(child)
+        else:
+            child.stop()
 
 
-@dataclass(slots=True)
-class _Child(Generic[Result]):
-    """A child process and the calls that are left to it, in order."""
+class _Child(Generic[Request, Result]):
+    """One child process, and the request that it is at."""
 
-    functions: Sequence[Callable[[], Result]]
-    left: list[int]
-    seconds: float
-    folder: str = ""
-    number: int = 0
-    reading: int = -1
-    until: float = 0.0
-    received: bytes = b""
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[_Child[Result]]:
-        """The child, ended and its files removed afterwards."""
-        with tempfile.TemporaryDirectory(prefix="shapewright-") as self.folder:
-            self.start()
-            try:
-                yield self
-            finally:
-                self.stop()
-
-    def start(self) -> None:
-        """Fork; in the child call what is left and answer with each result."""
-        self.reading, writing = os.pipe()
+    def __init__(
+        self, function: Callable[[Request], Result], seconds: float, folder: str
+    ) -> None:
+        self.seconds = seconds
+        self.until = 0.0
+        self.at = 0
+        self.waits = False
         self.received = b""
-        self.until = time.monotonic() + self.seconds
+        self.reading, answers = os.pipe()
+        questions, self.writing = os.pipe()
         self.number = os.fork()
         if self.number == 0:
             os.close(self.reading)
-            _answer([self.functions[n] for n in self.left], writing, self.folder)
-        os.close(writing)
+            os.close(self.writing)
+            _answer(function, questions, answers, folder)
+        os.close(answers)
+        os.close(questions)
+
+    def ask(self, requests: Sequence[Request], at: int) -> None:
+        """Send the request at a place."""
+        self.at, self.waits = at, False
+        self.until = time.monotonic() + self.seconds
+        question = pickle.dumps(requests[at])
+        with contextlib.suppress(BrokenPipeError):
+            _send(self.writing, question)
+
+    def answered(self, found: list[Result | None]) -> bool:
+        """Take what has come; whether that is all, or the child is gone."""
+        part = os.read(self.reading, 1 << 16)
+        self.received += part
+        if not part:
+            return True
+        if len(self.received) < HEAD.size:
+            return False
+        (size,) = HEAD.unpack_from(self.received)
+        if len(self.received) < HEAD.size + size:
+            return False
+        answer, self.received = self.received[HEAD.size :], b""
+        found[self.at] = pickle.loads(answer) if answer else None
+        self.waits = True
+        return True
 
     def stop(self) -> None:
         """End the child, whatever it does."""
-        if self.number:
-            os.close(self.reading)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.number, signal.SIGKILL)
-            os.waitpid(self.number, 0)
-            self.number = 0
-
-    def give_up(self) -> None:
-        """Leave the call that the child is at without an answer, go on behind it."""
-        self.stop()
-        del self.left[:1]
-        if self.left:
-            self.start()
-
-    def read(self, found: list[Result | None]) -> None:
-        """Take the answers that have come."""
-        part = os.read(self.reading, 1 << 16)
-        if not part:
-            self.give_up()
-            return
-        self.received += part
-        while len(self.received) >= HEAD.size:
-            (size,) = HEAD.unpack_from(self.received)
-            if len(self.received) < HEAD.size + size:
-                return
-            answer = self.received[HEAD.size : HEAD.size + size]
-            self.received = self.received[HEAD.size + size :]
-            found[self.left.pop(0)] = pickle.loads(answer) if answer else None
-            self.until = time.monotonic() + self.seconds
+        os.close(self.reading)
+        os.close(self.writing)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.number, signal.SIGKILL)
+        os.waitpid(self.number, 0)
 
 
 HEAD = struct.Struct("!Q")
-"""The length of an answer, which stands before it."""
+"""The length of what follows in a pipe."""
+
+
+def _send(pipe: int, content: bytes) -> None:
+    """All of it, with its length before it."""
+    left = memoryview(HEAD.pack(len(content)) + content)
+    while left:
+        left = left[os.write(pipe, left) :]
+
+
+def _received(pipe: int) -> bytes | None:
+    """What was sent; None at the end."""
+    parts = b""
+    size = HEAD.size
+    while len(parts) < size:
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            return None
+        parts += part
+        if size == HEAD.size and len(parts) >= size:
+            size += HEAD.unpack_from(parts)[0]
+    return parts[HEAD.size :]
 
 
 @contextlib.contextmanager
@@ -152,9 +196,9 @@ def one_thread() -> Iterator[None]:
 
 
 def _answer(
-    functions: Sequence[Callable[[], Any]], writing: int, folder: str
+    function: Callable[[Any], Any], questions: int, answers: int, folder: str
 ) -> NoReturn:
-    """In the child: run, send the answers, end without any clean-up."""
+    """In the child: call, send the answers, end without any clean-up."""
     code = 1
     try:
         gc.disable()  # a collection would write to all the memory that is shared
@@ -163,14 +207,12 @@ def _answer(
             os.dup2(nowhere, stream)
         moved: dict[str, str] = {}
         _redirect(folder, moved)
-        with os.fdopen(writing, "wb") as pipe:
-            for function in functions:
-                moved.clear()
-                answer = b""
-                with contextlib.suppress(Exception):
-                    answer = pickle.dumps(function())
-                pipe.write(HEAD.pack(len(answer)) + answer)
-                pipe.flush()
+        while (question := _received(questions)) is not None:
+            moved.clear()
+            answer = b""
+            with contextlib.suppress(Exception):
+                answer = pickle.dumps(function(pickle.loads(question)))
+            _send(answers, answer)
         code = 0
     finally:
         os._exit(code)

@@ -35,7 +35,7 @@ from shapewright.capture.storing import storages_kept
 from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
 from shapewright.capture.transforming import transforms_seen
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
 from shapewright.trace.record import Assumption, Source, Trace
@@ -418,9 +418,14 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         code_, message = "torch-error", first or kind
     else:
         code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
-    return Finding(
-        code_, "error", message, span, torch_message=f"{kind}: {text}" if text else kind
-    )
+    said = f"{kind}: {text}" if text else kind
+    callers = [frame.span for frame in reversed(frames[:-1])]
+    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
+    return Finding(code_, "error", message, span, torch_message=said, related=related)
+
+
+CALLERS = 3
+"""Calls around an error that are named."""
 
 
 def release(engine: Engine) -> None:

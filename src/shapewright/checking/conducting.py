@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program, kept
@@ -41,7 +40,7 @@ def check_command(
     target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
-    from shapewright.capture.forking import Lost, each_in_child, in_child, one_thread
+    from shapewright.capture.forking import Children, Lost, in_child, one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
@@ -88,15 +87,20 @@ def check_command(
             return None
 
     def attempt(many: Sequence[Overlay], gone: Place, apart: bool) -> list[Tried]:
-        runs = [partial(tried, texts, gone) for texts in many]
-        wide = len(many) if apart else min(len(many) // FEW + 1, processors())
-        found = each_in_child(runs, allowed, wide)
-        return [each or Tried() for each in found]
+        requests = [(texts, gone) for texts in many]
+        children.seconds = allowed
+        if not apart:
+            return [each or Tried() for each in children.each(requests)]
+        with Children(tried, allowed, len(many)) as fresh:
+            return [each or Tried() for each in fresh.each(requests)]
 
-    def tried(texts: Overlay, gone: Place) -> Tried:
+    def tried(request: tuple[Overlay, Place]) -> Tried:
+        texts, gone = request
         return in_short(changed(texts, gone), gone)
 
-    with on_stderr(), limited(timeout, hard=True), one_thread():
+    children = Children(tried, allowed, processors())
+
+    with on_stderr(), limited(timeout, hard=True), one_thread(), children:
         try:
             began = time.perf_counter()
             program = run(loops=True)
@@ -106,10 +110,6 @@ def check_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()
-
-
-FEW = 8
-"""Runs for which one child is enough."""
 
 
 def processors() -> int:

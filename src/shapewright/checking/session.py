@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from shapewright.checking.tried import (
@@ -15,26 +15,31 @@ from shapewright.checking.tried import (
     place_of,
     places,
 )
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Related
 from shapewright.findings.fix import Fix
 from shapewright.reasoning import state_dicts
-from shapewright.reasoning.explaining import explained_with
+from shapewright.reasoning.deciding import of_line, once
+from shapewright.reasoning.explaining import MOST_RELATED, explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
+from shapewright.reasoning.fixes.option import Option, options
 from shapewright.reasoning.hazards.conducting import hazards
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.state_dicts import explained_load
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.editing import apply_edits
+from shapewright.source.span import Span
 from shapewright.trace.report import Report
 
 ROUNDS = 4
 """How often a program that ended at an error is mended and run again."""
 SHOWN = 3
 """Fixes that are shown of one finding."""
-TRIES = 20
+AT_ONCE = (8, 16, 32)
+"""Tries after which it is asked whether there is one that is likely meant."""
+TRIES = sum(AT_ONCE)
 """Tries of one finding, the likely ones first: a count, so that a slow machine finds
 the same."""
-ALL_TRIES = 60
+ALL_TRIES = 240
 """Tries of all findings."""
 
 
@@ -47,9 +52,14 @@ ends a run; with True each run has a process of its own."""
 class Mend:
     """One way to mend a finding, and what the run with it came to."""
 
-    fix: Fix
+    option: Option
     texts: Overlay
     tried: Tried
+
+    @property
+    def fix(self) -> Fix:
+        """The change of the text."""
+        return self.option.fix
 
 
 @dataclass(slots=True)
@@ -59,6 +69,14 @@ class Told:
     finding: Finding
     place: Place
     mends: list[Mend] = field(default_factory=list)
+    numbers: frozenset[int] = frozenset()
+
+    def removes(self, place: Place) -> bool:
+        """Whether what failed at a place works with the best fix of this."""
+        if not self.mends:
+            return False
+        best = self.mends[0].tried
+        return best.complete and all(each[:2] != place[:2] for each in best.failures)
 
 
 @dataclass(slots=True)
@@ -85,12 +103,15 @@ class Session:
         complete = False
         for turn in range(ROUNDS):
             assert program is not None
-            fresh = self.fresh(program, alone=turn > 0)
+            fresh = self.fresh(program, alone=turn > 0 and not complete)
             self.told += fresh
-            complete = program.trace.complete
-            if complete or (self.first and self.told):
+            complete = complete or program.trace.complete
+            if self.first and self.told:
                 break
-            program = self.mended(program, fresh)
+            if program.trace.complete:
+                program = self.behind(program, fresh)
+            else:
+                program = self.mended(program, fresh)
             if program is None:
                 break
         self.confirm(complete)
@@ -114,13 +135,25 @@ class Session:
         for span, one in program.loads:
             place = (span.file, span.line, LOAD)
             if place not in known:
-                found.append(Told(explained_load(span, one), place))
-                self.tries(program, found[-1], [state_dicts.fixes(program, span, one)])
+                load = explained_load(span, one)
+                load = replace(load, related=ways(program, load))
+                found.append(Told(load, place))
+                self.tries(
+                    program,
+                    found[-1],
+                    list(options("load", 1.0, state_dicts.fixes(program, span, one))),
+                )
         for finding, failures in explained_with(program):
             place = place_of(program, failures[0])
             lines.add(place[:2])
-            if place not in known and not (alone and found):
-                found.append(Told(finding, place))
+            before = (*self.told, *found)
+            follows = any(told.removes(place) for told in before)
+            mine = numbers_of(failures[0])
+            if program is not self.program and mine:
+                # The mend chose one of two sizes, and this call wants the other.
+                follows |= any(told.numbers == mine for told in before)
+            if place not in known and not follows and not (alone and found):
+                found.append(Told(finding, place, numbers=mine))
                 self.mend(program, found[-1], failures[0])
         lines |= {place_of(program, each)[:2] for each in program.failures}
         for finding in program.trace.findings:
@@ -129,6 +162,8 @@ class Session:
             ended = finding.code in ("torch-error", "program-error")
             if (ended and line in lines) or place in known or (alone and found):
                 continue
+            if ended:
+                finding = replace(finding, related=ways(program, finding))
             found.append(Told(finding, place))
             if ended:
                 self.mend(program, found[-1], None)
@@ -141,34 +176,35 @@ class Session:
         else:
             self.tries(program, told, candidates(program, failure))
 
-    def tries(self, program: Program, told: Told, tiers: Iterable[list[Fix]]) -> None:
-        """Try fixes, tier after tier, until one has some that help."""
+    def tries(self, program: Program, told: Told, found: list[Option]) -> None:
+        """Try fixes, some at a time, until there are enough that help."""
         if self.attempt is None:
             return
         before = places(program)
         wanted = output_of(program) if is_sure(program) else None
-        left = TRIES if told.finding.code != "program-error" else 2 * TRIES
-        for tier in tiers:
-            pairs = [(fix, self.edited(program, fix)) for fix in tier]
-            fixes = [(fix, texts) for fix, texts in pairs if texts is not None]
-            fixes = fixes[: min(left, self.left)]
-            left, self.left = left - len(fixes), self.left - len(fixes)
-            runs = self.attempt([texts for _, texts in fixes], told.place, False)
-            told.mends += [
-                Mend(fix, texts, run)
-                for (fix, texts), run in zip(fixes, runs, strict=True)
-                if helps(run, told.place, before, program)
-            ]
-            if any(is_clean(mend, before) for mend in told.mends):
+        left = min(TRIES, self.left)
+        pairs = [(each, self.edited(program, each.fix)) for each in found]
+        known = [(each, texts) for each, texts in pairs if texts is not None][:left]
+        start = 0
+        for turn, count in enumerate(AT_ONCE):
+            some = known[start : start + count]
+            start += count
+            self.left -= len(some)
+            runs = self.attempt([texts for _, texts in some], told.place, False)
+            for (option, texts), run in zip(some, runs, strict=True):
+                if helps(run, told.place, before, program):
+                    told.mends.append(Mend(option, texts, run))
+            told.mends.sort(key=lambda mend: rank(mend, before, wanted))
+            if told.mends and is_enough(told.mends[0], before, wanted, turn):
                 break
-        told.mends.sort(key=lambda mend: rank(mend, before, wanted))
         del told.mends[SHOWN:]
-        runs = self.attempt([mend.texts for mend in told.mends], told.place, True)
-        told.mends = [
-            replace(mend, tried=run)
-            for mend, run in zip(told.mends, runs, strict=True)
-            if helps(run, told.place, before, program)
-        ]
+        while told.mends:
+            first = told.mends[0]
+            (run,) = self.attempt([first.texts], told.place, True)
+            if helps(run, told.place, before, program):
+                told.mends[0] = replace(first, tried=run)
+                break
+            del told.mends[0]
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """The texts with a fix, over those that the program was mended with."""
@@ -196,6 +232,50 @@ class Session:
         self.texts = overlay
         return self.again(overlay)
 
+    def behind(self, program: Program, fresh: list[Told]) -> Program | None:
+        """The program run again with all mends, where something still fails in it.
+
+        What only seemed to follow from another error, and fails without it too, is an
+        error of its own.
+        """
+        told = [each for each in fresh if each.mends and each.mends[0].tried.complete]
+        if self.again is None or not self.left or not told:
+            return None
+        lines = {each.place[:2] for each in self.told}
+        left = set.intersection(
+            *(
+                {p for p in each.mends[0].tried.failures if p[:2] not in lines}
+                for each in told
+            )
+        )
+        overlay = self.together([each.mends[0].fix for each in told]) if left else None
+        if overlay is None:
+            return None
+        made = self.again(overlay)
+        if made is None or not made.trace.complete:
+            return None
+        if not {each[:2] for each in places(made)} & {each[:2] for each in left}:
+            return None
+        self.texts = overlay
+        return made
+
+    def together(self, fixes: list[Fix]) -> dict[str, str] | None:
+        """The texts with several fixes; None where they touch the same place."""
+        overlay = dict(self.texts)
+        edits: dict[str, list[tuple[Span, str]]] = {}
+        for fix in fixes:
+            for edit in fix.edits:
+                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
+        for file, each in edits.items():
+            path, text = os.path.abspath(file), self.program.text(file)
+            if text is None or path in overlay:
+                return None
+            try:
+                overlay[path] = apply_edits(text.text, dict.fromkeys(each))
+            except AssertionError:
+                return None
+        return overlay
+
     def confirm(self, complete: bool) -> None:
         """Whether all first fixes together make the program run to its end."""
         if self.attempt is None or len(self.told) < 2:
@@ -205,19 +285,9 @@ class Session:
             return
         if len(firsts) < len(self.told):
             return
-        overlay: dict[str, str] = {}
-        edits: dict[str, list[tuple[object, str]]] = {}
-        for mend in firsts:
-            for edit in mend.fix.edits:
-                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
-        for file, each in edits.items():
-            text = self.program.text(file)
-            if text is None:
-                return
-            try:
-                overlay[os.path.abspath(file)] = apply_edits(text.text, each)  # type: ignore[arg-type]
-            except AssertionError:
-                return
+        overlay = self.together([mend.fix for mend in firsts])
+        if overlay is None:
+            return
         (tried,) = self.attempt([overlay], ("", 0, ""), True)
         if tried.complete and not tried.failures:
             for told in self.told:
@@ -248,10 +318,38 @@ class Session:
         return True
 
 
+def numbers_of(failure: Failure) -> frozenset[int]:
+    """The two sizes that do not fit."""
+    unmet = failure.unmet
+    both = (unmet.has, unmet.needs) if unmet is not None else ()
+    return frozenset(each for each in both if type(each) is int)
+
+
+def ways(program: Program, finding: Finding) -> tuple[Related, ...]:
+    """The places that a finding names, and where the names of its line come from."""
+    more = [*finding.related, *of_line(program, finding.span)]
+    return tuple(once(more, [finding.span])[:MOST_RELATED])
+
+
 def is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
     """Whether the run with it came to its end with no other error."""
     tried = mend.tried
     return tried.complete and all(place in before for place in tried.failures)
+
+
+def is_enough(
+    mend: Mend,
+    before: tuple[Place, ...],
+    wanted: tuple[tuple[int, ...], ...] | None,
+    turn: int,
+) -> bool:
+    """Whether no better mend than this is looked for after some turns of tries."""
+    tried = mend.tried
+    if not is_clean(mend, before) or tried.warnings:
+        return False
+    if wanted is not None and tried.output != wanted:
+        return False
+    return not tried.failures or turn > 0
 
 
 def is_sure(program: Program) -> bool:
@@ -260,9 +358,15 @@ def is_sure(program: Program) -> bool:
         return False
     for failure in program.failures:
         decided = failure.unmet is not None and not failure.unmet.guessed
+        if failure.unmet is not None and failure.unmet.code in OF_VALUES:
+            return False
         if failure.guessed or not (decided or declares(failure)):
             return False
     return True
+
+
+OF_VALUES = frozenset({"index-out-of-range"})
+"""Codes where what came out says nothing of what was to come out."""
 
 
 def declares(failure: Failure) -> bool:
@@ -283,7 +387,7 @@ def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) ->
 
 def rank(
     mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
-) -> tuple[bool | int, ...]:
+) -> tuple[float, ...]:
     """Runs to the end first; then those that give what was to come out."""
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]
@@ -294,4 +398,5 @@ def rank(
         differs,
         len(tried.warnings),
         len(tried.failures),
+        mend.option.cost,
     )

@@ -96,10 +96,15 @@ def composed(program: Program, found: Way, size: int) -> list[Related]:
     related = [Related(op.span, text)] if op.span else []
     told: set[str] = set()
     for fact, dim in facts if found.why == "product" else ():
-        line = changes(program, way(program, fact, dim), fact.shape[dim])
-        if line is not None and line.message not in told:
-            told.add(line.message)
-            related.append(line)
+        came = way(program, fact, dim)
+        line = changes(program, came, fact.shape[dim])
+        lines = [line] if line is not None else []
+        if came.why == "parameter":
+            lines = ended(program, came, fact.shape[dim])
+        for each in lines:
+            if each.message not in told:
+                told.add(each.message)
+                related.append(each)
     return related
 
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from shapewright.findings.finding import Finding, Related
 from shapewright.reasoning.causes import actual, argument_of
+from shapewright.reasoning.deciding import decided, once
 from shapewright.reasoning.naming import operation, tensor_names, words_of
+from shapewright.reasoning.origins import origin
 from shapewright.reasoning.program import Program, shape_text
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.rules.needs.unmet import Place
 from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
 
 CODES = {
     "values": "index-out-of-range",
@@ -22,12 +25,12 @@ CODES = {
 
 
 def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
-    """A finding for each independent failure, one for all equal blocks of a loop."""
+    """A finding for each independent failure, one for all of a line that fail alike."""
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in independent(program):
         finding = of_failure(program, failure)
         place = finding.span and (finding.span.file, finding.span.line)
-        key = finding.code, place, pattern(finding.module)
+        key = finding.code, place
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
@@ -121,6 +124,8 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
     """Where what was wanted was decided, and where what came in came from."""
     op = program.trace.ops[failure.op]
     wanted, got = sides(failure)
+    if wanted and got and size_at(op, wanted) == size_at(op, got):
+        return  # equal sizes: what is wrong is said in the sentence
     if wanted is None and failure.unmet is not None:
         yield from of_argument(program, failure, failure.unmet.needs)
     for prefix, side in (("expected", wanted), ("got", got)):
@@ -136,18 +141,12 @@ def with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """Both sides, and the lines that made what is not told of yet, each line once."""
     op = program.trace.ops[failure.op]
     found = list(both_sides(program, failure))
-    lines = {(each.span.file, each.span.line) for each in found}
-    if op.span is not None:
-        lines.add((op.span.file, op.span.line))
-    for each in makers(program, failure):
-        place = each.span.file, each.span.line
-        if place not in lines and len(found) < MOST_RELATED:
-            lines.add(place)
-            found.append(each)
-    return tuple(found)
+    known = [op.span, *(each.span for each in found)]
+    more = [*decided(program, failure), *makers(program, failure)]
+    return (*found, *once(more, known)[: MOST_RELATED - len(found)])
 
 
-MOST_RELATED = 5
+MOST_RELATED = 7
 """Places that a finding names."""
 
 
@@ -161,6 +160,12 @@ def makers(program: Program, failure: Failure) -> Iterator[Related]:
         if not built.class_name[:1].isupper() or layer.class_name != built.class_name:
             said = f"`{layer.path}` is built"
         yield Related(built.span, said)
+    path = layer.path.rpartition(".")[0] if layer is not None else op.module
+    while path:
+        if path in program.built and not path.rpartition(".")[2].isdigit():
+            yield Related(program.built[path].span, f"`{path}` is built")
+            break
+        path = path.rpartition(".")[0]
     names = tensor_names(program, op)
     for name, fact in zip(names, op.inputs, strict=True):
         if fact.tensor in program.states:
@@ -184,6 +189,12 @@ def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Re
     if name:
         said = f"expected: {size} is `{name}` of `{layer.path}`"
         yield Related(built.span, said)
+
+
+def size_at(op: Op, side: tuple[int, int]) -> int:
+    """The size of a dim of an input."""
+    at, dim = side
+    return op.inputs[at].shape[dim]
 
 
 def sides(
@@ -217,48 +228,93 @@ def independent(program: Program) -> Iterator[Failure]:
     Sizes that the run had to guess go on in what is made from them; a call that fails
     because of such a size says nothing new.
     """
-    guessed: dict[int, set[int]] = {}
+    unsure: Unsure = {}
     cast: set[int] = set()  # tensors whose dtype was guessed
     at = {failure.op: failure for failure in program.failures}
     for index, op in enumerate(program.trace.ops if at else ()):
         failure = at.get(index)
-        carried = {s for fact in op.inputs for s in guessed.get(fact.tensor, ())}
         was_cast = any(fact.tensor in cast for fact in op.inputs)
         if failure is not None:
             of_dtype = told(program, failure)[0] == "dtype-mismatch"
             follows_cast = of_dtype and was_cast
-            if not (follows_cast or follows(failure, op.inputs, guessed)):
+            if not (follows_cast or follows(failure, op.inputs, unsure)):
                 yield failure
-            carried |= set(failure.guessed)
             decided = any(fact.tensor in program.states for fact in op.inputs)
             was_cast = of_dtype and not decided
         if was_cast:
             cast |= {fact.tensor for fact in op.outputs}
-        for fact in op.outputs:
-            mine = carried & set(fact.shape)
-            if failure is not None and failure.guessed:
-                mine |= set(failure.guessed)
-            if mine:
-                guessed.setdefault(fact.tensor, set()).update(mine)
+        guessed = failure.guessed if failure is not None else ()
+        of_rank = failure is not None and is_of_rank(failure)
+        if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
+            for fact in op.outputs:
+                dims = carried(op, fact, unsure)
+                dims |= {d for d, size in enumerate(fact.shape) if size in guessed}
+                if of_rank:
+                    dims |= set(range(len(fact.shape))) - given(op, fact)
+                if dims:
+                    unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
 
 
-def follows(
-    failure: Failure, inputs: tuple[Fact, ...], guessed: dict[int, set[int]]
-) -> bool:
+Unsure = dict[int, frozenset[int]]
+"""The dims of each tensor whose sizes were guessed."""
+
+
+def carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
+    """The dims of an output whose sizes come from guessed ones."""
+    found = set()
+    sizes = {size_at(op, side) for side in guessed_sides(op, unsure)}
+    known = {size for fact in op.inputs for size in fact.shape}
+    for dim, size in enumerate(out.shape):
+        came = origin(op, out, dim)
+        if came is None:
+            if sizes and (size in sizes or size not in known):
+                found.add(dim)
+        elif any(d in unsure.get(op.inputs[n].tensor, ()) for n, d in came.places):
+            found.add(dim)
+    return found
+
+
+def is_of_rank(failure: Failure) -> bool:
+    """Whether the run had to guess how many dims there are."""
+    unmet = failure.unmet
+    return unmet is not None and unmet.code in OF_RANK and not unmet.makes
+
+
+def given(op: Op, out: Fact) -> set[int]:
+    """The dims of an output that a parameter decides."""
+    found = set()
+    for dim in range(len(out.shape)):
+        came = origin(op, out, dim)
+        if came is not None and came.how == "parameter":
+            found.add(dim)
+    return found
+
+
+def guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
+    """The dims of an op's inputs that were guessed."""
+    for n, fact in enumerate(op.inputs):
+        for dim in unsure.get(fact.tensor, ()):
+            if dim < len(fact.shape):
+                yield n, dim
+
+
+def follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
     """Whether what does not fit is a size that was guessed."""
     places = [side for side in sides(failure) if side is not None]
-    if not places:
-        unsure = {size for fact in inputs for size in guessed.get(fact.tensor, ())}
-        unmet = failure.unmet
-        if unmet is not None and unmet.code in OF_RANK:
-            return False  # how many dims there are was not guessed
-        numbers = [unmet.has, unmet.needs] if unmet is not None else []
-        known = [each for each in numbers if type(each) is int]
-        return bool(unsure.intersection(known) if known else unsure)
-    return any(
-        inputs[at].shape[dim] in guessed.get(inputs[at].tensor, ())
-        for at, dim in places
-    )
+    if places:
+        return any(dim in unsure.get(inputs[at].tensor, ()) for at, dim in places)
+    unmet = failure.unmet
+    if unmet is not None and unmet.code in OF_RANK:
+        return False  # how many dims there are was not guessed
+    sizes = {
+        fact.shape[dim]
+        for fact in inputs
+        for dim in unsure.get(fact.tensor, ())
+        if dim < len(fact.shape)
+    }
+    numbers = [unmet.has, unmet.needs] if unmet is not None else []
+    known = [each for each in numbers if type(each) is int]
+    return bool(sizes.intersection(known) if known else sizes)
 
 
 OF_RANK = frozenset({"dim-out-of-range", "wrong-rank", "permuted-dims"})

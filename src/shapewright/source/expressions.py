@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from shapewright.source.span import Span
@@ -21,16 +21,21 @@ class Text:
     lines: list[str] = field(init=False)
     tree: ast.Module | None = field(init=False)
     parents: dict[int, ast.AST] = field(init=False)
+    places: dict[int, list[ast.expr | ast.stmt]] = field(init=False)
+    defined: dict[str, list[ast.expr]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
         self.parents = {}
+        self.places = {}
         try:
             self.tree = ast.parse(self.text)
         except (SyntaxError, ValueError):
             self.tree = None
             return
         for node in ast.walk(self.tree):
+            if isinstance(node, ast.expr | ast.stmt):
+                self.places.setdefault(node.lineno, []).append(node)
             for child in ast.iter_child_nodes(node):
                 self.parents[id(child)] = node
 
@@ -75,11 +80,9 @@ class Text:
                 found = each
         return found
 
-    def near(self, line: int) -> Iterator[ast.expr | ast.stmt]:
+    def near(self, line: int) -> Sequence[ast.expr | ast.stmt]:
         """Nodes that begin on a line, outer ones first."""
-        for node in ast.walk(self.tree) if self.tree else ():
-            if isinstance(node, ast.expr | ast.stmt) and node.lineno == line:
-                yield node
+        return self.places.get(line, ())
 
     def around(self, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
         """The innermost node of these kinds that holds a node."""

@@ -22,6 +22,21 @@ class Span:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
+    @property
+    def start(self) -> Span:
+        """The empty stretch before it."""
+        return Span(self.file, self.line, self.column, self.line, self.column)
+
+    @property
+    def end(self) -> Span:
+        """The empty stretch behind it."""
+        line, column = self.end_line, self.end_column
+        return Span(self.file, line, column, line, column)
+
+    def until(self, other: Span) -> Span:
+        """From the start of this one to the end of another."""
+        return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

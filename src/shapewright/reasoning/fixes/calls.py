@@ -122,7 +122,9 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
         if repair.kind != "permute":
             continue
         equal = turned_equal(op.inputs, repair)
-        if (keeps_batch(repair) or equal) == sure:
+        unmet = failure.unmet
+        vague = unmet is not None and unmet.code in VAGUE
+        if ((keeps_batch(repair) or equal) and not vague) == sure:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:
@@ -130,6 +132,10 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             else:
                 method = f".permute({', '.join(map(str, order))})"
             yield from with_method(program, failure, repair.tensor, method)
+
+
+VAGUE = frozenset({"shuffled-sizes", "element-count-mismatch", "does-not-divide"})
+"""Codes where that another order fits says little."""
 
 
 def turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:

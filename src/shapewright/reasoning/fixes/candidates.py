@@ -2,66 +2,116 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from shapewright.findings.finding import Finding
 from shapewright.findings.fix import Fix
-from shapewright.reasoning.fixes import calls, constructors, numbers, words
+from shapewright.reasoning.fixes import (
+    calls,
+    constructors,
+    created,
+    cutting,
+    exchanging,
+    families,
+    numbers,
+    ranks,
+    words,
+)
+from shapewright.reasoning.fixes.option import Option, options
+from shapewright.reasoning.fixes.places import suspects, suspects_of_error
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
 
-MOST = 24
-"""Candidates of one tier that are tried."""
+
+def candidates(program: Program, failure: Failure) -> list[Option]:
+    """Fixes to try, each once, the likeliest first."""
+    return tidy(program, [*pointed(program, failure), *possible(program, failure)])
 
 
-Tier = list[Fix]
-"""Fixes that are as likely as each other; a later tier is tried where none helped."""
+OF_OPERANDS = frozenset({"not-flattened", "channels-last", "missing-transpose"})
+"""Codes that say how an operand is to be changed."""
 
 
-def candidates(program: Program, failure: Failure) -> Iterator[Tier]:
-    """Fixes to try, each once, in tiers: first what the sizes themselves point at."""
-    seen: dict[tuple[object, ...], Fix] = {}
-    for tier in (pointed, likely, possible):
-        yield once(tier(program, failure), seen)
+def of_inputs(program: Program, fix: Fix) -> bool:
+    """Whether a fix changes what the program is tried with, not the program."""
+    for edit in fix.edits:
+        text = program.text(edit.span.file)
+        for node in text.tree.body if text is not None and text.tree else ():
+            if isinstance(node, ast.FunctionDef) and node.name == "example_inputs":
+                last = node.end_lineno or node.lineno
+                if node.lineno <= edit.span.line <= last:
+                    return True
+    return False
 
 
-def of_program_error(program: Program, finding: Finding) -> Iterator[Tier]:
+def of_program_error(program: Program, finding: Finding) -> list[Option]:
     """Fixes to try for an error that the program itself raised."""
-    seen: dict[tuple[object, ...], Fix] = {}
-    yield once(words.near(program, finding.span), seen)
-    yield once(numbers.near(program, finding.span, []), seen)
+    lines = suspects_of_error(program, finding.span)
+    return tidy(
+        program,
+        [
+            *options("words", 2.0, words.near(program, finding.span)),
+            *options("unpacked", 2.0, ranks.of_unpacking(program, finding)),
+            *options("number", 3.0, numbers.changed(program, lines, [])),
+            *options("argument", 3.0, exchanging.numbers_by_name(program, lines)),
+            *options("swapped", 3.2, exchanging.arguments(program, lines)),
+        ],
+    )
 
 
-def once(fixes: Iterable[Fix], seen: dict[tuple[object, ...], Fix]) -> Tier:
-    """Those with edits that were not seen before."""
-    found = []
-    for fix in fixes:
-        key = tuple((edit.span, edit.text) for edit in fix.edits)
-        if key not in seen:
-            seen[key] = fix
-            found.append(fix)
-    return found[:MOST]
+def tidy(program: Program, found: Iterable[Option]) -> list[Option]:
+    """Each change of the program once, in the order of their costs."""
+    seen: dict[tuple[object, ...], Option] = {}
+    for option in sorted(found, key=lambda option: option.cost):
+        key = tuple((edit.span, edit.text) for edit in option.fix.edits)
+        seen.setdefault(key, option)
+    return [each for each in seen.values() if not of_inputs(program, each.fix)]
 
 
-def pointed(program: Program, failure: Failure) -> Iterator[Fix]:
-    """What a size, a dtype or a stride of the call itself points at."""
-    yield from calls.of_dtype(program, failure)
-    yield from calls.of_storage(program, failure)
-    yield from calls.of_order(program, failure, sure=True)
-    yield from constructors.of_consumer(program, failure)
-    yield from constructors.of_layer(program, failure)
-    yield from numbers.of_dims(program, failure)
-
-
-def likely(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A dim too many or too few, what is often forgotten, the layer before."""
+def pointed(program: Program, failure: Failure) -> Iterator[Option]:
+    """What the call itself points at."""
+    ordered = calls.of_order(program, failure, sure=True)
+    yield from options("dtype", 1.0, calls.of_dtype(program, failure))
+    yield from options("storage", 1.0, calls.of_storage(program, failure))
+    yield from options("turned", 1.4, exchanging.orders(program, failure, True))
+    yield from options("order", 1.5, ordered)
+    yield from options("turned", 1.6, exchanging.orders(program, failure, False))
+    yield from options("family", 1.8, families.of_family(program, failure))
+    unmet = failure.unmet
+    turned = unmet is not None and unmet.code in OF_OPERANDS
+    cost = 3.5 if turned else 2.0
+    yield from options("consumer", cost, constructors.of_consumer(program, failure))
+    yield from options("layer", cost + 0.1, constructors.of_layer(program, failure))
+    yield from options("table", 2.0, constructors.of_table(program, failure))
+    yield from options("shuffle", 1.9, constructors.of_shuffle(program, failure))
+    yield from options("share", 2.2, constructors.of_share(program, failure))
+    yield from options("dim", 2.2, numbers.of_dims(program, failure))
+    yield from options("created", 2.4, created.of_created(program, failure))
+    yield from options("larger", 2.6, cutting.of_larger(program, failure, True))
+    yield from options("left-out", 2.8, cutting.layers(program, failure))
     if failure.error != "IndexError":
-        yield from calls.of_rank(program, failure)
-    yield from words.of_failure(program, failure)
-    yield from constructors.of_producer(program, failure)
+        cost = 1.7 if turned else 3.0
+        yield from options("rank", cost, calls.of_rank(program, failure))
+    yield from options("name", 3.2, exchanging.names(program, failure))
+    yield from options("producer", 3.4, constructors.of_producer(program, failure))
+    yield from options("operands", 3.6, exchanging.operands(program, failure))
 
 
-def possible(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Another number somewhere near."""
-    yield from numbers.of_failure(program, failure)
-    yield from calls.of_order(program, failure, sure=False)
+def possible(program: Program, failure: Failure) -> Iterator[Option]:
+    """Another word, name or number along the ways that led to the call."""
+    lines = suspects(program, failure)
+    yield from options("keyword", 3.0, words.keywords(program, lines))
+    yield from options("flattened", 1.9, cutting.flattens(program, lines))
+    yield from options("copied", 3.2, words.copied(program, lines))
+    yield from options("flag", 4.1, words.flags(program, lines))
+    yield from options("squeeze", 3.0, cutting.squeezes(program, lines))
+    yield from options("dropped", 3.3, words.dropped(program, lines))
+    yield from options("method", 3.5, words.methods(program, lines[:1]))
+    yield from options("number", 4.0, numbers.of_failure(program, failure, lines))
+    yield from options("swapped", 4.0, exchanging.arguments(program, lines))
+    yield from options("argument", 4.2, exchanging.numbers_by_name(program, lines))
+    yield from options("larger?", 4.6, cutting.of_larger(program, failure, False))
+    yield from options("source", 4.5, ranks.at_sources(program, failure))
+    unsure = calls.of_order(program, failure, sure=False)
+    yield from options("order?", 5.0, unsure)

@@ -7,35 +7,37 @@ from collections.abc import Iterator
 
 from shapewright.findings.fix import Edit, Fix
 from shapewright.reasoning.fixes.constructors import pairs_of
-from shapewright.reasoning.fixes.places import Line, definitions, nodes_on, suspects
+from shapewright.reasoning.fixes.places import Line, definitions, nodes_on
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.expressions import Text
-from shapewright.source.span import Span
 
 
-def of_failure(program: Program, failure: Failure) -> Iterator[Fix]:
+def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
     """Numbers near the failure, changed so that the two sides may meet."""
     pairs = pairs_of(program, failure)
     yield from of_names(program, failure, pairs[:1])
-    yield from changed(program, suspects(program, failure), pairs)
+    yield from changed(program, lines, pairs)
 
 
 def of_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """`n_classes + 1` for a name in the failing call, where one is missing."""
-    op = program.trace.ops[failure.op]
-    found = program.node(op.span)
+    found = program.node(program.trace.ops[failure.op].span)
     if found is None or not isinstance(found[1], ast.Call):
         return
     text, call = found[0], found[1]
     given = [*call.args, *(word.value for word in call.keywords)]
+    rows = [(text, each) for each in given]
+    for place, node in definitions(program, [(text.file, call.lineno)]):
+        if isinstance(node, ast.List | ast.Tuple):
+            rows += [(place, each) for each in reversed(node.elts)]
     for has, needs in pairs:
-        for node in given if abs(has - needs) <= 1 else ():
+        for place, node in rows if abs(has - needs) <= 1 else ():
             if isinstance(node, ast.Name | ast.Attribute):
-                for sign in "+-":
-                    yield replaced(text, node, f"{text.written(node)} {sign} 1")
+                for sign in "+-" if needs > has else "-+":
+                    yield replaced(place, node, f"{place.written(node)} {sign} 1")
 
 
 def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -50,6 +52,12 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     text, call = found[0], found[1]
     given = [*call.args, *(word.value for word in call.keywords)]
     for node in given:
+        if isinstance(node, ast.Tuple | ast.List):
+            values = [signed(each) for each in node.elts]
+            left = [v for v in values if v is not None and -rank <= v < rank]
+            if left and len(left) < len(values) and None not in values:
+                new = str(left[0]) if len(left) == 1 else str(tuple(left))
+                yield replaced(text, node, new)
         value = signed(node)
         if value is None or -rank <= value < rank:
             continue
@@ -64,15 +72,6 @@ def signed(node: ast.expr) -> int | None:
         inner = number_of(node.operand)
         return None if inner is None else -inner
     return number_of(node)
-
-
-def near(
-    program: Program, span: Span | None, pairs: list[tuple[int, int]]
-) -> Iterator[Fix]:
-    """Numbers on the line of an error."""
-    if span is not None:
-        lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
-        yield from changed(program, lines, pairs)
 
 
 def changed(

@@ -9,36 +9,88 @@ from shapewright.reasoning.causes import way
 from shapewright.reasoning.explaining import both_sides, sides
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
+from shapewright.source.definitions import defining
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
+from shapewright.trace.op import Op
 
 Line = tuple[str, int]
 
 
+NEAREST = 20
+"""Ops before a failure that are looked at."""
+
+
 def suspects(program: Program, failure: Failure) -> list[Line]:
-    """The failing line, the lines that its explanation names, and those behind them."""
-    found: dict[Line, None] = {}
+    """The failing line, the lines that its explanation names, and those behind them.
+
+    Behind them stand the calls that made what came in, the nearest first, the layers
+    that did, where those are built, and what their names stand for.
+    """
     op = program.trace.ops[failure.op]
-    for span in [op.span, *(each.span for each in both_sides(program, failure))]:
-        for line in lines_of(span):
-            found.setdefault(line)
+    spans: list[Span | None] = [op.span]
+    spans += [each.span for each in both_sides(program, failure)]
+    layer = program.layer(op)
+    if layer is not None:
+        spans += built_spans(program, layer.path)
     _, got = sides(failure)
     for at, fact in enumerate(op.inputs):
         dims = [got[1]] if got is not None and got[0] == at else range(len(fact.shape))
         for dim in dims:
             steps = way(program, fact, dim)
-            ops = [step.op for step in steps.steps[:6]] + [steps.op]
-            for each in ops:
-                for line in lines_of(each.span if each is not None else None):
-                    found.setdefault(line)
-    layer = program.layer(op)
-    if layer is not None and layer.path in program.built:
-        for line in lines_of(program.built[layer.path].span):
-            found.setdefault(line)
+            for each in [*(step.op for step in steps.steps[:6]), steps.op]:
+                if each is not None:
+                    spans += spans_of(program, each)
+    for each in lineage(program, op):
+        spans += spans_of(program, each)
     for frame in reversed(op.frames):
-        for line in lines_of(frame.span):
-            found.setdefault(line)
+        spans.append(frame.span)
+    found = dict.fromkeys(line for span in spans for line in lines_of(span))
+    for text, node in definitions(program, list(found)):
+        if not isinstance(node, ast.Constant):
+            found.setdefault((text.file, node.lineno))
     return list(found)
+
+
+def suspects_of_error(program: Program, span: Span | None) -> list[Line]:
+    """The line of an error of the program itself, and what its names stand for."""
+    found = dict.fromkeys(lines_of(span))
+    for _ in range(2):
+        for text, node in definitions(program, list(found)):
+            found.setdefault((text.file, node.lineno))
+    return list(found)
+
+
+def lineage(program: Program, op: Op) -> Iterator[Op]:
+    """The ops that made what an op was given, the nearest first."""
+    seen: set[int] = set()
+    queue = [fact.tensor for fact in op.inputs]
+    for _ in range(NEAREST):
+        maker = None
+        while queue and maker is None:
+            tensor = queue.pop(0)
+            maker = program.producers.get(tensor) if tensor not in seen else None
+            seen.add(tensor)
+        if maker is None:
+            return
+        yield maker
+        queue += [fact.tensor for fact in maker.inputs]
+
+
+def spans_of(program: Program, op: Op) -> Iterator[Span | None]:
+    """Where an op stands, and where the layer that made it is built."""
+    yield op.span
+    layer = program.layer(op)
+    if layer is not None:
+        yield from built_spans(program, layer.path)
+
+
+def built_spans(program: Program, path: str) -> Iterator[Span]:
+    """Where a module is built, and each that holds it."""
+    while path:
+        if path in program.built:
+            yield program.built[path].span
+        path = path.rpartition(".")[0]
 
 
 def lines_of(span: Span | None) -> Iterator[Line]:
@@ -52,19 +104,12 @@ def nodes_on(
     program: Program, lines: list[Line], *kinds: type[ast.AST]
 ) -> Iterator[tuple[Text, ast.expr]]:
     """Expressions of these kinds that begin on these lines, in the lines' order."""
-    by_file: dict[str, dict[int, list[ast.expr]]] = {}
     for file, number in lines:
         text = program.text(file)
-        if text is None or text.tree is None:
-            continue
-        if file not in by_file:
-            table = by_file[file] = {}
-            for node in ast.walk(text.tree):
-                if isinstance(node, ast.expr):
-                    table.setdefault(node.lineno, []).append(node)
-        for node in by_file[file].get(number, ()):
-            if isinstance(node, kinds):
-                yield text, node
+        for node in text.near(number) if text is not None else ():
+            wanted = isinstance(node, kinds) and isinstance(node, ast.expr)
+            if text is not None and wanted:
+                yield text, node  # type: ignore[misc]
 
 
 def definitions(program: Program, lines: list[Line]) -> Iterator[tuple[Text, ast.expr]]:
@@ -79,60 +124,5 @@ def definitions(program: Program, lines: list[Line]) -> Iterator[tuple[Text, ast
         if (text.file, name) in seen or text.tree is None:
             continue
         seen.add((text.file, name))
-        yield from defining(text, name)
-
-
-def defining(text: Text, name: str) -> Iterator[tuple[Text, ast.expr]]:
-    """Expressions that a name stands for, anywhere in its file."""
-    assert text.tree is not None
-    for node in ast.walk(text.tree):
-        if isinstance(node, ast.FunctionDef):
-            arguments = node.args
-            named = [*arguments.posonlyargs, *arguments.args]
-            given = arguments.defaults
-            pairs = list(zip(named[len(named) - len(given) :], given, strict=True))
-            for each, value in zip(
-                arguments.kwonlyargs, arguments.kw_defaults, strict=True
-            ):
-                if value is not None:
-                    pairs.append((each, value))
-            for argument, value in pairs:
-                if argument.arg == name:
-                    yield text, value
-            place = place_of(node, name)
-            if place is not None:
-                yield from handed(text, node, place)
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-            own = target.id if isinstance(target, ast.Name) else ""
-            own = target.attr if isinstance(target, ast.Attribute) else own
-            if own == name:
-                yield text, node.value
-        elif isinstance(node, ast.keyword) and node.arg == name:
-            yield text, node.value
-
-
-def place_of(node: ast.FunctionDef, name: str) -> int | None:
-    """The place of a parameter in a call of the function; `self` is not given."""
-    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-    if name not in names:
-        return None
-    return names.index(name) - (1 if names[:1] == ["self"] else 0)
-
-
-def handed(
-    text: Text, node: ast.FunctionDef, place: int
-) -> Iterator[tuple[Text, ast.expr]]:
-    """What calls of a function, or of the class that it builds, give at a place."""
-    assert text.tree is not None
-    owner = text.around(node, ast.ClassDef)
-    name = node.name
-    if name == "__init__" and isinstance(owner, ast.ClassDef):
-        name = owner.name
-    for call in ast.walk(text.tree):
-        if isinstance(call, ast.Call) and 0 <= place < len(call.args):
-            called = call.func
-            own = called.id if isinstance(called, ast.Name) else ""
-            own = called.attr if isinstance(called, ast.Attribute) else own
-            if own == name and not isinstance(call.args[place], ast.Starred):
-                yield text, call.args[place]
+        for value in defining(text, name):
+            yield text, value

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.findings.fix import Edit, Fix
-from shapewright.reasoning.fixes.places import Line, nodes_on, suspects
+from shapewright.reasoning.fixes.places import Line, nodes_on
 from shapewright.reasoning.program import Program
-from shapewright.rules.needs.failure import Failure
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
 
@@ -19,35 +18,30 @@ REDUCING = frozenset(
 )
 TURNED = {
     "vstack": "hstack", "hstack": "vstack", "stack": "cat", "cat": "stack",
-    "dot": "matmul", "mm": "matmul", "bmm": "matmul", "mv": "matmul", "view": "reshape",
+    "dot": "matmul", "mm": "matmul", "mv": "matmul", "view": "reshape",
     "expand": "repeat", "mul": "matmul", "split": "chunk", "BatchNorm1d": "BatchNorm2d",
     "BatchNorm2d": "BatchNorm1d", "Conv1d": "Conv2d", "ones": "zeros",
 }  # fmt: skip
 """Functions that are taken for each other."""
 
 
-def of_failure(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Words near the failure."""
-    lines = suspects(program, failure)
-    yield from keywords(program, lines)
-    yield from dropped(program, lines)
-    yield from methods(program, lines[:1])
-
-
 def near(program: Program, span: Span | None) -> Iterator[Fix]:
     """Words on the line of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
-        yield from keywords(program, lines)
-        yield from methods(program, lines)
         yield from unpacked(program, lines)
+        yield from keywords(program, lines)
+        yield from flags(program, lines)
+        yield from methods(program, lines)
 
 
 def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`batch_first=True`, `keepdim=True`, a flag turned round."""
+    """`batch_first=True`, `keepdim=True` and others that are often forgotten."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         name = last_name(node.func)
+        if is_layer_call(node.func):
+            continue
         given = {word.arg for word in node.keywords}
         if name in RECURRENT and "batch_first" not in given:
             yield with_keyword(text, node, "batch_first=True")
@@ -60,6 +54,19 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield with_keyword(text, node, "padding=1")
         if name.startswith("ConvTranspose") and "output_padding" not in given:
             yield with_keyword(text, node, "output_padding=1")
+
+
+def is_layer_call(node: ast.expr) -> bool:
+    """`self.pool` of `self.pool(x)`, which takes what `forward` does."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`True` for `False`, and the other way round."""
     for text, node in nodes_on(program, lines, ast.Constant):
         if isinstance(node, ast.Constant) and type(node.value) is bool:
             span = text.span(node)
@@ -67,6 +74,48 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
             word = text.parents.get(id(node))
             said = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
             yield Fix("fits", f"`{said}`", (Edit(span, new),))
+
+
+FAMILIES = (
+    (("conv", "pool", "fold"), ("kernel_size", "stride", "padding", "dilation")),
+    (("lstm", "gru", "rnn"), ("num_layers", "bidirectional", "batch_first")),
+)
+"""What calls that go together are named like, and the settings that they share."""
+
+
+def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """A stride, a padding, a number of layers as another call near has it."""
+    calls = [
+        (text, node)
+        for text, node in nodes_on(program, lines, ast.Call)
+        if isinstance(node, ast.Call) and not is_layer_call(node.func)
+    ]
+    for names, settings in FAMILIES:
+        found = [
+            (text, node)
+            for text, node in calls
+            if any(name in last_name(node.func).lower() for name in names)
+        ]
+        for text, node in found:
+            for other, model in found:
+                if text.file == other.file:
+                    yield from settings_of(text, node, model, settings)
+
+
+def settings_of(
+    text: Text, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
+) -> Iterator[Fix]:
+    """A call with each setting that another one has otherwise."""
+    given = {word.arg: word.value for word in node.keywords}
+    for word in model.keywords:
+        if word.arg not in settings:
+            continue
+        old, value = given.get(word.arg), text.written(word.value)
+        if old is None:
+            yield with_keyword(text, node, f"{word.arg}={value}")
+        elif text.written(old) != value:
+            said = f"`{word.arg}={value}`"
+            yield Fix("fits", said, (Edit(text.span(old), value),))
 
 
 def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
@@ -121,6 +170,8 @@ def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
             if not isinstance(node, ast.Assign) or text is None:
                 continue
             target = node.targets[0]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
+                yield from chunked(text, node.value, len(target.elts))
             if isinstance(target, ast.Tuple) and is_shape(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
@@ -138,6 +189,23 @@ def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                     last.end_column,
                 )
                 yield Fix("fits", f"`{text.written(target)}, _`", (Edit(end, ", _"),))
+
+
+def chunked(text: Text, call: ast.Call, parts: int) -> Iterator[Fix]:
+    """`chunk(2, dim=1)` for what gave another number of parts."""
+    name = last_name(call.func)
+    if name not in ("unbind", "split", "chunk") or not isinstance(
+        call.func, ast.Attribute
+    ):
+        return
+    words = {word.arg: text.written(word.value) for word in call.keywords}
+    given = [text.written(each) for each in call.args]
+    at = 0 if name == "unbind" else 1
+    dim = words.get("dim") or (given[at] if len(given) > at else "0")
+    kept = text.written(call.func.value)
+    span = text.span(call.func.value).end.until(text.span(call))
+    new = f".chunk({parts}, dim={dim})"
+    yield Fix("fits", f"`{kept}{new}`", (Edit(span, new),))
 
 
 def is_shape(node: ast.expr) -> bool:

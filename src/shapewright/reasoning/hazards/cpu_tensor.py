@@ -73,6 +73,9 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
 def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     """Whether a factory was called without a device, by the program's own text."""
     arguments = dict(op.arguments)
+    call = scene.program.call_of(op)
+    if call is not None and call.parent is None and scene.of_function:
+        return False  # a script that makes its tensors where it makes its model
     return (
         name in FACTORIES
         and arguments.get("device") is None

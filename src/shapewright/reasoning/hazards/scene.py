@@ -144,6 +144,13 @@ class Scene:
         """Whether a model ran that has a batch to speak of."""
         return bool(self.program.trace.calls and self.program.trace.states)
 
+    @cached_property
+    def of_function(self) -> bool:
+        """Whether a plain function ran, as a script's `main`, and no module."""
+        calls = self.program.trace.calls
+        frames = next((op.frames for op in self.program.trace.ops if op.frames), ())
+        return bool(calls and frames and frames[0].function == calls[0].class_name)
+
     def is_batch(self, dim: Dim) -> bool:
         """Whether a dim counts samples and nothing else."""
         return (

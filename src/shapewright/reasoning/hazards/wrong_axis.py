@@ -32,8 +32,10 @@ def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
     made = contraction(call)
     if made is not None and len(call.dims) == 2:
         if len(made.left) == 1:
-            yield made.left[0], call.dims[0], call.dims[1]
-            yield made.right[0], call.dims[1], call.dims[0]
+            if not turned(scene, call, 0):
+                yield made.left[0], call.dims[0], call.dims[1]
+            if not turned(scene, call, 1):
+                yield made.right[0], call.dims[1], call.dims[0]
         return
     if call.name in ("*", "mul", "multiply") and len(call.dims) == 2:
         for user in scene.users.get(call.op.outputs[0].tensor, ()):
@@ -46,6 +48,16 @@ def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
             for one, other in (call.dims, call.dims[::-1]):
                 if -back <= len(one) and -back <= len(other):
                     yield one[back], one, other
+
+
+def turned(scene: Scene, call: Call, at: int) -> bool:
+    """Whether a matrix was transposed for the product, as `soft.T @ x` says openly."""
+    fact = call.op.inputs[at]
+    maker = scene.maker(fact)
+    return len(fact.shape) == 2 and maker is not None and maker.name in TURNING
+
+
+TURNING = frozenset({"T", "t", "mT", "transpose", "swapaxes"})
 
 
 def misused(

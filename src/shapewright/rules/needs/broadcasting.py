@@ -158,6 +158,7 @@ def into(
             size,
             own,
             (Grant(name, Made(mine, other.dtype)),),
+            guessed=True,
             lines=lined_up([(first, mine), (name, theirs)]),
         )
     return None

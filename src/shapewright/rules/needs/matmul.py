@@ -213,7 +213,10 @@ def inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
         got, wanted, has, needed = Place(other, row), Place(name, last), rows, columns
     else:
         got, wanted, has, needed = Place(name, last), Place(other, row), columns, rows
-    return Unmet(code, said, got, wanted, has, needed, (Grant(at, grant),))
+    turned = code == "missing-transpose"
+    return Unmet(
+        code, said, got, wanted, has, needed, (Grant(at, grant),), guessed=turned
+    )
 
 
 def of_added(

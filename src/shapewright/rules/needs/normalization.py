@@ -260,7 +260,7 @@ def counted(spatial: int, unbatched: bool) -> Any:
             has=rank,
             needs=ranks[-1],
             grants=grants,
-            guessed=True,
+            makes=(Made(shape, input.dtype),),  # as a norm does
         )
 
     return need
