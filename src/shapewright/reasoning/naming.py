@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.expressions import Text, receiver
-from shapewright.trace.module import leaves
+from shapewright.trace.module import ModuleCall, leaves
 from shapewright.trace.op import Op
 
 LONGEST = 40
@@ -47,25 +48,36 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
     text, node = found
     layer = program.layer(op)
     if layer is not None:
-        return of_layer(text, node, layer, op)
-    given = operands(node)
-    slots = tensor_slots(op, len(given))
+        return of_layer(text, node, written_call(program, layer), op)
+    around = text.parents.get(id(node))
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    given = operands(around if written and isinstance(around, ast.Assign) else node)
     result = list(none)
-    for at, slot in enumerate(slots[: len(op.inputs)]):
-        expr = slot_expression(given, slot)
+    for at, place in enumerate(tensor_places(op, len(given))[: len(op.inputs)]):
+        expr = expression_at(given, place)
         if expr is not None:
             result[at] = (expr, quoted(text, expr))
     return result
 
 
+def written_call(program: Program, layer: ModuleCall) -> ModuleCall:
+    """The call that stands in the text: of the container, for a layer inside one."""
+    while layer.parent is not None:
+        around = program.trace.calls[layer.parent]
+        if around.span != layer.span:
+            break
+        layer = around
+    return layer
+
+
 def of_layer(
-    text: Text, node: ast.AST, layer: object, op: Op
+    text: Text, node: ast.AST, layer: ModuleCall, op: Op
 ) -> list[tuple[ast.expr, str] | None]:
     """Inputs of a layer's operator that the layer itself was given."""
     result: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
     if not isinstance(node, ast.Call):
         return result
-    args, kwargs = layer.inputs  # type: ignore[attr-defined]
+    args, kwargs = layer.inputs
     by_tensor: dict[int, ast.expr] = {}
     for value, expr in zip(args, node.args, strict=False):
         for fact in leaves(value):
@@ -119,39 +131,31 @@ def is_namespace(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in NAMESPACES
 
 
-def tensor_slots(op: Op, count: int) -> list[tuple[str, int]]:
-    """Where each tensor of an op stands in its call: argument, and place in a list."""
+def tensor_places(op: Op, count: int) -> Sequence[str]:
+    """Where each tensor of an op stands in its call: "0", "1.2", "weight"."""
+    if op.places:
+        return op.places
     plain = {name for name, _ in op.arguments}
-    slots: list[tuple[str, int]] = []
-    if len(op.inputs) and op.name.rpartition(".")[2] in JOINING:
-        return [("0", n) for n in range(len(op.inputs))]
-    for at in range(count):
-        if str(at) not in plain:
-            slots.append((str(at), -1))
-    return slots
+    return [str(at) for at in range(count) if str(at) not in plain]
 
 
-JOINING = frozenset(
-    "cat concat concatenate stack hstack vstack dstack column_stack row_stack "
-    "block_diag cartesian_prod meshgrid broadcast_tensors".split()
-)
-
-
-def slot_expression(
-    given: list[ast.expr | tuple[str, ast.expr]], slot: tuple[str, int]
+def expression_at(
+    given: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
     """The expression at a place of a call."""
-    name, inner = slot
-    at = int(name)
-    if at >= len(given):
-        return None
-    found = given[at]
-    expr: ast.expr | None = found[1] if isinstance(found, tuple) else found
-    if inner < 0:
-        return expr
-    if isinstance(expr, ast.List | ast.Tuple) and inner < len(expr.elts):
-        return expr.elts[inner]
-    return None
+    name, *path = place.split(".")
+    expr: ast.expr | None = None
+    for at, each in enumerate(given):
+        if isinstance(each, tuple) and name in (each[0], str(at)):
+            expr = each[1]
+        elif not isinstance(each, tuple) and name == str(at):
+            expr = each
+    for step in path:
+        items = expr.elts if isinstance(expr, ast.List | ast.Tuple) else []
+        if not step.isdecimal() or int(step) >= len(items):
+            return None
+        expr = items[int(step)]
+    return expr
 
 
 def quoted(text: Text, node: ast.expr) -> str:

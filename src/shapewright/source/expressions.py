@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from shapewright.source.span import Span
 
@@ -71,14 +72,59 @@ class Text:
         return self.at(self.span(node))
 
     def node(self, span: Span) -> ast.expr | ast.stmt | None:
-        """The outermost expression, or else statement, that stands exactly there."""
+        """The outermost expression, or else statement, that stands exactly there.
+
+        Of a method call over several lines Python tells the stretch from the method's
+        name on.
+        """
         found: ast.expr | ast.stmt | None = None
         for each in self.near(span.line):
             if self.span(each) == span:
                 if isinstance(each, ast.expr):
                     return each
                 found = each
-        return found
+        return found if found is not None else self.chained(span)
+
+    def chained(self, span: Span) -> ast.Call | None:
+        """The method call whose name, lines below what it is called on, begins there."""
+        end = span.end_line, span.end_column
+        for node in ast.walk(self.tree) if self.tree else ():
+            if not isinstance(node, ast.Call) or not isinstance(
+                node.func, ast.Attribute
+            ):
+                continue
+            whole, name = self.span(node), self.span(node.func)
+            start = name.end_line, name.end_column - len(node.func.attr)
+            if start == (span.line, span.column) and end == (
+                whole.end_line,
+                whole.end_column,
+            ):
+                return node
+        return None
+
+    def way(self, node: ast.AST) -> tuple[tuple[str, int], ...]:
+        """The fields that lead from the whole text to a node, with places in lists."""
+        steps: list[tuple[str, int]] = []
+        while (parent := self.parents.get(id(node))) is not None:
+            for name, value in ast.iter_fields(parent):
+                if value is node:
+                    steps.append((name, -1))
+                elif isinstance(value, list) and any(each is node for each in value):
+                    at = next(n for n, each in enumerate(value) if each is node)
+                    steps.append((name, at))
+            node = parent
+        return tuple(reversed(steps))
+
+    def along(self, way: tuple[tuple[str, int], ...]) -> ast.AST | None:
+        """The node to which a way leads, of this text or of another like it."""
+        node: Any = self.tree
+        for name, at in way:
+            node = getattr(node, name, None)
+            if at >= 0:
+                node = node[at] if isinstance(node, list) and at < len(node) else None
+            if not isinstance(node, ast.AST):
+                return None
+        return node if isinstance(node, ast.AST) else None
 
     def near(self, line: int) -> Sequence[ast.expr | ast.stmt]:
         """Nodes that begin on a line, outer ones first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -42,6 +43,20 @@ def indexed(draw: random.Random) -> Iterator[tuple[Any, ...]]:
 
 def test_brackets() -> None:
     check(indexed(random.Random(1)), answered=0.85)
+
+
+def written(draw: random.Random) -> Iterator[tuple[Any, ...]]:
+    for _, (x, where) in indexed(draw):
+        items = where if isinstance(where, tuple) else (where,)
+        sizes = [draw.choice([1, 2, 2, 3, 3]) for _ in range(draw.randint(0, 4))]
+        if draw.random() < 0.6:
+            with contextlib.suppress(IndexError, TypeError):
+                sizes = [draw.choice([s, s, s, 1, 4]) for s in x[items].shape]
+        yield Tensor.__setitem__, (x, where, torch.ones(sizes))
+
+
+def test_what_is_written_into_brackets() -> None:
+    check(written(random.Random(4)), answered=0.85)
 
 
 def index_of(draw: random.Random, sizes: list[int]) -> Tensor:

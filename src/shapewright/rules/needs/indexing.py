@@ -30,12 +30,6 @@ def getitem(self: Meta, index: Any) -> Unmet | None:
     return of_items(self, index)
 
 
-@needs("torch.Tensor.__setitem__")
-def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
-    """The same, before something is written there."""
-    return of_items(self, index)
-
-
 def consumed(item: Any) -> int:
     """How many dims an index stands for."""
     if item is None or item is Ellipsis or isinstance(item, bool):
