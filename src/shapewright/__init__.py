@@ -9,8 +9,19 @@ Example::
     trace.module("layer1.0.conv1").output.shape
 """
 
+from typing import Any
+
 import shapewright.views  # noqa: F401  (a trace can now show itself)
-from shapewright.api import Options, check, draw, explain, options, recording, trace
+from shapewright.api import (
+    Options,
+    check,
+    draw,
+    explain,
+    explaining,
+    options,
+    recording,
+    trace,
+)
 from shapewright.trace.record import Trace
 
 __all__ = [
@@ -19,8 +30,23 @@ __all__ = [
     "check",
     "draw",
     "explain",
+    "explaining",
     "options",
     "recording",
     "trace",
 ]
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext shapewright``: errors of cells are explained, see `explaining`."""
+    from shapewright.faces.ipython import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext shapewright``."""
+    from shapewright.faces.ipython import unload
+
+    unload(shell)

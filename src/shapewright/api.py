@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
+    from shapewright.checking.noting import Explaining
     from shapewright.trace.report import Report
     from shapewright.views.lab.page import Drawing
 
@@ -118,6 +119,27 @@ def recording(
     from shapewright.capture.recording import recording as record_calls
 
     return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
+
+
+def explaining() -> Explaining:
+    """Explain the torch call that ends a real run, in a note of its exception.
+
+    Example::
+
+        with sw.explaining():
+            loss = criterion(model(images), labels)
+
+    The exception keeps its type and text; below them stands what `check` says of such
+    a call: what it needs and what it got, by the program's own names, where the sizes
+    were decided, and what would fit. Also a decorator: ``@sw.explaining()``.
+
+    Only once an exception leaves the block is anything looked at: the locals of its
+    frames, and the failing expression, run again on tensors without data. No tensor,
+    module or random generator changes. Where nothing can be said there is no note.
+    """
+    from shapewright.checking.noting import Explaining
+
+    return Explaining()
 
 
 def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:

@@ -11,7 +11,7 @@ from shapewright import api
 PROGRAMS = {
     "a method, lines below": (
         "x = torch.randn(8, 5)\n    (x\n        .t()\n        .view(3))",
-        "`x .t()` (5, 8)",
+        "`x.t()` (5, 8)",
     ),
     "a layer inside a container": (
         "x = torch.randn(8, 5)\n"

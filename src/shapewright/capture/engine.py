@@ -104,6 +104,7 @@ class Engine(TorchFunctionMode):
         self.failures: list[Failure] | None = [] if go_on else None  # passed over
         self.quick = False  # a failure is passed without looking for all its repairs
         self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
+        self.heeds = True  # what the program catches itself is left alone
         self.grads: dict[int, Any] = {}
         self.home_of_factories = home
         self.met: list[Info] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import linecache
 import os
 import sys
 from types import CodeType
@@ -30,12 +31,20 @@ def source_of(filename: str) -> Source | None:
         with open(filename, "rb") as stream:
             raw = stream.read()
     except OSError:
-        return None
+        return cell(filename)
     source = Source(
         filename, hashlib.sha256(raw).hexdigest(), raw.decode("utf-8", "replace")
     )
     _texts[filename] = (stat.st_mtime_ns, stat.st_size, source)
     return source
+
+
+def cell(filename: str) -> Source | None:
+    """What was typed into a notebook or at a prompt: Python keeps its lines."""
+    text = "".join(linecache.getlines(filename))
+    if not text:
+        return None
+    return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
 
 
 class Positions:

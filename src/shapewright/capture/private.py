@@ -34,6 +34,11 @@ def in_transform() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
+def in_dispatch_mode() -> bool:
+    """Whether a mode below autograd is on, such as one of fake tensors."""
+    return torch._C._len_torch_dispatch_stack() > 0
+
+
 UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
 """What lazy parameters and buffers have in common; the stubs leave it out."""
 

@@ -59,6 +59,7 @@ class Settings:
     go_on: bool = False  # pass over calls that torch refuses
     quick: bool = False  # without looking for all that repairs them
     gone: tuple[str, int] | None = None  # but those at this line, which end the run
+    heeds: bool = True  # what the program catches itself is left alone
     failures: list[Failure] = field(default_factory=list)
     modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
     target: str = ""
@@ -130,6 +131,7 @@ def watched_run(
         go_on=settings.go_on,
     )
     engine.quick, engine.gone = settings.quick, settings.gone
+    engine.heeds = settings.heeds
     if engine.failures is not None:
         settings.failures = engine.failures
     engine.watch = settings.watch

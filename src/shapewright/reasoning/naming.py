@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from shapewright.reasoning.program import Program
@@ -49,6 +50,8 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
     layer = program.layer(op)
     if layer is not None:
         return of_layer(text, node, written_call(program, layer), op)
+    if isinstance(node, ast.Call) and not is_call_of(node, op):
+        return none
     around = text.parents.get(id(node))
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     given = operands(around if written and isinstance(around, ast.Assign) else node)
@@ -58,6 +61,13 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
         if expr is not None:
             result[at] = (expr, quoted(text, expr))
     return result
+
+
+def is_call_of(node: ast.Call, op: Op) -> bool:
+    """Whether a call in the text is that of the op, not of a function around it."""
+    func = node.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return name in (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
 
 
 def written_call(program: Program, layer: ModuleCall) -> ModuleCall:
@@ -160,7 +170,8 @@ def expression_at(
 
 def quoted(text: Text, node: ast.expr) -> str:
     """The text of an expression, empty where it is too long to quote."""
-    written = " ".join(text.written(node).split())
+    written = re.sub(r"\n\s*\.", ".", text.written(node))  # a chain over lines
+    written = " ".join(written.split())
     return written if len(written) <= LONGEST else ""
 
 

@@ -86,20 +86,17 @@ class Text:
         return found if found is not None else self.chained(span)
 
     def chained(self, span: Span) -> ast.Call | None:
-        """The method call whose name, lines below what it is called on, begins there."""
-        end = span.end_line, span.end_column
+        """The method call whose name begins there, lines below its object."""
+        ends = span.end_line, span.end_column
         for node in ast.walk(self.tree) if self.tree else ():
-            if not isinstance(node, ast.Call) or not isinstance(
-                node.func, ast.Attribute
-            ):
-                continue
-            whole, name = self.span(node), self.span(node.func)
-            start = name.end_line, name.end_column - len(node.func.attr)
-            if start == (span.line, span.column) and end == (
-                whole.end_line,
-                whole.end_column,
-            ):
-                return node
+            func = node.func if isinstance(node, ast.Call) else None
+            if isinstance(node, ast.Call) and isinstance(func, ast.Attribute):
+                whole, name = self.span(node), self.span(func)
+                start = name.end_line, name.end_column - len(func.attr)
+                if (*start, *ends) == (
+                    span.line, span.column, whole.end_line, whole.end_column,
+                ):  # fmt: skip
+                    return node
         return None
 
     def way(self, node: ast.AST) -> tuple[tuple[str, int], ...]:

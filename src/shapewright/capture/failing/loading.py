@@ -53,25 +53,32 @@ class Loads:
         self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
     ) -> dict[str, Any] | None:
         """Note what does not fit; the keys that do, None where it is something else."""
-        try:
-            own = module.state_dict()
-            theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
-        except Exception:
-            return None
-        ours = {key: tuple(value.shape) for key, value in own.items()}
-        resized = tuple(
-            (key, shape, theirs[key])
-            for key, shape in ours.items()
-            if key in theirs and theirs[key] != shape
-        )
-        missing = tuple(key for key in ours if key not in theirs)
-        unexpected = tuple(key for key in theirs if key not in ours)
+        found = misloaded(module, given, str(error))
         while frame is not None and self.sites.kind_of(frame.f_code) != USER:
             frame = frame.f_back
-        if frame is None or not (resized or missing or unexpected):
+        if frame is None or found is None:
             return None
-        name = type(module).__name__
-        found = Misloaded(name, missing, unexpected, resized, len(ours), str(error))
         self.refused.append((frame.f_code, frame.f_lasti, found))
-        bad = {key for key, _, _ in resized}
+        bad = {key for key, _, _ in found.resized}
         return {key: value for key, value in given.items() if key not in bad}
+
+
+def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:
+    """How the keys and shapes of a state dict differ from a module's, if they do."""
+    try:
+        own = module.state_dict()
+        theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
+    except Exception:
+        return None
+    ours = {key: tuple(value.shape) for key, value in own.items()}
+    resized = tuple(
+        (key, shape, theirs[key])
+        for key, shape in ours.items()
+        if key in theirs and theirs[key] != shape
+    )
+    missing = tuple(key for key in ours if key not in theirs)
+    unexpected = tuple(key for key in theirs if key not in ours)
+    if not (resized or missing or unexpected):
+        return None
+    name = type(module).__name__
+    return Misloaded(name, missing, unexpected, resized, len(ours), message)

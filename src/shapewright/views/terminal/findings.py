@@ -9,11 +9,16 @@ from shapewright.views import units
 from shapewright.views.terminal.footer import labelled
 from shapewright.views.terminal.paint import Line, Terminal, cells, cut
 
+TRIED = "checked by running it"
 
-def finding_lines(finding: Finding, trace: Trace, terminal: Terminal) -> list[Line]:
+
+def finding_lines(
+    finding: Finding, trace: Trace, terminal: Terminal, tried: str = TRIED
+) -> list[Line]:
     """The block of one finding, as ``error[code]: message`` and its place.
 
-    The first line stands alone: it says all that one must know.
+    The first line stands alone: it says all that one must know. `tried` says how fixes
+    were tried.
     """
     head: Line = [
         (f"{finding.severity}[{finding.code}]", finding.severity),
@@ -30,15 +35,15 @@ def finding_lines(finding: Finding, trace: Trace, terminal: Terminal) -> list[Li
     notes = _notes(finding, margin)
     if notes and finding.span is not None:
         lines.append([(f"{margin} {terminal.glyphs.rule}", "edge")])
-    return lines + notes + _fixes(finding)
+    return lines + notes + _fixes(finding, tried)
 
 
-def _fixes(finding: Finding) -> list[Line]:
+def _fixes(finding: Finding, how: str) -> list[Line]:
     """What to write instead, and whether it was tried."""
     lines: list[Line] = []
     for fix in finding.fixes:
         place = fix.edits[0].span
-        tried = " (checked by running it)" if fix.checked else ""
+        tried = f" ({how})" if fix.checked else ""
         word = "help" if not lines else "  or"
         lines.append(
             [

@@ -51,3 +51,10 @@ def last_line(report: Report) -> Line:
 def finding_text(finding: Finding, trace: Trace) -> str:
     """One finding as text."""
     return lower(finding_lines(finding, trace, Terminal()), False)
+
+
+def note_text(finding: Finding, trace: Trace, unicode: bool = True) -> str:
+    """One finding as the note of an exception."""
+    terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
+    lines = finding_lines(finding, trace, terminal, "tried on this call only")
+    return lower(lines, False).rstrip()

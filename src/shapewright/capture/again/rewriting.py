@@ -1,0 +1,212 @@
+"""An expression of a program, written so that each of its steps asks before it acts.
+
+`self.fc(x.T)` becomes ``call(get(self, "fc"))(get(x, "T"))``, compiled at the places of
+the original: what torch then refuses stands where it stood in the real run. `guards.py`
+has what is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any, TypeVar
+
+PREFIX = "_shapewright_"
+"""What the names begin with that we add; no program has them."""
+ASKED = ("call", "get", "held", "plain", "each", "above")
+"""The questions: see `guards.Guards`."""
+Node = TypeVar("Node", bound=ast.AST)
+
+
+class Unsafe(Exception):
+    """An expression that cannot be run a second time: it writes, or it waits."""
+
+
+class Rewriting(ast.NodeTransformer):
+    """`known` are names of values by the dump of the expressions that gave them.
+
+    `cls` is the class around the expression, whose private names it may use; `root`
+    may write in place: it is the call that failed, which has not written.
+    """
+
+    def __init__(self, known: Mapping[str, str], cls: str, root: ast.AST) -> None:
+        self.known = known
+        self.cls = cls
+        self.root = root
+        self.names: set[str] = set()
+
+    def visit(self, node: ast.AST) -> Any:
+        """A value that is known stands for its expression."""
+        if self.known and isinstance(node, ast.expr):
+            name = self.known.get(ast.dump(node))
+            if name is not None:
+                return ast.copy_location(ast.Name(name, ast.Load()), node)
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            self.names.add(node.id)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        name = node.attr
+        if name.startswith("__") and not name.endswith("__") and self.cls:
+            name = f"_{self.cls.lstrip('_')}{name}"
+        return asked("get", node, self.visit(node.value), ast.Constant(name))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if node is not self.root and writes(node):
+            raise Unsafe("writes in place")
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
+            if node.args:
+                raise Unsafe("names the class whose parent it calls")
+            return asked("above", node)
+        func = asked("call", node.func, self.visit(node.func))
+        args = [self.visit(each) for each in node.args]
+        words = [self.visit(each) for each in node.keywords]
+        return ast.copy_location(ast.Call(func, args, words), node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        value = asked("each", node.value, self.visit(node.value))
+        return ast.copy_location(ast.Starred(value, node.ctx), node)
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        value = self.visit(node.value)
+        if node.arg is None:
+            value = asked("each", node.value, value)
+        return ast.copy_location(ast.keyword(node.arg, value), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        value = asked("held", node.value, self.visit(node.value))
+        made = ast.Subscript(value, self.visit(node.slice), node.ctx)
+        return ast.copy_location(made, node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        if node.is_async:
+            raise Unsafe("waits")
+        node = self.inside(node)
+        node.iter = asked("each", node.iter, node.iter)
+        node.ifs = [asked("plain", each, each) for each in node.ifs]
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.plain(node.left), self.plain(node.right)
+        return ast.copy_location(ast.BinOp(left, node.op, right), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        made = ast.UnaryOp(node.op, self.plain(node.operand))
+        return ast.copy_location(made, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        made = ast.BoolOp(node.op, [self.plain(each) for each in node.values])
+        return ast.copy_location(made, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        rest = [self.plain(each) for each in node.comparators]
+        made = ast.Compare(self.plain(node.left), node.ops, rest)
+        return ast.copy_location(made, node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        body, other = self.visit(node.body), self.visit(node.orelse)
+        made = ast.IfExp(self.plain(node.test), body, other)
+        return ast.copy_location(made, node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        node = self.inside(node)
+        node.value = asked("plain", node.value, node.value)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        raise Unsafe("gives a name on the way")
+
+    def visit_Await(self, node: ast.Await) -> ast.expr:
+        raise Unsafe("waits")
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        raise Unsafe("waits")
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        raise Unsafe("waits")
+
+    def plain(self, node: ast.expr) -> ast.expr:
+        """An operand of an operator."""
+        return asked("plain", node, self.visit(node))
+
+    def inside(self, node: Node) -> Node:
+        """The same kind of node with its parts rewritten."""
+        parts = {}
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                parts[name] = [self.visit(each) for each in value]
+            else:
+                parts[name] = self.visit(value) if isinstance(value, ast.AST) else value
+        return ast.copy_location(type(node)(**parts), node)
+
+    generic_visit = inside
+
+
+def asked(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
+    """A question put at the place of a node."""
+    made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
+    return placed(made, at)
+
+
+def placed(made: ast.expr, at: ast.AST) -> ast.expr:
+    """A new call at the place of a node; what it is given keeps its own."""
+    assert isinstance(made, ast.Call)
+    ast.copy_location(made, at)
+    ast.copy_location(made.func, at)
+    for each in made.args:
+        if not hasattr(each, "lineno"):
+            ast.copy_location(each, at)
+    return made
+
+
+def writes(node: ast.Call) -> bool:
+    """Whether a call writes into what it is given, as `x.add_(1)` does."""
+    func = node.func
+    name = func.attr if isinstance(func, ast.Attribute) else ""
+    if name.endswith("_") and not name.endswith("__"):
+        return True
+    return any(word.arg in ("out", "inplace") for word in node.keywords)
+
+
+def compiled(
+    node: ast.AST, parent: ast.AST | None, file: str, known: Mapping[str, str], cls: str
+) -> tuple[CodeType, set[str]]:
+    """The code of an expression, and the names that it reads.
+
+    A statement that writes (`x += y`, `x[i] = y`) writes into what the name stood for:
+    the name itself, or the attribute, is not given another value.
+    """
+    change = Rewriting(known, cls, node)
+    if isinstance(node, ast.AugAssign):
+        name = f"{PREFIX}target"
+        given = change.plain(read(node.target))
+        first = ast.Assign([ast.Name(name, ast.Store())], given)
+        target = ast.copy_location(ast.Name(name, ast.Store()), node.target)
+        then = ast.AugAssign(target, node.op, change.plain(node.value))
+        body: list[ast.stmt] = [first, then]
+        for each in body:
+            ast.copy_location(each, node)
+        whole: ast.Module | ast.Expression = ast.Module(body, [])
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+            raise Unsafe("gives several values at once")
+        made = ast.Assign([change.visit(node)], change.visit(parent.value))
+        whole = ast.Module([ast.copy_location(made, parent)], [])
+    elif isinstance(node, ast.expr):
+        whole = ast.Expression(change.visit(node))
+    else:
+        raise Unsafe("is no expression")
+    mode = "eval" if isinstance(whole, ast.Expression) else "exec"
+    code = compile(ast.fix_missing_locations(whole), file, mode, dont_inherit=True)
+    return code, change.names
+
+
+def read(target: ast.expr) -> ast.expr:
+    """What is written to, as it is read."""
+    parts: dict[str, Any] = {**dict(ast.iter_fields(target)), "ctx": ast.Load()}
+    made = type(target)(**parts)
+    return ast.copy_location(made, target)
