@@ -155,7 +155,8 @@ def is_same(
         found = program.trace.findings[:1]
         return any(each.code == DEVICES for each in found) and "device" in said
     failure = program.failures[0]
-    if program.trace.ops[failure.op].span != at:
+    span = program.trace.ops[failure.op].span
+    if span != at and not is_line_of(span, at):
         return False
     finding = of_failure(program, failure)
     if sizes and numbers(failure.torch_message) != numbers(said):
@@ -167,6 +168,13 @@ def is_same(
     if finding.code == "index-out-of-range" and not OF_VALUES.search(said):
         return False
     return bool(failure.repairs) and type(error).__name__ == failure.error
+
+
+def is_line_of(span: Span | None, at: Span) -> bool:
+    """Whether a span is the line of a place, where Python keeps no columns."""
+    if span is None or (span.column, span.end_column) != (1, 1):
+        return False
+    return span.file == at.file and at.line <= span.line <= at.end_line
 
 
 DEVICES = "mixed-devices"
@@ -212,10 +220,16 @@ ORDER = re.compile(r"\.(transpose|permute)\(")
 
 
 def is_guess(met: Met, fix: Fix) -> bool:
-    """Whether a fix only puts another number into the expression; a dim may be."""
-    numbers = all(edit.text.lstrip("-").isdecimal() for edit in fix.edits)
-    inside = all(holds(met.again.at, edit.span) for edit in fix.edits)
-    return numbers and inside and met.failure.error != "IndexError"
+    """Whether a fix only puts another number into the expression, where no dim is
+    meant, or leaves the call away."""
+    at, first = met.again.at, fix.edits[0]
+    if not all(holds(at, edit.span) for edit in fix.edits):
+        return False
+    ends = first.span.end_line, first.span.end_column
+    if not first.text and ends == (at.end_line, at.end_column):
+        return True
+    number = all(edit.text.lstrip("-").isdecimal() for edit in fix.edits)
+    return number and met.failure.error != "IndexError"
 
 
 def module_of(met: Met) -> str:

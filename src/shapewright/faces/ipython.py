@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import wraps
 from typing import Any
 
-ORIGINAL = "_shapewright_showtraceback"
+NAME = "showtraceback"
+OURS = "_shapewright"
 
 
 def load(shell: Any) -> None:
     """From now on the shell explains an error before it shows it."""
-    if hasattr(shell, ORIGINAL):
+    original = getattr(shell, NAME)
+    if hasattr(original, OURS):
         return
-    original = shell.showtraceback
 
+    @wraps(original)
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> Any:
         from shapewright.checking.noting import note
 
@@ -22,13 +25,15 @@ def load(shell: Any) -> None:
             note(error)
         return original(exc_tuple, *args, **kwargs)
 
-    setattr(shell, ORIGINAL, original)
-    shell.showtraceback = showtraceback
+    setattr(showtraceback, OURS, original)
+    setattr(shell, NAME, showtraceback)
 
 
 def unload(shell: Any) -> None:
     """As before `load`."""
-    original = getattr(shell, ORIGINAL, None)
-    if original is not None:
-        shell.showtraceback = original
-        delattr(shell, ORIGINAL)
+    original = getattr(getattr(shell, NAME), OURS, None)
+    if original is None:
+        return
+    delattr(shell, NAME)
+    if getattr(shell, NAME) != original:  # it was another extension's
+        setattr(shell, NAME, original)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
-from shapewright.source.expressions import Text, receiver
+from shapewright.source.expressions import Text, flat, receiver
 from shapewright.trace.module import ModuleCall, leaves
 from shapewright.trace.op import Op
 
@@ -27,7 +26,8 @@ def operation(program: Program, op: Op) -> str:
 def tensor_names(program: Program, op: Op) -> list[str]:
     """A name for each input of an op, in code quotes."""
     exprs = tensor_expressions(program, op)
-    names = []
+    given = (n for n, each in enumerate(op.inputs) if each.tensor not in program.states)
+    first, names = next(given, 0), []
     for at, fact in enumerate(op.inputs):
         node = exprs[at] if at < len(exprs) else None
         path = program.states.get(fact.tensor)
@@ -36,7 +36,7 @@ def tensor_names(program: Program, op: Op) -> list[str]:
         elif node is not None and node[1]:
             names.append(f"`{node[1]}`")
         else:
-            names.append("the input" if len(op.inputs) < 3 or not at else "a tensor")
+            names.append("the input" if at == first else "a tensor")
     return names
 
 
@@ -170,8 +170,7 @@ def expression_at(
 
 def quoted(text: Text, node: ast.expr) -> str:
     """The text of an expression, empty where it is too long to quote."""
-    written = re.sub(r"\n\s*\.", ".", text.written(node))  # a chain over lines
-    written = " ".join(written.split())
+    written = flat(text.written(node))
     return written if len(written) <= LONGEST else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -138,3 +139,8 @@ class Text:
 def receiver(call: ast.Call) -> ast.expr | None:
     """`x` of `x.view(4)`."""
     return call.func.value if isinstance(call.func, ast.Attribute) else None
+
+
+def flat(written: str) -> str:
+    """An expression on one line: ``x.t().view(3)`` of a chain over three."""
+    return " ".join(re.sub(r"\n\s*\.", ".", written).split())

@@ -129,6 +129,12 @@ class Guards:
             self.refuse(f"indexes a {type(container).__name__}", own=True)
         return container
 
+    def wrote(self, value: Any) -> Any:
+        """What a method in place was called on, and gave back."""
+        if not isinstance(value, torch.Tensor):
+            self.refuse(f"writes into a {type(value).__name__}")
+        return value
+
     def plain(self, value: Any) -> Any:
         """An operand of an operator, or what decides."""
         if not (self.every or type(value).__module__.partition(".")[0] in PLAIN):

@@ -32,6 +32,7 @@ class Owner:
     root: nn.Module | None = None
     modules: list[tuple[str, nn.Module]] = field(default_factory=list)
     here: Text | None = None
+    node: ast.AST | None = None
     texts: dict[str, Text] = field(default_factory=dict)
 
     def path_of(self, module: Any) -> str | None:
@@ -79,16 +80,22 @@ class Owner:
         return {relative_name(name): text.text for name, text in self.texts.items()}
 
     def variable(self, name: str) -> tuple[Text, ast.expr] | None:
-        """What the program's own text gives a name, where it does so once."""
-        if self.here is None or self.here.tree is None or not name.isidentifier():
+        """What the function that failed, or else its file, gives a name, if once."""
+        here = self.here
+        if here is None or here.tree is None or not name.isidentifier():
             return None
-        found = [
-            node.value
-            for node in ast.walk(self.here.tree)
-            if isinstance(node, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-        ]
-        return (self.here, found[0]) if len(found) == 1 else None
+        around = here.around(self.node, *FUNCTIONS) if self.node is not None else None
+        for scope in (around, here.tree):
+            found = [
+                value
+                for node in within(scope)
+                if isinstance(node, ast.Assign)
+                for target, value in pairs(node)
+                if isinstance(target, ast.Name) and target.id == name
+            ]
+            if found:
+                return (here, found[0]) if len(found) == 1 else None
+        return None
 
     def assigned(self, kind: type, name: str) -> tuple[Text, ast.expr] | None:
         """What stands behind `self.name =` in the constructor of a class."""
@@ -113,25 +120,47 @@ class Owner:
         return self.texts[file]
 
 
-def owner_of(stack: Stack, here: Text | None, written: str) -> Owner:
+def owner_of(
+    stack: Stack, here: Text | None, node: ast.AST | None, written: str
+) -> Owner:
     """The outermost module whose method is among the frames.
 
-    `here` is the text in which it fails, `written` what it calls there.
+    `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
     given = (each.first for each in stack.frames)
     modules = [each for each in given if isinstance(each, nn.Module)]
     if not modules:
-        return Owner(here=here)
+        return Owner(here=here, node=node)
     root = modules[0]
     first = stack.below[0].first if stack.below else None
     name = ""
     if first is root and stack.here.first is not root:
         name = written if len(written) <= LONGEST else type(root).__name__
-    pairs = [
+    named = [
         (".".join(filter(None, (name, path))), module)
         for path, module in root.named_modules()
     ]
-    return Owner(root, pairs, here)
+    return Owner(root, named, here, node)
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def within(scope: ast.AST | None) -> Iterator[ast.AST]:
+    """The nodes of a function or a file, without functions and classes inside."""
+    for node in ast.iter_child_nodes(scope) if scope is not None else ():
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node
+            yield from within(node)
+
+
+def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target with its value, those of `a, b = x, y` too."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
 
 
 def prefix(names: list[str], count: int) -> str:

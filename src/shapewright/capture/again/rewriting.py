@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 PREFIX = "_shapewright_"
 """What the names begin with that we add; no program has them."""
-ASKED = ("call", "get", "held", "plain", "each", "above")
+ASKED = ("call", "get", "held", "plain", "each", "above", "wrote")
 """The questions: see `guards.Guards`."""
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -57,7 +57,7 @@ class Rewriting(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if node is not self.root and writes(node):
-            raise Unsafe("writes in place")
+            return self.written(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             if node.args:
                 raise Unsafe("names the class whose parent it calls")
@@ -66,6 +66,13 @@ class Rewriting(ast.NodeTransformer):
         args = [self.visit(each) for each in node.args]
         words = [self.visit(each) for each in node.keywords]
         return ast.copy_location(ast.Call(func, args, words), node)
+
+    def written(self, node: ast.Call) -> ast.expr:
+        """What a method wrote into and gave back: it has written, and is left away."""
+        func = node.func
+        if isinstance(func, ast.Attribute) and is_named(func.value):
+            return asked("wrote", node, self.visit(func.value))
+        raise Unsafe("writes in place")
 
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
         value = asked("each", node.value, self.visit(node.value))
@@ -170,6 +177,21 @@ def writes(node: ast.Call) -> bool:
     if name.endswith("_") and not name.endswith("__"):
         return True
     return any(word.arg in ("out", "inplace") for word in node.keywords)
+
+
+def is_named(node: ast.expr) -> bool:
+    """Whether an expression is a name, or an attribute that makes no new tensor.
+
+    What a method in place gives is what it was called on.
+    """
+    if isinstance(node, ast.Call) and writes(node):
+        return isinstance(node.func, ast.Attribute) and is_named(node.func.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr not in VIEWS and is_named(node.value)
+    return isinstance(node, ast.Name)
+
+
+VIEWS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 
 
 def compiled(

@@ -11,7 +11,7 @@ from shapewright.capture.again.operands import CALLS, operands
 from shapewright.capture.again.owners import Owner, owner_of, relative
 from shapewright.capture.again.rewriting import PREFIX
 from shapewright.capture.again.standing import Stack, Standing
-from shapewright.source.expressions import Text
+from shapewright.source.expressions import Text, flat
 from shapewright.source.span import Span
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -46,7 +46,8 @@ def place_of(stack: Stack) -> Place:
     span = Span(here.file, line, 1, line, 1)
     if text is not None and node is not None:
         span = here.span(text) or text.span(node)
-    return Place(stack, text, node, owner_of(stack, text, written(text, node)), span)
+    owner = owner_of(stack, text, node, written(text, node))
+    return Place(stack, text, node, owner, span)
 
 
 def own_again(place: Place) -> Iterator[Again]:
@@ -84,7 +85,7 @@ def written(text: Text | None, node: ast.AST | None) -> str:
     """What is called, as it is written."""
     if text is None or not isinstance(node, ast.Call):
         return ""
-    return " ".join(text.written(node.func).split())
+    return flat(text.written(node.func))
 
 
 def layer_again(place: Place, frame: Standing) -> Again:

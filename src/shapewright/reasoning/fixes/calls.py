@@ -9,7 +9,7 @@ from shapewright.findings.fix import Edit, Fix
 from shapewright.reasoning.naming import tensor_expressions
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.source.expressions import Text
+from shapewright.source.expressions import Text, flat
 from shapewright.source.span import Span
 from shapewright.trace.fact import Fact
 from shapewright.trace.module import leaves
@@ -78,7 +78,7 @@ def after(text: Text, node: ast.expr, method: str) -> Fix:
     else:
         shown = f"({written}){method}"
         edits = (Edit(span, shown),)
-    return Fix("fits", f"`{' '.join(shown.split())}`", edits)
+    return Fix("fits", f"`{flat(shown)}`", edits)
 
 
 def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -103,7 +103,7 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
             end = text.span(node.func)
             start = end.end_column - len("view")
             name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
-            shown = " ".join(text.written(node).split())
+            shown = flat(text.written(node))
             yield Fix(
                 "safe", f"`reshape` for `view` in `{shown}`", (Edit(name, "reshape"),)
             )

@@ -13,7 +13,7 @@ from shapewright.reasoning.explaining import sides
 from shapewright.reasoning.fixes.scope import names_for
 from shapewright.reasoning.program import Program
 from shapewright.rules.needs.failure import Failure
-from shapewright.source.expressions import Text
+from shapewright.source.expressions import Text, flat
 from shapewright.trace.fact import Fact
 
 
@@ -186,7 +186,7 @@ def argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) 
     if span.line == outer.line == outer.end_line:
         whole, left = text.written(call), span.column - outer.column
         whole = whole[:left] + shown + whole[left + len(text.written(node)) :]
-        said = f"`{' '.join(whole.split())}`"
+        said = f"`{flat(whole)}`"
     return Fix("fits", said, (Edit(span, shown),))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shapewright.findings.fix import Edit, Fix
 from shapewright.reasoning.fixes.places import Line, nodes_on
 from shapewright.reasoning.program import Program
-from shapewright.source.expressions import Text
+from shapewright.source.expressions import Text, flat
 from shapewright.source.span import Span
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -226,7 +226,7 @@ def with_keyword(text: Text, node: ast.Call, word: str) -> Fix:
         span.end_column - 1,
     )
     comma = ", " if node.args or node.keywords else ""
-    shown = " ".join(text.written(node).split())
+    shown = flat(text.written(node))
     if text.written(node).rstrip(")").rstrip().endswith(","):
         comma = " "
     said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
