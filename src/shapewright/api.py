@@ -175,7 +175,7 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
             return explain_line(call, ", ".join(args) or None)
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
-        from shapewright.explaining import explained
+        from shapewright.drawing import explained
 
         return explained(call)
     from shapewright.capture.lab.explaining import explain_tensors
@@ -200,7 +200,7 @@ def explain_line(
 
     line = read_line(place, spec is not None)
     from shapewright.capture.lab.watching import Watch
-    from shapewright.explaining import drawn_line
+    from shapewright.drawing import drawn_line
     from shapewright.views.lab.page import Drawing
 
     watch = Watch()

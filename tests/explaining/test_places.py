@@ -147,6 +147,12 @@ def test_a_script_prints_it_below_the_error(options: list[str], tmp_path: Path) 
     assert "--> script.py:6:" in lines[at + 2]
 
 
+def test_the_name_is_the_block_whatever_was_imported() -> None:
+    before = sw.explaining
+    sw.explain("torch.matmul(f32[2, 3], f32[3, 4])")
+    assert sw.explaining is before
+
+
 def test_a_changed_file_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "changing.py"
     file.write_text("def f(x, y):\n    return x @ y\n")
