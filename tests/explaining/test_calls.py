@@ -269,6 +269,17 @@ def not_the_outer_call() -> object:
     return F.dropout(a + b, 0.5)
 
 
+@case("`Linear` needs 3 input features, got 5")
+def a_layer_that_is_handed_on() -> object:
+    return list(map(nn.Linear(3, 4), [torch.randn(2, 3), torch.randn(2, 5)]))
+
+
+@case("`torch.matmul` needs as many columns in the input (2, 3) as rows in a tensor")
+def starred() -> object:
+    pair = torch.randn(2, 3), torch.randn(4, 5)
+    return torch.matmul(*pair)
+
+
 @case("every key of the state dict begins with `module.`",
       'help: `{k.removeprefix("module."): v for k, v in saved.items()}`')  # fmt: skip
 def loaded() -> object:

@@ -153,6 +153,17 @@ def test_the_name_is_the_block_whatever_was_imported() -> None:
     assert sw.explaining is before
 
 
+def test_sizes_that_were_drawn_are_told_only_if_they_are_the_same() -> None:
+    y = torch.ones(3, 4)
+    for _ in range(20):
+        count = torch.randint(50, 5000, ())
+        torch.manual_seed(int(count))
+        error = explained(lambda: y @ torch.ones(torch.randint(5, 5000, ()).item(), 2))
+        torch.manual_seed(int(count))
+        drawn = torch.randint(5, 5000, ()).item()
+        assert all(f"({drawn}, 2)" in note for note in getattr(error, "__notes__", ()))
+
+
 def test_a_changed_file_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "changing.py"
     file.write_text("def f(x, y):\n    return x @ y\n")

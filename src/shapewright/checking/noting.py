@@ -36,7 +36,8 @@ class Explaining(ContextDecorator):
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         """A function that runs in the block; a coroutine until its end."""
-        if not function.__code__.co_flags & CO_COROUTINE:
+        code = getattr(function, "__code__", None)  # a layer has none
+        if code is None or not code.co_flags & CO_COROUTINE:
             return super().__call__(function)
 
         @wraps(function)

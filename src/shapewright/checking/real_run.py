@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from shapewright.checking import tried
+from shapewright.checking.met import SECONDS, Met, met_again, program_of
 from shapewright.checking.session import Session, Told
 from shapewright.checking.tried import LOAD, Overlay, Tried, in_short
 from shapewright.checking.tried import Place as Line
@@ -19,39 +20,15 @@ from shapewright.reasoning import state_dicts
 from shapewright.reasoning.explaining import of_failure
 from shapewright.reasoning.fixes.candidates import candidates
 from shapewright.reasoning.naming import tensor_names
-from shapewright.reasoning.program import Program, kept, shape_text
+from shapewright.reasoning.program import Program, shape_text
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
 from shapewright.trace.record import Trace
 from shapewright.tracing import nothing
 
 if TYPE_CHECKING:
-    from shapewright.capture.again.again import Again, Run
     from shapewright.capture.again.loads import Load
     from shapewright.capture.again.ways import Place
-
-SECONDS = 10.0
-"""A child that answers nothing for so long is ended: it runs the program's own code."""
-OF_DTYPES = re.compile(r"type|half|float|double|long|int|bool|char|byte|complex", re.I)
-"""What torch says, one or the other, where it refuses a dtype."""
-OF_VALUES = re.compile(r"out of (range|bound)|index|smaller than|negative", re.I)
-"""The same where it refuses the value of an index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """The failure of the real run, met again. `every`: in a child process, with the
-    program's own code."""
-
-    place: Place
-    again: Again
-    program: Program
-    every: bool = False
-
-    @property
-    def failure(self) -> Failure:
-        """The call that failed."""
-        return self.program.failures[0]
 
 
 def explained(error: BaseException) -> tuple[Finding, Trace] | None:
@@ -74,115 +51,8 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
     met = met_again(place, error)
     if met is None:
         return None
-    return (finding_of(met) if met.program.failures else of_devices(met)), (
-        met.program.trace
-    )
-
-
-def met_again(place: Place, error: BaseException) -> Met | None:
-    """The first of the ways to run it again that fails as the real run did."""
-    from shapewright.capture.again.apart import apart, may_fork
-    from shapewright.capture.again.standing import may_be_torchs
-    from shapewright.capture.again.ways import layers_again, lines_again, own_again
-
-    own = list(own_again(place))
-    needs_own = False
-    for again in (*own, *layers_again(place), *lines_again(place)):
-        run = again.run(quick=True)
-        needs_own = needs_own or (run.own and again in own)
-        program = program_of(place, run)
-        if program is not None and is_same(program, again.at, error):
-            return Met(place, again, with_repairs(place, again, program))
-    needs_own = needs_own and may_be_torchs(error) and may_fork()
-    for again in own if needs_own else ():
-        (program,) = apart([partial(run_apart, place, again)], SECONDS)
-        if program is not None and is_same(program, again.at, error, sizes=True):
-            return Met(place, again, program, True)
-    return None
-
-
-def with_repairs(place: Place, again: Again, program: Program) -> Program:
-    """The run once more, with all that repairs the call looked for.
-
-    That is hundreds of tries: of what makes many calls itself, too long to wait for.
-    """
-    many = len(program.trace.ops) > FEW or any(
-        op.name == MANY for op in program.trace.ops
-    )
-    if many or not program.failures:
-        return program
-    whole = program_of(place, again.run())
-    return whole if whole is not None and whole.failures else program
-
-
-FEW = 8
-"""Calls of torch in one that is tried hundreds of times."""
-MANY = "F.multi_head_attention_forward"
-"""One call for the program, some thirty for torch."""
-
-
-def run_apart(place: Place, again: Again) -> Program | None:
-    """A run with the program's own code, fit to be sent."""
-    program = program_of(place, again.run(every=True))
-    return None if program is None else kept(program)
-
-
-def program_of(place: Place, run: Run) -> Program | None:
-    """What is reasoned about: the run, and where the layers of its calls were built."""
-    trace = run.trace
-    if trace is None:
-        return None
-    paths = {call.path for call in trace.calls}
-    if run.failures:
-        states = Program(trace).states
-        facts = trace.ops[run.failures[0].op].inputs
-        owners = [states.get(fact.tensor, "").rpartition(".") for fact in facts]
-        paths |= {path for path, dot, _ in owners if dot}
-    built = place.owner.built(sorted(paths))
-    return Program(trace, run.failures, built, place.owner.sources())
-
-
-def is_same(
-    program: Program, at: Span, error: BaseException, sizes: bool = False
-) -> bool:
-    """Whether the first failure of a run is that of the real run.
-
-    It stands at the same place; what it is about is what torch spoke of. With `sizes`
-    torch's words have the same numbers: the program's own code ran a second time.
-    """
-    said = str(error)
-    if not program.failures:
-        found = program.trace.findings[:1]
-        return any(each.code == DEVICES for each in found) and "device" in said
-    failure = program.failures[0]
-    span = program.trace.ops[failure.op].span
-    if span != at and not is_line_of(span, at):
-        return False
-    finding = of_failure(program, failure)
-    if sizes and numbers(failure.torch_message) != numbers(said):
-        return False
-    if finding.code == "dtype-mismatch" and not OF_DTYPES.search(said):
-        return False
-    if failure.unmet is not None:
-        return True
-    if finding.code == "index-out-of-range" and not OF_VALUES.search(said):
-        return False
-    return bool(failure.repairs) and type(error).__name__ == failure.error
-
-
-def is_line_of(span: Span | None, at: Span) -> bool:
-    """Whether a span is the line of a place, where Python keeps no columns."""
-    if span is None or (span.column, span.end_column) != (1, 1):
-        return False
-    return span.file == at.file and at.line <= span.line <= at.end_line
-
-
-DEVICES = "mixed-devices"
-
-
-def numbers(text: str) -> list[str]:
-    """The numbers in a text."""
-    return sorted(re.findall(r"\d+", text))
+    finding = finding_of(met) if met.program.failures else of_devices(met)
+    return finding, met.program.trace
 
 
 def finding_of(met: Met) -> Finding:

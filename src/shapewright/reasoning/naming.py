@@ -156,6 +156,8 @@ def expression_at(
     name, *path = place.split(".")
     expr: ast.expr | None = None
     for at, each in enumerate(given):
+        if isinstance(each, ast.Starred):
+            return None  # how many there are is not known
         if isinstance(each, tuple) and name in (each[0], str(at)):
             expr = each[1]
         elif not isinstance(each, tuple) and name == str(at):

@@ -135,7 +135,8 @@ def owner_of(
     first = stack.below[0].first if stack.below else None
     name = ""
     if first is root and stack.here.first is not root:
-        name = written if len(written) <= LONGEST else type(root).__name__
+        short = 0 < len(written) <= LONGEST
+        name = written if short else type(root).__name__
     named = [
         (".".join(filter(None, (name, path))), module)
         for path, module in root.named_modules()

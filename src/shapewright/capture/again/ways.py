@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
 
 from shapewright.capture.again.again import Again
 from shapewright.capture.again.operands import CALLS, operands
@@ -21,7 +24,8 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 class Place:
     """Where the program stands that failed: its text, the node there, and the model.
 
-    `span` is what is told; of a method call over several lines it is the last part.
+    `given` are operands that torch holds, by the dump of their expressions. `span` is
+    what is told; of a method call over several lines it is the last part.
     """
 
     stack: Stack
@@ -29,6 +33,7 @@ class Place:
     node: ast.expr | ast.stmt | None
     owner: Owner
     span: Span
+    given: dict[str, Any]
 
     @property
     def point(self) -> Span:
@@ -46,8 +51,9 @@ def place_of(stack: Stack) -> Place:
     span = Span(here.file, line, 1, line, 1)
     if text is not None and node is not None:
         span = here.span(text) or text.span(node)
-    owner = owner_of(stack, text, node, written(text, node))
-    return Place(stack, text, node, owner, span)
+    given = operands(stack, node) if node is not None else {}
+    owner = owner_of(stack, text, node, called(text, node, given))
+    return Place(stack, text, node, owner, span, given)
 
 
 def own_again(place: Place) -> Iterator[Again]:
@@ -55,8 +61,7 @@ def own_again(place: Place) -> Iterator[Again]:
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
         at, told = relative(text.span(node)), relative(place.span)
-        given = operands(place.stack, node)
-        yield Again(here, place.owner, here.file, text, node, at, told, given)
+        yield Again(here, place.owner, here.file, text, node, at, told, place.given)
         around = text.around(node, *COMPREHENSIONS)
         if around is not None:  # since Python 3.12 its names are gone
             yield Again(here, place.owner, here.file, text, around, at, told)
@@ -81,11 +86,12 @@ def lines_again(place: Place) -> Iterator[Again]:
             yield Again(each, place.owner, file, None, moved, at, told)
 
 
-def written(text: Text | None, node: ast.AST | None) -> str:
-    """What is called, as it is written."""
+def called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> str:
+    """The layer that is called, as it is written; nothing where something else is."""
     if text is None or not isinstance(node, ast.Call):
         return ""
-    return flat(text.written(node.func))
+    layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
+    return flat(text.written(node.func)) if layer else ""
 
 
 def layer_again(place: Place, frame: Standing) -> Again:
