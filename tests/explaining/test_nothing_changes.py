@@ -133,6 +133,23 @@ def test_no_property_of_the_programs_is_asked_twice() -> None:
     assert Holder.asked == 2  # once in each of the two runs
 
 
+def test_builtins_do_not_ask_the_programs_objects_twice() -> None:
+    class Data:
+        asked = 0
+
+        def __len__(self) -> int:
+            Data.asked += 1
+            return 3
+
+    data, weight = Data(), torch.ones(5, 5)
+    note = note_of(lambda: torch.ones(2, len(data)) @ weight)
+    assert "`torch.ones(2, len(data))` (2, 3)" in note
+    assert Data.asked == 2  # once in each of the two runs
+    sizes = [4, 3]
+    note = note_of(lambda: torch.ones(2, max(sizes, key=lambda n: -n)) @ weight)
+    assert "(2, 3) as rows in `weight` (5, 5)" in note
+
+
 def test_what_wrote_already_is_not_written_again() -> None:
     x, weight = torch.ones(3, 4), torch.ones(5, 5)
     error = explained(lambda: x.unsqueeze_(0).mul_(2) @ weight)

@@ -48,7 +48,7 @@ TORCH_MODULES = (
     "torch.nn.", "torch.functional", "torch._tensor", "torch.linalg", "torch.fft",
     "torch.special", "torch.distributions.", "torch._jit_internal", "torch._VF",
     "torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._special",
-    "torch._functorch.", "torch.signal", "torch._linalg_utils", "torch._lowrank",
+    "torch.signal", "torch._linalg_utils", "torch._lowrank",
 )  # fmt: skip
 """Where torch's functions on tensors stand; elsewhere it saves, seeds and compiles."""
 NEVER = frozenset(
@@ -107,7 +107,23 @@ class Guards:
             self.refuse(f"calls {name}")
         if name in NEVER and isinstance(owner, torch.Tensor | nn.Module):
             self.refuse(f"calls {name}")
-        return self.changed(function) if isinstance(function, nn.Module) else function
+        if isinstance(function, nn.Module):
+            return self.changed(function)
+        if not self.every and any(function is each for each in BUILTIN):
+            return partial(self.builtin, function)
+        return function
+
+    def builtin(self, function: Any, *args: Any, **words: Any) -> Any:
+        """A call of Python's own, which asks what it is given (`len`, `sorted`)."""
+        for value in (*args, *words.values()):
+            if isinstance(value, type):
+                continue
+            root = type(value).__module__.partition(".")[0]
+            if root not in ("collections", *PLAIN):
+                self.refuse(f"asks a {type(value).__name__}", own=True)
+            if callable(value) and not may_call(value):
+                self.refuse(f"calls {value!r:.60}", own=True)
+        return function(*args, **words)
 
     def get(self, owner: Any, name: str) -> Any:
         """An attribute."""
