@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from shapewright.findings.fix import Fix
 from shapewright.reasoning import state_dicts
 from shapewright.reasoning.explaining import of_failure
 from shapewright.reasoning.fixes.candidates import candidates
+from shapewright.reasoning.fixes.option import Option, options
 from shapewright.reasoning.naming import tensor_names
 from shapewright.reasoning.program import Program, shape_text
 from shapewright.rules.needs.failure import Failure
@@ -61,8 +62,7 @@ def finding_of(met: Met) -> Finding:
     finding = of_failure(program, failure)
     session = Session(program, attempt=partial(attempts, met))
     told = Told(finding, tried.place_of(program, failure))
-    likely = ([fix for fix in tier if can_be_tried(met, fix)] for tier in tiers(met))
-    session.tries(program, told, likely)
+    session.tries(program, told, likely(met))
     finding = session.shown(told)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
     return replace(
@@ -75,17 +75,24 @@ def finding_of(met: Met) -> Finding:
     )
 
 
-def tiers(met: Met) -> Iterator[list[Fix]]:
+def likely(met: Met) -> list[Option]:
     """Fixes to try: not another number, or another order where none is missed. Many
     make a single call run."""
     missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
-    for at, tier in enumerate(candidates(met.program, met.failure)):
-        if at < 2:
-            yield [fix for fix in tier if not is_guess(met, fix)]
-        elif missed:
-            yield [fix for fix in tier if ORDER.search(fix.message)]
+    found = []
+    for option in candidates(met.program, met.failure):
+        if option.kind in FAR:
+            if not (missed and ORDER.search(option.fix.message)):
+                continue
+        elif is_guess(met, option.fix):
+            continue
+        if can_be_tried(met, option.fix):
+            found.append(option)
+    return found
 
 
+FAR = frozenset({"number", "swapped", "argument", "source", "larger?", "order?"})
+"""Kinds of changes that a single call says too little about."""
 ORDER = re.compile(r"\.(transpose|permute)\(")
 
 
@@ -191,7 +198,8 @@ def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
     program = Program(trace, loads=[(span, load.refused)])
     session = Session(program, attempt=partial(loads, place, load))
     told = Told(finding, (span.file, span.line, LOAD))
-    session.tries(program, told, [state_dicts.fixes(program, span, load.refused)])
+    fixes = state_dicts.fixes(program, span, load.refused)
+    session.tries(program, told, list(options("load", 1.0, fixes)))
     return replace(session.shown(told), torch_message=""), trace
 
 

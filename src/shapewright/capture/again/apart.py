@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import torch
 
-from shapewright.capture.forking import each_in_child, one_thread
+from shapewright.capture.forking import Children, one_thread
 
 Result = TypeVar("Result")
 
@@ -31,4 +31,8 @@ def apart(
     """What each function returns in a child process; None where it gives no answer."""
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
-        return each_in_child(functions, seconds)
+        children: Children[int, Result] = Children(
+            lambda place: functions[place](), seconds, 1
+        )
+        with children:
+            return children.each(range(len(functions)))
