@@ -86,8 +86,10 @@ def check_command(
         except Lost:
             return None
 
-    def attempt(many: Sequence[Overlay], gone: Place, apart: bool) -> list[Tried]:
-        requests = [(texts, gone) for texts in many]
+    def attempt(
+        many: Sequence[Overlay], gone: Sequence[Place], apart: bool
+    ) -> list[Tried]:
+        requests = list(zip(many, gone, strict=True))
         children.seconds = allowed
         if not apart:
             return [each or Tried() for each in children.each(requests)]

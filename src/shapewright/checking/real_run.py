@@ -160,9 +160,11 @@ def holds(outer: Span, inner: Span) -> bool:
     )
 
 
-def attempts(met: Met, many: Sequence[Overlay], gone: Line, alone: bool) -> list[Tried]:
+def attempts(
+    met: Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
+) -> list[Tried]:
     """The call with each of these texts, as `Session` asks."""
-    runs = [partial(attempt, met, texts, gone) for texts in many]
+    runs = [partial(attempt, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
     from shapewright.capture.again.apart import apart
@@ -204,7 +206,11 @@ def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
 
 
 def loads(
-    place: Place, load: Load, many: Sequence[Overlay], gone: Line, alone: bool
+    place: Place,
+    load: Load,
+    many: Sequence[Overlay],
+    gone: Sequence[Line],
+    alone: bool,
 ) -> list[Tried]:
     """Whether the state dict fits as each of these texts has it."""
     return [Tried(complete=load.fits(place, dict(texts))) for texts in many]

@@ -43,8 +43,8 @@ ALL_TRIES = 240
 """Tries of all findings."""
 
 
-Attempt = Callable[[Sequence[Overlay], Place, bool], list[Tried]]
-"""How to run the program with each of these texts, in short. A failure at the place
+Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
+"""How to run the program with each of these texts, in short. A failure at its place
 ends a run; with True each run has a process of its own."""
 
 
@@ -114,6 +114,7 @@ class Session:
                 program = self.mended(program, fresh)
             if program is None:
                 break
+        self.repeat()
         self.confirm(complete)
         trace = self.program.trace
         findings = tuple(self.shown(each) for each in self.told)
@@ -190,7 +191,8 @@ class Session:
             some = known[start : start + count]
             start += count
             self.left -= len(some)
-            runs = self.attempt([texts for _, texts in some], told.place, False)
+            gone = [told.place] * len(some)
+            runs = self.attempt([texts for _, texts in some], gone, False)
             for (option, texts), run in zip(some, runs, strict=True):
                 if helps(run, told.place, before, program):
                     told.mends.append(Mend(option, texts, run))
@@ -198,13 +200,6 @@ class Session:
             if told.mends and is_enough(told.mends[0], before, wanted, turn):
                 break
         del told.mends[SHOWN:]
-        while told.mends:
-            first = told.mends[0]
-            (run,) = self.attempt([first.texts], told.place, True)
-            if helps(run, told.place, before, program):
-                told.mends[0] = replace(first, tried=run)
-                break
-            del told.mends[0]
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """The texts with a fix, over those that the program was mended with."""
@@ -276,6 +271,24 @@ class Session:
                 return None
         return overlay
 
+    def repeat(self) -> None:
+        """The best mend of each finding once more, each alone in a process.
+
+        One that gives something else there is left out.
+        """
+        waiting = [told for told in self.told if told.mends]
+        while waiting and self.attempt is not None:
+            firsts = [told.mends[0] for told in waiting]
+            gone = [told.place for told in waiting]
+            runs = self.attempt([each.texts for each in firsts], gone, True)
+            again = []
+            for told, mend, run in zip(waiting, firsts, runs, strict=True):
+                tried = mend.tried
+                if (run.complete, run.failures) != (tried.complete, tried.failures):
+                    del told.mends[0]
+                    again.append(told)
+            waiting = [told for told in again if told.mends]
+
     def confirm(self, complete: bool) -> None:
         """Whether all first fixes together make the program run to its end."""
         if self.attempt is None or len(self.told) < 2:
@@ -288,7 +301,7 @@ class Session:
         overlay = self.together([mend.fix for mend in firsts])
         if overlay is None:
             return
-        (tried,) = self.attempt([overlay], ("", 0, ""), True)
+        (tried,) = self.attempt([overlay], [("", 0, "")], True)
         if tried.complete and not tried.failures:
             for told in self.told:
                 first = told.mends[0]
