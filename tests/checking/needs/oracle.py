@@ -8,21 +8,24 @@ makes torch take the call; what it says comes out is then what torch gives.
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import torch
 
-from checking.needs.metas import leaves, mapped, seen, shown
+from checking.needs.metas import Seen, mapped, seen, shown
 from rules.oracle import fresh
 from shapewright.capture.failing.granting import with_grants
 from shapewright.capture.failing.layers import with_layer
 from shapewright.capture.ruling import needs_of
 from shapewright.findings.pages import codes
 from shapewright.rules.meta import Made
+from shapewright.rules.needs.shapes import text as shape_text
 from shapewright.rules.needs.unmet import Unmet
 
 TAKEN, UNKNOWN, ANSWERED = "taken", "unknown", "answered"
@@ -33,22 +36,25 @@ PAGES = frozenset(codes())
 def judged(func: Any, args: Any, kwargs: Any = None, fill: int = 0) -> str:
     """How a call of a function went: taken, unknown, answered.
 
-    Granted tensors hold `fill` everywhere: 0 is within range as an index.
+    Granted whole numbers are `fill` everywhere: 0 is within range as an index.
     """
-    need = needs_of(func)
+    return followed(func, asked_of(func), args, kwargs or {}, fill)[0]
+
+
+def asked_of(func: Any) -> Any:
+    """The need of a function, or of a layer whose own Python refuses."""
+    if isinstance(func, torch.nn.Module):
+        need = with_layer(needs_of(type(func)), func)
+    else:
+        need = needs_of(func)
     assert need is not None, f"no need for {func}"
-    return followed(func, need, args, kwargs or {}, fill)
+    return need
 
 
-def judged_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> str:
-    """The same for a layer whose own Python refuses."""
-    need = with_layer(needs_of(type(layer)), layer)
-    assert need is not None, f"no need for {layer}"
-    return followed(layer, need, args, {})
-
-
-def followed(func: Any, need: Any, args: Any, kwargs: Any, fill: int = 0) -> str:
-    """Grant what is needed until torch takes the call."""
+def followed(
+    func: Any, need: Any, args: Any, kwargs: Any, fill: int = 0
+) -> tuple[str, Any]:
+    """Grant what is needed until torch takes the call; what then comes out."""
     first: Unmet | None = None
     for _ in range(MOST):
         out = real(func, args, kwargs)
@@ -56,13 +62,14 @@ def followed(func: Any, need: Any, args: Any, kwargs: Any, fill: int = 0) -> str
         call = f"{func}{shown(args, kwargs)}"
         if not isinstance(out, Exception):
             assert no is None, f"torch takes {call}, the need says {no}"
-            return TAKEN if first is None else ANSWERED
+            return TAKEN if first is None else ANSWERED, out
         if no is None:
             assert first is None, f"granted {first}, torch still refuses {call}: {out}"
-            return UNKNOWN
+            return UNKNOWN, out
         well_said(no)
+        well_placed(no, need, mapped(args, seen), mapped(kwargs, seen))
         if not no.grants:
-            return ANSWERED
+            return ANSWERED, no.makes or None
         first = no
         args, kwargs = with_grants(
             need, args, kwargs, no.grants, partial(stand_in, fill)
@@ -87,11 +94,16 @@ def copy_of(value: Any) -> Any:
 
 
 def stand_in(fill: int, old: Any, made: Made) -> torch.Tensor:
-    """A real tensor as it was granted."""
+    """A real tensor as it was granted: identity where it may be inverted."""
     dtype = getattr(torch, made.dtype)
-    if made.stride is None:
-        return torch.full(made.shape, fill, dtype=dtype)
-    return torch.empty_strided(made.shape, made.stride, dtype=dtype).fill_(fill)
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    value = fill if whole else 1
+    if made.stride is not None:
+        return torch.empty_strided(made.shape, made.stride, dtype=dtype).fill_(value)
+    out = torch.full(made.shape, value, dtype=dtype)
+    if not whole and len(made.shape) > 1 and made.shape[-1] == made.shape[-2]:
+        out = torch.eye(made.shape[-1], dtype=dtype).expand(made.shape).clone()
+    return out
 
 
 def well_said(no: Unmet) -> None:
@@ -104,6 +116,37 @@ def well_said(no: Unmet) -> None:
     assert "  " not in said, said
     for line in no.lines:
         line.format_map(Anything())
+
+
+def well_placed(no: Unmet, need: Any, args: Any, kwargs: Any) -> None:
+    """Dims that are named are there; a shape in the sentence is the tensor's own."""
+    given = named(need, args, kwargs)
+    for place in (no.got, no.wanted):
+        if place is not None and place.argument in given and place.dim is not None:
+            assert 0 <= place.dim < len(given[place.argument].shape), no
+    for name, shown_shape in re.findall(r"\{(\w+)\} (?:is )?(\([\d, ]*\))", no.message):
+        own = given.get(name) or given.get(name.replace("_", "."))
+        assert own is None or shape_text(own.shape) == shown_shape, (no, own)
+
+
+def named(need: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The tensors of a call, by their names in the signature of its need."""
+    found: dict[str, Any] = {}
+    bound = inspect.signature(need).bind(*args, **kwargs).arguments
+    for name, value in bound.items():
+        for path, leaf in paths(name, value):
+            if isinstance(leaf, Seen):
+                found[path] = leaf
+    return found
+
+
+def paths(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every leaf of an argument, and the way to it: `tensors.1`."""
+    if isinstance(value, list | tuple):
+        for n, item in enumerate(value):
+            yield from paths(f"{name}.{n}", item)
+    else:
+        yield name, value
 
 
 class Anything(dict[str, str]):
@@ -137,4 +180,4 @@ def check(
     return seen_
 
 
-__all__ = ["ANSWERED", "TAKEN", "UNKNOWN", "check", "judged", "judged_layer", "leaves"]
+__all__ = ["ANSWERED", "TAKEN", "UNKNOWN", "asked_of", "check", "followed", "judged"]

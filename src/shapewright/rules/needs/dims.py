@@ -279,7 +279,7 @@ def topk(
         "k-too-large",
         f"{{op}} takes the {k} largest of dim {at} of {{input}} {text(input.shape)},"
         f" which has {size}",
-        Place("input", at),
+        Place("input", at if input.shape else None),
         has=size,
         needs=k,
         grants=(Grant("input", Made(made or (k,), input.dtype)),),

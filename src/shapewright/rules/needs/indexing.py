@@ -67,8 +67,18 @@ def of_items(self: Meta, index: Any) -> Unmet | None:
         at += consumed(item)
     wide = [pair for each in zip(names, items, strict=True) for pair in picked(*each)]
     wrong = broadcast(wide) if len(wide) > 1 else None
-    masked = any(is_tensor(item) and item.dtype in MASKS for item in items)
-    return replace(wrong, grants=()) if wrong is not None and masked else wrong
+    by_name = dict(zip(names, items, strict=True))
+    masks = [pair for pair in wide if by_name[pair[0]].dtype in MASKS]
+    return with_masks(wrong, masks) if wrong is not None and masks else wrong
+
+
+def with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
+    """A mask is lined up as the places where it is true, and no other mask is made."""
+    said = wrong.message
+    for name, true in masks:
+        shown = f"{word(name)}, true at {true.shape[0]} places"
+        said = said.replace(f"{word(name)} {text(true.shape)}", shown)
+    return replace(wrong, message=said, grants=())
 
 
 def empty(self: Meta, items: tuple[Any, ...]) -> bool:
@@ -379,7 +389,7 @@ def of_slices(
             )
         return Unmet(
             "source-shape",
-            f"{{op}} needs {{source}} {text(wanted)}, a slice of {{{name}}}"
+            f"{{op}} needs {{source}} as {text(wanted)}, a slice of {{{name}}}"
             f" {text(input.shape)} for each of {count} indices, got"
             f" {text(source.shape)}",
             Place("source", d),

@@ -160,8 +160,13 @@ def joined(tensors: Any, dim: int, least: int) -> Unmet | None:
     wrong = cat(raised, at)
     if wrong is None or wrong.code == "dim-out-of-range":
         return None
-    raised_some = any(a.shape != b.shape for a, b in zip(raised, given, strict=True))
-    return replace(wrong, got=None, wanted=None) if raised_some else wrong
+    said = wrong.message
+    for n, (one, other) in enumerate(zip(raised, given, strict=True)):
+        if one.shape != other.shape:
+            name, made = f"{{tensors_{n}}} is ", text(one.shape)
+            said = said.replace(name + made, f"{name}{text(other.shape)}, here {made}")
+            wrong = replace(wrong, got=None, wanted=None)
+    return replace(wrong, message=said)
 
 
 @needs("torch.functional.split", "torch.split", "torch.Tensor.split")
