@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from checking.needs.metas import leaves, mapped
+from checking.needs.metas import filled, leaves, mapped
 
 Tensor = torch.Tensor
 DTYPES = (
@@ -102,6 +102,8 @@ def of_tensor(draw: random.Random, leaf: Tensor, way: str) -> Tensor | None:
     size = draw.choice([1, shape[dim] + 1, max(shape[dim] - 1, 1), 2, 3, *shape])
     if size == shape[dim]:
         return None
+    if leaf.is_floating_point() or leaf.is_complex():
+        return filled([*shape[:dim], size, *shape[dim + 1 :]], leaf.dtype)
     index = torch.arange(size) % max(shape[dim], 1)
     return leaf.index_select(dim, index) if shape[dim] else None
 

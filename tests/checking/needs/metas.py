@@ -36,9 +36,20 @@ def seen(value: Any) -> Any:
     return value
 
 
+def filled(
+    shape: tuple[int, ...] | list[int], dtype: torch.dtype, whole: int = 0
+) -> torch.Tensor:
+    """Values that most calls take: indices, shares, a matrix that has an inverse."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch.full(shape, whole, dtype=dtype)
+    if len(shape) < 2:
+        return torch.ones(shape, dtype=dtype)
+    return torch.eye(*shape[-2:], dtype=dtype).expand(*shape).clone()
+
+
 def shown(args: Any, kwargs: Any) -> str:
     """A call's arguments, for messages."""
     return shown_(args, kwargs)
 
 
-__all__ = ["Seen", "leaves", "mapped", "seen", "shown"]
+__all__ = ["Seen", "filled", "leaves", "mapped", "seen", "shown"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from checking.needs.metas import Seen, mapped, seen, shown
+from checking.needs.metas import Seen, filled, mapped, seen, shown
 from rules.oracle import fresh
 from shapewright.capture.failing.granting import with_grants
 from shapewright.capture.failing.layers import with_layer
@@ -94,16 +94,11 @@ def copy_of(value: Any) -> Any:
 
 
 def stand_in(fill: int, old: Any, made: Made) -> torch.Tensor:
-    """A real tensor as it was granted: identity where it may be inverted."""
-    dtype = getattr(torch, made.dtype)
-    whole = not (dtype.is_floating_point or dtype.is_complex)
-    value = fill if whole else 1
-    if made.stride is not None:
-        return torch.empty_strided(made.shape, made.stride, dtype=dtype).fill_(value)
-    out = torch.full(made.shape, value, dtype=dtype)
-    if not whole and len(made.shape) > 1 and made.shape[-1] == made.shape[-2]:
-        out = torch.eye(made.shape[-1], dtype=dtype).expand(made.shape).clone()
-    return out
+    """A real tensor as it was granted."""
+    out = filled(made.shape, getattr(torch, made.dtype), fill)
+    if made.stride is None:
+        return out
+    return torch.empty_strided(made.shape, made.stride, dtype=out.dtype).copy_(out)
 
 
 def well_said(no: Unmet) -> None:

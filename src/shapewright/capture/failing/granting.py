@@ -68,7 +68,11 @@ def granted(
         if not no.grants:
             return FAILED
         args, kwargs = replaced(args, kwargs, copies(engine, args, kwargs))
-        args, kwargs = with_grants(need, args, kwargs, no.grants, partial(like, engine))
+        make = partial(like, engine)
+        try:
+            args, kwargs = with_grants(need, args, kwargs, no.grants, make)
+        except Exception:  # a need that is itself at fault
+            return FAILED
         out = tried(engine, plan, func, args, kwargs)
         if out is not FAILED:
             return out

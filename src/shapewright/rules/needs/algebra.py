@@ -1,28 +1,22 @@
-"""What einsum, tensordot and linear algebra need."""
+"""What einsum and tensordot need."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shapewright.rules import einsum_equation
 from shapewright.rules.meta import Made, Meta, Misfit
-from shapewright.rules.needs.dims import named
+from shapewright.rules.needs.dims import of_dim
 from shapewright.rules.needs.registry import needs
 from shapewright.rules.needs.shapes import (
     dims,
-    dtype_unmet,
     is_tensor,
     resized,
     same_dtype,
     text,
 )
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.promotion import KIND
-
-SQUARE = """
-linalg.inv inverse linalg.det det linalg.slogdet slogdet logdet linalg.cholesky cholesky
-linalg.eigh linalg.eigvalsh linalg.eig linalg.eigvals matrix_exp linalg.matrix_exp
-""".split()
 
 
 @needs("torch.einsum", "torch.functional.einsum")
@@ -119,27 +113,13 @@ def of_sizes(
 @needs("torch.functional.tensordot", "torch.tensordot")
 def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
     """Pairs of dims of equal sizes."""
-    if isinstance(dims, int):
-        count = dims
-        if count < 0 or count > min(len(a.shape), len(b.shape)):
-            return None
-        pairs = [(len(a.shape) - count + n, n) for n in range(count)]
-    elif isinstance(dims, tuple | list) and len(dims) == 2:
-        one, two = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
-        if len(one) != len(two):
-            return None
-        pairs = list(zip(one, two, strict=True))
-    else:
-        return None
-    for x, y in pairs:
-        if not (
-            -len(a.shape) <= x < len(a.shape) and -len(b.shape) <= y < len(b.shape)
-        ):
-            return None
-        if a.shape[x] != b.shape[y]:
-            if 1 in (a.shape[x], b.shape[y]):
-                continue
-            x, y = x % len(a.shape), y % len(b.shape)
+    pairs = summed(a, b, dims)
+    if pairs is None or isinstance(pairs, Unmet):
+        return pairs
+    for n, (x, y) in enumerate(pairs):
+        if a.shape[x] != b.shape[y] and 1 not in (a.shape[x], b.shape[y]):
+            used = [pair[0] for pair in (*pairs[:n], *pairs[n + 1 :])]
+            grant = Grant("a", resized(a, x, b.shape[y]))
             return Unmet(
                 "inner-dim-mismatch",
                 f"{{op}} sums dim {x} of {{a}} {text(a.shape)} with dim {y} of {{b}}"
@@ -148,81 +128,46 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
                 Place("b", y),
                 a.shape[x],
                 b.shape[y],
-                (Grant("a", resized(a, x, b.shape[y])),),
+                () if x in used else (grant,),
             )
     return same_dtype(("a", a), ("b", b))
 
 
-@needs(
-    *named(
-        *(f"torch.{word}" for word in SQUARE),
-        *(f"torch.Tensor.{word}" for word in SQUARE if "." not in word),
-    )
-)
-def square(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Matrices with as many rows as columns, of floats."""
-    return of_square("input", input) or of_floats("input", input)
-
-
-def of_square(name: str, input: Meta) -> Unmet | None:
-    """As many rows as columns."""
-    shape = input.shape
-    rank = len(shape)
-    if rank < 2:
+def summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
+    """The pairs of dims that are summed, or why there are none."""
+    if type(dims) is int:
+        most = min(len(a.shape), len(b.shape))
+        if 0 <= dims <= most:
+            return [(len(a.shape) - dims + n, n) for n in range(dims)]
         return Unmet(
-            "wrong-rank",
-            f"{{op}} takes matrices, at least 2 dims, got {rank}: {{{name}}} is"
-            f" {text(shape)}",
-            Place(name),
-            has=rank,
-            needs=2,
-            grants=(Grant(name, Made((*shape, *shape)[:2] or (1, 1), input.dtype)),)
-            if rank
-            else (),
+            "summed-dims",
+            f"{{op}} sums the last dims of {{a}} {text(a.shape)} with the first of"
+            f" {{b}} {text(b.shape)}, 0 to {most} of them, got {dims}",
+            has=dims,
+            needs=most if dims > 0 else 0,
+            grants=(Grant("dims", most if dims > 0 else 0),),
+            guessed=True,
         )
-    if shape[-1] == shape[-2]:
+    if not isinstance(dims, tuple | list) or len(dims) != 2:
         return None
-    return Unmet(
-        "not-square",
-        f"{{op}} takes square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
-        f" {{{name}}} is {text(shape)}",
-        Place(name, rank - 1),
-        Place(name, rank - 2),
-        shape[-1],
-        shape[-2],
-        (Grant(name, resized(input, rank - 1, shape[-2])),),
-        guessed=True,
-    )
-
-
-def of_floats(name: str, input: Meta) -> Unmet | None:
-    """Floats of at least 32 bits."""
-    if KIND.get(input.dtype, 2) < 2 or input.dtype in ("float16", "bfloat16"):
-        return dtype_unmet(name, input, "float32", "{op} takes float32 or float64")
-    return None
-
-
-@needs("torch.linalg.solve")
-def solve(A: Meta, B: Meta, **options: Any) -> Unmet | None:
-    """A square matrix, and right sides with as many rows."""
-    wrong = of_square("A", A)
-    if wrong is not None or not B.shape:
-        return wrong
-    if not options.get("left", True):
-        return None
-    vector = len(B.shape) == 1 or (
-        len(A.shape) - 1 == len(B.shape) and B.shape == A.shape[:-1]
-    )
-    at = len(B.shape) - (1 if vector else 2)
-    if B.shape[at] == A.shape[-1]:
-        return None
-    return Unmet(
-        "inner-dim-mismatch",
-        f"{{op}} needs {A.shape[-1]} rows in {{B}} {text(B.shape)}, as {{A}}"
-        f" {text(A.shape)} has, got {B.shape[at]}",
-        Place("B", at),
-        Place("A", len(A.shape) - 1),
-        B.shape[at],
-        A.shape[-1],
-        (Grant("B", resized(B, at, A.shape[-1])),),
-    )
+    one, two = ([d] if type(d) is int else list(d) for d in dims)
+    if len(one) != len(two):
+        fits = min(len(one), len(two))
+        return Unmet(
+            "summed-dims",
+            f"{{op}} sums dims in pairs, got {len(one)} of {{a}} {text(a.shape)} and"
+            f" {len(two)} of {{b}} {text(b.shape)}",
+            has=len(two),
+            needs=len(one),
+            grants=(Grant("dims", (one[:fits], two[:fits])),),
+            guessed=True,
+        )
+    for name, meta, given, place in (("a", a, one, 0), ("b", b, two, 1)):
+        wrong = of_dim(name, meta, given, "dims")
+        if wrong is not None and wrong.code == "repeated-dim":
+            return replace(wrong, grants=())
+        if wrong is not None:
+            fits = wrong.grants[0].value
+            both = (fits, two[: len(fits)]) if not place else (one[: len(fits)], fits)
+            return replace(wrong, grants=(Grant("dims", both),))
+    return [(x % len(a.shape), y % len(b.shape)) for x, y in zip(one, two, strict=True)]

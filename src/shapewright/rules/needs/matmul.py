@@ -172,6 +172,12 @@ def of_product(one: Named, two: Named) -> Unmet | None:
     columns, rows = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else -1]
     if columns != rows:
         return inner(one, two, columns, rows)
+    return of_batch(one, two) or same_dtype(one, two)
+
+
+def of_batch(one: Named, two: Named) -> Unmet | None:
+    """The dims before the matrices broadcast."""
+    (name, a), (other, b) = one, two
     for back in range(3, min(len(a.shape), len(b.shape)) + 1):
         x, y = a.shape[-back], b.shape[-back]
         if x != y and 1 not in (x, y):
@@ -187,7 +193,7 @@ def of_product(one: Named, two: Named) -> Unmet | None:
                 guessed=True,
                 lines=lined_up([(name, a.shape), (other, b.shape)])[:2],
             )
-    return same_dtype(one, two)
+    return None
 
 
 def inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
@@ -222,6 +228,11 @@ def inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
 def of_added(
     input: Meta, shape: tuple[int, ...], one: Named, two: Named
 ) -> Unmet | None:
+    """What is added broadcasts to the product, and has its dtype."""
+    return of_summand(input, shape) or same_dtype(("input", input), one, two)
+
+
+def of_summand(input: Meta, shape: tuple[int, ...]) -> Unmet | None:
     """What is added broadcasts to the product."""
     given = input.shape
     for back in range(1, len(given) + 1):
@@ -237,4 +248,4 @@ def of_added(
                 needs=wanted,
                 grants=(Grant("input", Made(shape, input.dtype)),),
             )
-    return same_dtype(("input", input), one, two)
+    return None

@@ -107,7 +107,7 @@ def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
                 name,
                 meta,
                 reference[1].dtype,
-                f"{{op}} takes one dtype, {{{reference[0]}}} is {reference[1].dtype}",
+                f"{{op}} takes one dtype, {word(reference[0])} is {reference[1].dtype}",
                 reference[0],
             )
     return None

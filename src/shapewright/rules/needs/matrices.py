@@ -1,0 +1,311 @@
+"""What functions of matrices and vectors need that solve nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.broadcasting import broadcast
+from shapewright.rules.needs.dims import both, named, of_dim
+from shapewright.rules.needs.linear_algebra import of_matrices
+from shapewright.rules.needs.matmul import of_ranks, of_summand
+from shapewright.rules.needs.registry import needs
+from shapewright.rules.needs.shapes import (
+    dims,
+    dtype_unmet,
+    is_tensor,
+    resized,
+    same_dtype,
+    text,
+    word,
+)
+from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.promotion import KIND
+
+
+def of_rank(
+    name: str, input: Meta, least: int, most: int, what: str = ""
+) -> Unmet | None:
+    """So many dims: missing ones are put before, those too many are put together."""
+    shape = input.shape
+    rank = len(shape)
+    if least <= rank <= most:
+        return None
+    said = dims(most) if least == most else f"{least} to {most} dims"
+    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
+    if rank > most:
+        count = 1
+        for size in shape[: rank - most + 1]:
+            count *= size
+        made = (count, *shape[rank - most + 1 :])
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        Place(name),
+        has=rank,
+        needs=least if rank < least else most,
+        grants=(Grant(name, Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("trace")))
+def trace(input: Meta) -> Unmet | None:
+    """One matrix."""
+    return of_rank("input", input, 2, 2) or no_bools("input", input)
+
+
+def no_bools(name: str, input: Meta) -> Unmet | None:
+    """Numbers: bools have no sum or product here."""
+    if input.dtype != "bool":
+        return None
+    return dtype_unmet(name, input, "int64", "{op} takes numbers")
+
+
+@needs(*named(*both("tril", "triu")), "torch.Tensor.tril_", "torch.Tensor.triu_")
+def triangle(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
+    """Matrices."""
+    return of_matrices("input", input)
+
+
+@needs(*named(*both("t")), "torch.Tensor.t_")
+def turned(input: Meta) -> Unmet | None:
+    """At most two dims: `transpose` and `mT` take more."""
+    wrong = of_rank("input", input, 0, 2)
+    if wrong is None:
+        return None
+    shape = input.shape
+    made = Made((*shape[:-2], shape[-1], shape[-2]), input.dtype)
+    said = f"{wrong.message}; `.mT` swaps the last two of any number"
+    return replace(wrong, message=said, grants=(), makes=(made,), guessed=False)
+
+
+@needs(*named(*both("diag")))
+def diag(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
+    """A vector, or a matrix."""
+    return of_rank("input", input, 1, 2)
+
+
+def of_plane(
+    input: Meta, one: Any, other: Any, names: tuple[str, str], extra: int = 0
+) -> Unmet | None:
+    """Two dims that are there, and not the same."""
+    for name, dim in zip(names, (one, other), strict=True):
+        wrong = of_dim("input", input, dim, name, extra)
+        if wrong is not None:
+            return wrong
+    rank = len(input.shape) + extra
+    if type(one) is not int or type(other) is not int or one % rank != other % rank:
+        return None
+    fits = next((d for d in range(rank) if d != one % rank), None)
+    return Unmet(
+        "repeated-dim",
+        f"{{op}} needs two dims of {{input}} {text(input.shape)}, got {one} and"
+        f" {other}",
+        Place("input"),
+        has=other,
+        needs=fits,
+        grants=() if fits is None else (Grant(names[1], fits),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("diagonal")))
+def diagonal(
+    input: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
+) -> Unmet | None:
+    """Two dims that are there."""
+    return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
+
+
+@needs("torch.linalg.diagonal")
+def linalg_diagonal(
+    input: Meta, *, offset: int = 0, dim1: Any = -2, dim2: Any = -1
+) -> Unmet | None:
+    """The same."""
+    return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
+
+
+@needs(*named(*both("diag_embed")))
+def diag_embed(
+    input: Meta, offset: int = 0, dim1: Any = -2, dim2: Any = -1
+) -> Unmet | None:
+    """Two places for the dims of the matrix."""
+    return of_plane(input, dim1, dim2, ("dim1", "dim2"), 1)
+
+
+@needs("torch.linalg.cross")
+def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """Vectors of three in one dim, the rest broadcasts."""
+    if len(input.shape) != len(other.shape):
+        return of_same_rank(input, other)
+    wrong = of_dim("input", input, dim) if input.shape else None
+    wrong = wrong or of_three("input", input, dim) or of_three("other", other, dim)
+    wrong = wrong or broadcast([("input", input), ("other", other)])
+    wrong = wrong or same_dtype(("input", input), ("other", other))
+    return wrong or no_bools("input", input)
+
+
+@needs(*named(*both("cross")))
+def any_cross(
+    input: Meta, other: Meta, dim: Any = None, **options: Any
+) -> Unmet | None:
+    """The same, along the first dim of three where none is named."""
+    if dim is not None:
+        return cross(input, other, dim=dim)
+    if len(input.shape) != len(other.shape):
+        return of_same_rank(input, other)
+    wide = [max(a, b) for a, b in zip(input.shape, other.shape, strict=True)]
+    wrong = broadcast([("input", input), ("other", other)])
+    if wrong is not None:
+        return wrong
+    if 3 in wide or not wide:
+        wrong = same_dtype(("input", input), ("other", other))
+        return wrong or no_bools("input", input)
+    made = tuple(
+        Grant(name, resized(each, -1, 3))
+        for name, each in (("input", input), ("other", other))
+    )
+    return Unmet(
+        "cross-of-three",
+        f"{{op}} needs a dim of 3, got {{input}} {text(input.shape)} and {{other}}"
+        f" {text(other.shape)}",
+        Place("input"),
+        has=text(input.shape),
+        needs=3,
+        grants=made,
+        guessed=True,
+    )
+
+
+def of_same_rank(input: Meta, other: Meta) -> Unmet:
+    """As many dims on both sides."""
+    missing = len(input.shape) - len(other.shape)
+    made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes as many dims of {{other}} as of {{input}}:"
+        f" {{other}} is {text(other.shape)}, {{input}} is {text(input.shape)}",
+        Place("other"),
+        Place("input"),
+        len(other.shape),
+        len(input.shape),
+        (Grant("other", Made(made, other.dtype)),),
+        guessed=True,
+    )
+
+
+def of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
+    """Three numbers along a dim."""
+    if type(dim) is not int or not input.shape or input.shape[dim] == 3:
+        return None
+    at = dim % len(input.shape)
+    return Unmet(
+        "cross-of-three",
+        f"{{op}} needs 3 numbers along dim {at} of {{{name}}} {text(input.shape)}, got"
+        f" {input.shape[at]}",
+        Place(name, at),
+        None,
+        input.shape[at],
+        3,
+        (Grant(name, resized(input, at, 3)),),
+    )
+
+
+@needs(*named(*both("inner")))
+def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
+    """One size in the last dim of both."""
+    if not input.shape or not other.shape:
+        return same_dtype(("input", input), ("other", other))
+    one, two = input.shape[-1], other.shape[-1]
+    if one != two:
+        last = len(other.shape) - 1
+        return Unmet(
+            "inner-dim-mismatch",
+            f"{{op}} multiplies the last dims of {{input}} {text(input.shape)} and"
+            f" {{other}} {text(other.shape)}: {one} against {two}",
+            Place("other", last),
+            Place("input", len(input.shape) - 1),
+            two,
+            one,
+            (Grant("other", resized(other, last, one)),),
+            guessed=True,
+        )
+    return same_dtype(("input", input), ("other", other))
+
+
+@needs("torch.linalg.vecdot")
+def vecdot(x: Meta, y: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """Two that broadcast together, of one dtype."""
+    wrong = broadcast([("x", x), ("y", y)]) or same_dtype(("x", x), ("y", y))
+    return wrong or of_dim("x", x, dim)
+
+
+@needs(*named(*both("addr")))
+def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
+    """Two vectors, and what broadcasts to their product."""
+    wrong = of_ranks(("vec1", vec1), 1, ("vec2", vec2), 1)
+    if wrong is not None:
+        return wrong
+    return of_summand(input, (vec1.shape[0], vec2.shape[0]))
+
+
+@needs(*named(*both("cov", "corrcoef")))
+def cov(input: Meta, **options: Any) -> Unmet | None:
+    """A row for each variable."""
+    wrong = of_rank("input", input, 0, 2, " (variables, observations)")
+    return wrong or no_bools("input", input)
+
+
+@needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
+def cartesian_prod(*tensors: Any) -> Unmet | None:
+    """Vectors."""
+    for n, each in enumerate(tensors):
+        if is_tensor(each) and len(each.shape) != 1:
+            return of_rank(f"tensors.{n}", each, 1, 1)
+    return same_dtype(*((f"tensors.{n}", each) for n, each in enumerate(tensors)))
+
+
+@needs("torch.combinations")
+def combinations(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """A vector."""
+    return of_rank("input", input, 1, 1)
+
+
+@needs("torch.linalg.matrix_norm")
+def matrix_norm(
+    A: Meta, ord: Any = "fro", dim: Any = (-2, -1), *rest: Any, **options: Any
+) -> Unmet | None:
+    """Matrices of floats, in two dims."""
+    wrong = of_matrices("A", A)
+    if wrong is None and not isinstance(dim, int):
+        wrong = of_dim("A", A, dim)
+    if wrong is not None and wrong.code == "repeated-dim":
+        wrong = replace(wrong, grants=())
+    return wrong or of_norm("A", A, options)
+
+
+@needs("torch.linalg.vector_norm", "torch.linalg.norm")
+def vector_norm(
+    x: Meta, ord: Any = None, dim: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Floats, along dims that are there."""
+    wrong = of_dim("x", x, dim) if dim is not None else None
+    return wrong or of_norm("x", x, options)
+
+
+@needs("torch.functional.norm", "torch.norm", "torch.Tensor.norm")
+def norm(
+    input: Meta, p: Any = "fro", dim: Any = None, *rest: Any, **options: Any
+) -> Any:
+    """The same."""
+    wrong = of_dim("input", input, dim) if dim is not None else None
+    return wrong or of_norm("input", input, options)
+
+
+def of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
+    """Floats: a norm of whole numbers is none."""
+    if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
+        return None
+    return dtype_unmet(name, input, "float32", "{op} takes floats")
