@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -68,6 +69,8 @@ def mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
         return nest
     if isinstance(nest, list | tuple):
         items = [mapped(item, change) for item in nest]
+        if isinstance(nest, PackedSequence) and not isinstance(items[0], torch.Tensor):
+            return tuple(items)
         return type(nest)(*items) if hasattr(nest, "_fields") else type(nest)(items)
     if isinstance(nest, dict):
         return {key: mapped(value, change) for key, value in nest.items()}

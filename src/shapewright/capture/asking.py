@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
-from shapewright.capture import autocast, nests, overlapping, plans, representing
+from shapewright.capture import (
+    autocast,
+    nests,
+    overlapping,
+    plans,
+    ranging,
+    representing,
+)
 from shapewright.capture.applying import Slot
 from shapewright.capture.counting import counted
 from shapewright.capture.disagreeing import wrong_in
@@ -62,7 +69,7 @@ def ask_torch(
                 engine, func, name, args, kwargs, infos, None
             )
         notes = (f"torch's data-free kernel can be wrong here in {', '.join(wrong)}",)
-    stand_in = stand_in_for(engine, name)
+    stand_in = stand_in_for(engine, name, args)
     physical = nests.on_meta(nests.swap((args, kwargs), stand_in))
     grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
     if grad and not engine.graph:
@@ -158,16 +165,31 @@ def laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
     return frozenset({"stride"} if grows else ())
 
 
-def stand_in_for(engine: Engine, name: str) -> Callable[[Tensor], Tensor]:
+def stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
     """What torch gets for a tensor of the program."""
     if name not in plans.TAKES_VALUES:
         return engine.blank_of
+    packed = ranging.takes_packed(name, args)
 
     def stand_in(value: Tensor) -> Tensor:
         whole = not value.is_floating_point() and engine.info(value).storage.known
-        return engine.value_of(value) if whole else engine.blank_of(value)
+        if whole:
+            return engine.value_of(value)
+        if packed and value is args[1]:
+            return any_sizes(engine, args[0], value)
+        return engine.blank_of(value)
 
     return stand_in
+
+
+def any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
+    """Batch sizes for packed steps: kernels read them, and crash without."""
+    if sizes.dtype != torch.int64 or sizes.dim() != 1:
+        engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
+    count, rows = sizes.shape[0], data.shape[0] if data.dim() else 1
+    first = [max(rows - count + 1, 1)] if count else []
+    with torch._C.DisableTorchFunction():
+        return torch.tensor([*first, *(1,) * (count - 1)], device="cpu")
 
 
 def direct(
@@ -207,7 +229,7 @@ def with_grad(
 
     def lift(value: Tensor) -> Tensor:
         info = engine.info(value)
-        blank = stand_in_for(engine, name)(value)
+        blank = stand_in_for(engine, name, args)(value)
         if not info.meta.requires_grad or info.meta.layout != "strided":
             return blank
         lifted = ready.get(id(value))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.capture.identity import DTYPE_NAMES, Info
 
@@ -87,7 +88,7 @@ def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
         )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return kind(*(swap(item, change) for item in value))
-    if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+    if isinstance(value, PackedSequence):
         return kind(*(swap(item, change) for item in value))
     if isinstance(value, tuple) and kind is not torch.Size:
         return kind(swap(item, change) for item in value)  # structseq
@@ -159,6 +160,8 @@ def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
     if kind is slice:
         ends = (value.start, value.stop, value.step)
         return slice(*[plain(end, meta_of) for end in ends])
+    if kind is PackedSequence:
+        return tuple([plain(item, meta_of) for item in value])
     return value
 
 

@@ -25,10 +25,16 @@ ALONG = frozenset(
 """Told a dim first and indices along it second, after the tensor."""
 NEGATIVE = frozenset({"index_fill", "index_fill_"})
 """Count from the end, too."""
-RANGED = ALONG | frozenset(
-    """
+PACKED = frozenset("lstm gru rnn_tanh rnn_relu".split())
+"""Read as many rows of packed steps as batch sizes say."""
+RANGED = (
+    ALONG
+    | PACKED
+    | frozenset(
+        """
     embedding cross_entropy nll_loss __getitem__ __setitem__ index_put index_put_
     """.split()
+    )
 )
 _ranged: dict[Any, bool] = {}
 
@@ -49,6 +55,8 @@ def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
 
 def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
     """The error of a call whose index is out of range, None where all are within."""
+    if name in PACKED:
+        return packed_refusal(engine, args)
     for index, size, dim, negative in indices(engine, name, args, kwargs):
         loss = kwargs if name in ("cross_entropy", "nll_loss") else None
         low, high = extremes(engine, index, loss)
@@ -57,6 +65,38 @@ def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | No
             continue
         return worded(name, bad, dim, size)
     return None
+
+
+def packed_refusal(engine: Engine, args: Any) -> Exception | None:
+    """What torch says where lengths are longer than the sequence that was packed."""
+    if not takes_packed("lstm", args) or not known(engine, args[1]):
+        return None
+    layers = [shape_of(engine, each)[:1] for each in leaves(args[2])]
+    if len(set(layers)) > 1:  # torch reads beyond the shorter one
+        return RuntimeError("Expected more hidden states in stacked_rnn")
+    rows, features = (*shape_of(engine, args[0]), 0, 0)[:2]
+    if shape_of(engine, args[3][0])[-1:] != (features,):
+        return None  # which torch says first
+    start = 0
+    with torch._C.DisableTorchFunction():
+        sizes = engine.value_of(args[1]).tolist()
+    for size in sizes:
+        if start + size > rows:
+            text = f"start ({start}) + length ({size}) exceeds dimension size ({rows})."
+            return RuntimeError(text)
+        start += size
+    return None
+
+
+def takes_packed(name: str, args: Any) -> bool:
+    """Whether a kernel gets packed steps: batch sizes second, weights fourth."""
+    weights = args[3] if len(args) > 3 else None
+    return name in PACKED and isinstance(weights, tuple | list) and bool(weights)
+
+
+def leaves(states: Any) -> tuple[Any, ...]:
+    """A state and a cell, or one state."""
+    return tuple(states) if isinstance(states, tuple | list) else (states,)
 
 
 def indices(

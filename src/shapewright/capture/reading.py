@@ -334,7 +334,8 @@ def packed(
         engine.assume(f"unknown lengths taken as full: {longest}")
     bare = torch.zeros(data.shape[:2])
     _, sizes = engine.run(func, (bare, known, bool(first)), {})
-    rows = int(known.sum())
+    longest = data.shape[1 if first else 0]
+    rows = int(known.clamp(max=longest).sum())  # what is longer ends where they end
     blank = torch.empty((rows, *data.shape[2:]), dtype=data.dtype, device="meta")
     before = [torch.empty(0) for _ in infos]
     grad = torch.is_grad_enabled() and infos[0].meta.requires_grad

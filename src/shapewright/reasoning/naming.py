@@ -181,5 +181,20 @@ def words_of(program: Program, failure: Failure) -> dict[str, str]:
     op = program.trace.ops[failure.op]
     names = tensor_names(program, op)
     words = dict(zip(failure.arguments, names, strict=False))
+    given = by_keyword(program, op)
+    for name, word in words.items():
+        if word.startswith("a ") and (name in given or "_" in name):
+            words[name] = given.get(name, f"`{name}`")
     flat = {name.replace(".", "_"): word for name, word in words.items()}
     return {**flat, "op": operation(program, op)}
+
+
+def by_keyword(program: Program, op: Op) -> dict[str, str]:
+    """What the program's call gives by name: a layer may hand on a copy of it."""
+    found = program.node(op.span)
+    if found is None:
+        return {}
+    text, node = found
+    given = node.keywords if isinstance(node, ast.Call) else []
+    words = {word.arg: quoted(text, word.value) for word in given if word.arg}
+    return {name: f"`{written}`" for name, written in words.items() if written}

@@ -6,13 +6,16 @@ refused calls have an answer.
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from checking.needs.breaking import all_broken
 from checking.needs.families import FAMILIES
-from checking.needs.oracle import check
+from checking.needs.oracle import check, judged
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_refused_calls_of_a_family_are_explained(family: str) -> None:
-    check(all_broken(1, FAMILIES[family](), 24))
+    calls, fill = FAMILIES[family].right(), FAMILIES[family].fill
+    check(all_broken(1, calls, 24), judge=partial(judged, fill=fill))

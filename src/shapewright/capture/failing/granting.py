@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.capture import nests
 from shapewright.capture.failing.trials import FAILED, copies, fresh, replaced, tried
@@ -121,6 +122,8 @@ def placed(
         place = int(path[0])
         items = list(old)
         items[place] = placed(items[place], path[1:], grant, make)
+        if isinstance(old, PackedSequence):
+            return PackedSequence(*items)
         return tuple(items) if isinstance(old, tuple) else items
     return make(old, grant.value) if isinstance(grant.value, Made) else grant.value
 

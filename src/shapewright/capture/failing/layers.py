@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from shapewright.capture.failing.going_on import passed
+from shapewright.capture.identity import DTYPE_NAMES
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.sites import TORCH
 from shapewright.rules.needs.registry import Needs
@@ -75,6 +76,9 @@ def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:
         return None
     plain = (bool, int, float, str, tuple)
     layer = {k: v for k, v in vars(module).items() if isinstance(v, plain)}
+    first = next(module.parameters(recurse=False), None)
+    if first is not None:
+        layer["weight_dtype"] = DTYPE_NAMES[first.dtype]
 
     def bound(*args: Any, **kwargs: Any) -> Any:
         return need(*args, **kwargs, layer=layer)

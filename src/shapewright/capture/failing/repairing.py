@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from torch.nn.parameter import Parameter
+from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.capture import nests
 from shapewright.capture.failing.trials import (
@@ -21,6 +22,8 @@ from shapewright.capture.failing.trials import (
     tried,
 )
 from shapewright.capture.identity import Info
+from shapewright.capture.names import plain_name
+from shapewright.capture.ranging import PACKED
 from shapewright.rules.needs.failure import Repair
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ def repairs(
     """
     given = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in given]
-    if any(info.meta.layout != "strided" for info in infos):
+    if any(info.meta.layout != "strided" for info in infos) or unchecked(func, args):
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
     numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
@@ -70,6 +73,12 @@ def repairs(
         if out is not FAILED:
             found += 1
             yield repair, out
+
+
+def unchecked(func: Any, args: Any) -> bool:
+    """Whether torch reads memory as sizes say that it does not compare."""
+    packed = any(isinstance(each, PackedSequence) for each in args)
+    return packed or (not isinstance(func, type) and plain_name(func) in PACKED)
 
 
 def candidates(

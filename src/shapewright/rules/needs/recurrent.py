@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.packing import (
+    of_packed_state,
+    of_packed_states,
+    of_steps,
+    of_sum,
+)
 from shapewright.rules.needs.registry import needs
 from shapewright.rules.needs.shapes import (
     differs,
@@ -35,6 +41,15 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     if wrong is not None or hx is None:
         return wrong
     size = layer["proj_size"] or layer["hidden_size"]
+    if is_tensor(hx):
+        return Unmet(
+            "hidden-state-shape",
+            f"{{op}} takes two states, `(h, c)`, got one tensor: {{hx}} is"
+            f" {text(hx.shape)}",
+            Place("hx"),
+            has=1,
+            needs=2,
+        )
     if not isinstance(hx, tuple | list) or len(hx) != 2:
         return None
     first = of_state("hx.0", hx[0], input, layer, size)
@@ -43,8 +58,15 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
 
 def of_sequence(input: Any, layer: Any) -> Unmet | None:
     """Two or three dims, the last one of the features."""
-    if not is_tensor(input):  # packed
+    if is_packed(input):
+        features, dtype = layer["input_size"], layer.get("weight_dtype")
+        wrong = of_steps(input[0], "input.0", features, dtype)
+        return wrong or of_sum(input[0], "input.0", input[1])
+    if not is_tensor(input):
         return None
+    wrong = of_weights("input", input, layer)
+    if wrong is not None:
+        return wrong
     shape, wanted = input.shape, layer["input_size"]
     rank = len(shape)
     order = "batch, time" if layer["batch_first"] else "time, batch"
@@ -86,17 +108,34 @@ def of_sequence(input: Any, layer: Any) -> Unmet | None:
     )
 
 
+def of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
+    """The dtype of the layer's weights; the memory of one step is promoted."""
+    dtype = layer.get("weight_dtype", given.dtype)
+    whole = layer.get("num_layers") and not layer.get("proj_size")
+    if given.dtype == dtype or (name == "hx.1" and not whole):
+        return None
+    return dtype_unmet(name, given, dtype, f"{{op}} computes in {dtype}")
+
+
+def is_packed(input: Any) -> bool:
+    """A `PackedSequence`: steps, batch sizes, and the order of samples."""
+    return isinstance(input, tuple) and len(input) == 4 and is_tensor(input[0])
+
+
 def of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet | None:
     """`(layers·directions, batch, hidden)`, the batch in the middle in any case."""
+    rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
+    if is_packed(input) and is_tensor(state):
+        values = getattr(input[1], "values", None) or (*state.shape, 1, 1)[1:]
+        return of_packed_state(name, state, (rows, values[0], size))
     if not is_tensor(state) or not is_tensor(input):
         return None
-    rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
     batched = len(input.shape) == 3
     batch = input.shape[0 if layer["batch_first"] else 1] if batched else None
     wanted = (rows, batch, size) if batch is not None else (rows, size)
     shape = state.shape
     if shape == wanted:
-        return None
+        return of_weights(name, state, layer)
     said = f"{{op}} needs a hidden state {text(wanted)}"
     said += " = (layers·directions, batch, hidden)" if batched else " without a batch"
     said += f", got {{{name.replace('.', '_')}}} {text(shape)}"
@@ -125,7 +164,9 @@ def of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet 
 
 @needs("torch.lstm", "torch.gru", "torch.rnn_tanh", "torch.rnn_relu")
 def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
-    """One dtype; sizes were compared by the layer."""
+    """One dtype; sizes were compared by the layer, but those of packed steps."""
+    if is_tensor(hx) and rest and isinstance(rest[0], tuple | list):
+        return of_packed_states(input, hx, params, rest[0], rest[1:])
     if not is_tensor(input) or not isinstance(params, tuple | list) or not params:
         return None
     if input.dtype != params[0].dtype:
@@ -188,7 +229,7 @@ def of_step(input: Meta, layer: Any) -> Unmet | None:
             grants=(Grant("input", made),),
         )
     if shape[-1] == wanted:
-        return None
+        return of_weights("input", input, layer)
     return Unmet(
         "rnn-input-size",
         f"{{op}} needs {wanted} input features, got {shape[-1]} in {{input}}"
@@ -205,7 +246,7 @@ def of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | Non
     wanted = (*input.shape[:-1], layer["hidden_size"])
     shape = state.shape
     if shape == wanted:
-        return None
+        return of_weights(name, state, layer)
     dim = differs(shape, wanted)
     return Unmet(
         "hidden-state-shape",

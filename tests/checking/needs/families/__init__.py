@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from checking.needs.breaking import Call
 
 Right = Callable[[], Iterator[Call]]
-FAMILIES: dict[str, Right] = {}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Calls that torch takes; `fill` is what whole numbers hold that are granted."""
+
+    right: Right
+    fill: int
+
+
+FAMILIES: dict[str, Family] = {}
 """The calls of each family."""
 
 
-def family(name: str) -> Callable[[Right], Right]:
+def family(name: str, fill: int = 0) -> Callable[[Right], Right]:
     """Register calls under the name of their family."""
 
     def register(right: Right) -> Right:
         assert name not in FAMILIES, name
-        FAMILIES[name] = right
+        FAMILIES[name] = Family(right, fill)
         return right
 
     return register
