@@ -7,8 +7,8 @@ that does not belong, a number or a tuple of numbers that is off.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -35,6 +35,11 @@ class Call:
     func: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
+    first: int | None = None
+
+    def of_first(self, count: int) -> Call:
+        """The same; of the arguments without a name only so many are ever broken."""
+        return replace(self, first=count)
 
 
 def call(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
@@ -42,29 +47,32 @@ def call(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
     return Call(func, args, kwargs)
 
 
-def broken(draw: random.Random, right: Call, only: str = "") -> Call | None:
+def broken(draw: random.Random, right: Call, numbers: bool = True) -> Call | None:
     """The call with one thing in it changed; None where nothing could be.
 
-    `only` is "size", "rank", "order", "dtype" or "number"; any of them without it.
+    Plain numbers are left alone where `numbers` is False.
     """
-    places = list(range(len(list(leaves((right.args, right.kwargs))))))
+    named = len(list(leaves(right.kwargs)))
+    whole = len(list(leaves(right.args)))
+    plain = len(list(leaves(right.args[: right.first])))
+    places = [*range(plain), *range(whole, whole + named)]
     draw.shuffle(places)
     for place in places:
-        found = with_one_changed(draw, right, place, only)
+        found = with_one_changed(draw, right, place, numbers)
         if found is not None:
             return found
     return None
 
 
 def with_one_changed(
-    draw: random.Random, right: Call, place: int, only: str
+    draw: random.Random, right: Call, place: int, numbers: bool
 ) -> Call | None:
     """The call with the leaf at a place changed, if that leaf can be."""
     at = count()
     done = []
 
     def change(leaf: Any) -> Any:
-        other = changed(draw, leaf, only) if next(at) == place else None
+        other = changed(draw, leaf, numbers) if next(at) == place else None
         if other is not None:
             done.append(other)
         return leaf if other is None else other
@@ -73,12 +81,12 @@ def with_one_changed(
     return Call(right.func, args, kwargs) if done else None
 
 
-def changed(draw: random.Random, leaf: Any, only: str) -> Any:
+def changed(draw: random.Random, leaf: Any, numbers: bool) -> Any:
     """A tensor or a number that is another."""
     if isinstance(leaf, Tensor):
-        ways = [only] if only else ["size", "size", "rank", "order", "dtype"]
+        ways = ["size", "size", "rank", "order", "dtype"]
         return of_tensor(draw, leaf, draw.choice(ways))
-    if type(leaf) is int and only in ("", "number"):
+    if type(leaf) is int and numbers:
         return draw.choice([leaf + 1, leaf - 1, leaf + 3, leaf - 4, -leaf, 0])
     return None
 
@@ -118,13 +126,13 @@ def of_rank(draw: random.Random, leaf: Tensor) -> Tensor | None:
 
 
 def all_broken(
-    seed: int, right: Iterator[Call] | list[Call], times: int, only: str = ""
+    seed: int, right: Iterable[Call], times: int, numbers: bool = True
 ) -> Iterator[tuple[Any, ...]]:
     """Each of the calls, and each broken so many times, as the oracle takes them."""
     draw = random.Random(seed)
     for each in right:
         yield each.func, each.args, each.kwargs
         for _ in range(times):
-            other = broken(draw, each, only)
+            other = broken(draw, each, numbers)
             if other is not None:
                 yield other.func, other.args, other.kwargs

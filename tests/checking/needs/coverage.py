@@ -38,8 +38,8 @@ def measured(family: str) -> tuple[Counter[str], Counter[str]]:
     fill = FAMILIES[family].fill
     for each, meant in broken_calls(family):
         func, args, kwargs = each.func, each.args, each.kwargs
-        need = asked_of(func)
         try:
+            need = asked_of(func)
             verdict, out = followed(func, need, args, kwargs, fill)
         except AssertionError as error:
             verdict, out = "wrong", None
@@ -59,7 +59,7 @@ def broken_calls(family: str) -> Iterator[tuple[Any, Any]]:
         meant = real(right.func, right.args, right.kwargs)
         assert not isinstance(meant, Exception), (right, meant)
         for _ in range(TIMES):
-            each = broken(draw, right)
+            each = broken(draw, right, FAMILIES[family].numbers)
             if each is not None:
                 yield each, meant
 

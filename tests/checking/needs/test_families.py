@@ -17,5 +17,6 @@ from checking.needs.oracle import check, judged
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_refused_calls_of_a_family_are_explained(family: str) -> None:
-    calls, fill = FAMILIES[family].right(), FAMILIES[family].fill
-    check(all_broken(1, calls, 24), judge=partial(judged, fill=fill))
+    known = FAMILIES[family]
+    calls = all_broken(1, known.right(), 24, known.numbers)
+    check(calls, judge=partial(judged, fill=known.fill))

@@ -1,15 +1,16 @@
-"""What attention needs: features, as many values as keys, masks that line up."""
+"""What scaled dot products need: features, as many values as keys, masks."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
-from shapewright.rules.needs.broadcasting import broadcast
+from shapewright.rules.needs.broadcasting import broadcast, clash
+from shapewright.rules.needs.kinds import real_floats
 from shapewright.rules.needs.registry import needs
 from shapewright.rules.needs.shapes import (
     dtype_unmet,
-    is_tensor,
     lined_up,
     resized,
     same_dtype,
@@ -17,7 +18,6 @@ from shapewright.rules.needs.shapes import (
     text,
 )
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.promotion import FLOATING
 
 
 @needs("torch.nn.functional.scaled_dot_product_attention")
@@ -32,18 +32,53 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Unmet | None:
     """`(..., queries, features)`, `(..., keys, features)`, `(..., keys, values)`."""
-    q, k, v = query.shape, key.shape, value.shape
-    if min(len(q), len(k), len(v)) < 2:
-        return None
-    wrong = same_dtype(("value", value), ("key", key), ("query", query))
+    named = ("query", query), ("key", key), ("value", value)
+    for name, each in named:
+        if len(each.shape) < 2:
+            return too_few(name, each)
+    wrong = real_floats(*named) or same_dtype(*reversed(named))
     if wrong is not None:
         return wrong
+    q, k, v = query.shape, key.shape, value.shape
     if q[-1] != k[-1]:
         return features(query, key)
+    fused = len(q) == 4 and q[:2] == k[:2] == v[:2] and attn_mask is None
+    if k[-2] != v[-2] and not fused:  # whose kernel does not compare them
+        return of_values(key, value)
     wrong = of_heads(query, key, value) if not enable_gqa else None
     if wrong is not None or attn_mask is None:
         return wrong
     return of_mask(query, key, attn_mask)
+
+
+def too_few(name: str, given: Meta) -> Unmet:
+    """A row of features for each step."""
+    shape = given.shape
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes at least 2 dims (steps, features), got {len(shape)}: {{{name}}}"
+        f" is {text(shape)}",
+        Place(name),
+        has=len(shape),
+        needs=2,
+        grants=(Grant(name, Made((1, *shape), given.dtype)),) if shape else (),
+        guessed=True,
+    )
+
+
+def of_values(key: Meta, value: Meta) -> Unmet:
+    """As many values as keys."""
+    k, v = key.shape, value.shape
+    return Unmet(
+        "keys-and-values",
+        f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
+        f" {text(v)} (..., keys, features)",
+        Place("value", len(v) - 2),
+        Place("key", len(k) - 2),
+        v[-2],
+        k[-2],
+        (Grant("value", resized(value, -2, k[-2])),) if len(k) == len(v) else (),
+    )
 
 
 def features(query: Meta, key: Meta) -> Unmet:
@@ -69,24 +104,25 @@ def features(query: Meta, key: Meta) -> Unmet:
 
 def of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     """Batch and heads broadcast."""
-    for name, each in (("key", key), ("value", value)):
-        one, two = query.shape[:-2], each.shape[:-2]
-        for back in range(1, min(len(one), len(two)) + 1):
-            x, y = one[-back], two[-back]
-            if x != y and 1 not in (x, y):
-                at = len(two) - back
-                return Unmet(
-                    "batch-dim-mismatch",
-                    f"{{op}} needs equal batch and heads: {{query}} is"
-                    f" {text(query.shape)}, {{{name}}} is {text(each.shape)}, {x}"
-                    f" against {y}",
-                    Place(name, at),
-                    Place("query", len(one) - back),
-                    y,
-                    x,
-                    (Grant(name, resized(each, at, x)),),
-                    guessed=True,
-                )
+    named = ("query", query), ("key", key), ("value", value)
+    for (first, one), (other, two) in combinations(named, 2):
+        before, behind = one.shape[:-2], two.shape[:-2]
+        back = clash(before, behind)
+        if back is None:
+            continue
+        x, y, at = before[-back], behind[-back], len(behind) - back
+        same = len(before) == len(behind)
+        return Unmet(
+            "batch-dim-mismatch",
+            f"{{op}} needs equal batch and heads: {{{first}}} is {text(one.shape)},"
+            f" {{{other}}} is {text(two.shape)}, {x} against {y}",
+            Place(other, at),
+            Place(first, len(before) - back),
+            y,
+            x,
+            (Grant(other, resized(two, at, x)),) if same else (),
+            guessed=True,
+        )
     return None
 
 
@@ -98,8 +134,19 @@ def of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
             "attn_mask", mask, "bool", f"{{op}} takes a mask of bools or {query.dtype}"
         )
     scores = (*q[:-1], k[-2])
-    clash = broadcast([("scores", Made(scores, query.dtype)), ("attn_mask", mask)])
-    if clash is None:
+    if not 2 <= len(given) <= len(scores):
+        made: Any = (1, k[-2]) if len(given) < 2 else given[len(given) - len(scores) :]
+        return Unmet(
+            "attention-mask-shape",
+            f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
+            " (..., queries, keys): it has at least 2 dims, and no more than these",
+            Place("attn_mask"),
+            has=text(given),
+            needs=text(scores),
+            grants=(Grant("attn_mask", Made(made, mask.dtype)),),
+        )
+    wrong = broadcast([("scores", Made(scores, query.dtype)), ("attn_mask", mask)])
+    if wrong is None:
         return None
     dim = next(
         len(given) - b
@@ -125,176 +172,6 @@ def of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
         needs=text(scores),
         grants=(Grant("attn_mask", Made(tuple(made), mask.dtype)),),
         lines=lined_up([("attn_mask", given)])
-        if not clash.lines
-        else (clash.lines[0].replace("{scores}", "scores"), *clash.lines[1:]),
+        if not wrong.lines
+        else (wrong.lines[0].replace("{scores}", "scores"), *wrong.lines[1:]),
     )
-
-
-@needs("torch.nn.functional.multi_head_attention_forward")
-def multi_head_attention(
-    query: Meta,
-    key: Meta,
-    value: Meta,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Any = None,
-    in_proj_bias: Any = None,
-    bias_k: Any = None,
-    bias_v: Any = None,
-    add_zero_attn: bool = False,
-    dropout_p: float = 0.0,
-    out_proj_weight: Any = None,
-    out_proj_bias: Any = None,
-    training: bool = True,
-    key_padding_mask: Any = None,
-    need_weights: bool = True,
-    attn_mask: Any = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    *rest: Any,
-    **options: Any,
-) -> Unmet | None:
-    """`(time, batch, features)` inside, whatever `batch_first` says outside."""
-    q, k, v = query.shape, key.shape, value.shape
-    if len(q) not in (2, 3):
-        return None
-    if q[-1] != embed_dim_to_check:
-        return Unmet(
-            "attention-features",
-            f"{{op}} takes {embed_dim_to_check} features in the last dim of {{query}},"
-            f" got {q[-1]}",
-            Place("query", len(q) - 1),
-            Place("out_proj_weight", 0),
-            q[-1],
-            embed_dim_to_check,
-            tuple(
-                Grant(name, resized(each, len(each.shape) - 1, embed_dim_to_check))
-                for name, each in (("query", query), ("key", key), ("value", value))
-                if name == "query"
-                or (each.shape[-1] == q[-1] and not use_separate_proj_weight)
-            ),
-        )
-    if len(k) != len(q) or len(v) != len(q):
-        return None
-    wrong = of_memory(
-        query, key, value, None if use_separate_proj_weight else embed_dim_to_check
-    )
-    if wrong is not None:
-        return wrong
-    sources = k[0]
-    batch = q[1] if len(q) == 3 else None
-    if key_padding_mask is not None:
-        wanted = (batch, sources) if batch is not None else (sources,)
-        wrong = of_padding(key_padding_mask, wanted)
-    if wrong is None and attn_mask is not None:
-        wrong = of_forward_mask(attn_mask, q, sources, num_heads)
-    weight = in_proj_weight if in_proj_weight is not None else q_proj_weight
-    if wrong is None and is_tensor(weight) and query.dtype != weight.dtype:
-        why = f"{{op}} computes in {weight.dtype}"
-        dtype = weight.dtype
-        first = dtype_unmet("query", query, dtype, why)
-        grants = tuple(
-            Grant(name, Made(each.shape, dtype))
-            for name, each in (("query", query), ("key", key), ("value", value))
-        )
-        return Unmet(
-            first.code, first.message, first.got, None, first.has, dtype, grants
-        )
-    return wrong
-
-
-def of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
-    """Keys and values of the same batch and features."""
-    q, k, v = query.shape, key.shape, value.shape
-    if size is not None:
-        for name, each in (("key", key), ("value", value)):
-            if each.shape[-1] != size:
-                last = len(each.shape) - 1
-                return Unmet(
-                    "attention-features",
-                    f"{{op}} takes {size} features in the last dim of {{{name}}}, got"
-                    f" {each.shape[-1]}: `kdim` and `vdim` allow others",
-                    Place(name, last),
-                    Place("query", len(q) - 1),
-                    each.shape[-1],
-                    size,
-                    tuple(
-                        Grant(n, resized(e, last, size))
-                        for n, e in (("key", key), ("value", value))
-                        if e.shape[-1] == each.shape[-1]
-                    ),
-                )
-    if k[:-1] != v[:-1]:
-        made = Made((*k[:-1], v[-1]), value.dtype)
-        return Unmet(
-            "keys-and-values",
-            f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
-            f" {text(v)} (time, batch, features)",
-            Place("value"),
-            Place("key"),
-            text(v),
-            text(k),
-            (Grant("value", made),),
-        )
-    if len(q) == 3 and q[1] != k[1]:
-        return Unmet(
-            "batch-dim-mismatch",
-            f"{{op}} needs one batch: {{query}} has {q[1]} samples, {{key}} has {k[1]}"
-            f" in (time, batch, features) {text(k)}",
-            Place("key", 1),
-            Place("query", 1),
-            k[1],
-            q[1],
-            tuple(
-                Grant(n, resized(e, 1, q[1]))
-                for n, e in (("key", key), ("value", value))
-            ),
-        )
-    return None
-
-
-def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
-    """Which keys of each sample are padding."""
-    if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
-        return None
-    if mask.shape == wanted:
-        why = "{op} takes a mask of bools or floats"
-        return dtype_unmet("key_padding_mask", mask, "bool", why)
-    more = ""
-    if mask.shape == wanted[::-1]:
-        more = ": it is the other way round"
-    return Unmet(
-        "attention-mask-shape",
-        f"{{op}} takes {{key_padding_mask}} as {text(wanted)} ="
-        f" {'(batch, keys)' if len(wanted) == 2 else '(keys)'}, got {text(mask.shape)}"
-        f"{more}",
-        Place("key_padding_mask"),
-        has=text(mask.shape),
-        needs=text(wanted),
-        grants=(Grant("key_padding_mask", Made(wanted, mask.dtype)),),
-    )
-
-
-def of_forward_mask(
-    mask: Meta, q: tuple[int, ...], sources: int, heads: int
-) -> Unmet | None:
-    """One mask for all, or one for each sample and head."""
-    one = (q[0], sources)
-    many = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
-    if mask.shape not in (one, many):
-        wanted = many if len(mask.shape) == 3 else one
-        return Unmet(
-            "attention-mask-shape",
-            f"{{op}} takes {{attn_mask}} as {text(one)} = (queries, keys), or"
-            f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
-            Place("attn_mask"),
-            has=text(mask.shape),
-            needs=text(wanted),
-            grants=(Grant("attn_mask", Made(wanted, mask.dtype)),),
-        )
-    if mask.dtype != "bool" and mask.dtype not in FLOATING:
-        why = "{op} takes a mask of bools or floats"
-        return dtype_unmet("attn_mask", mask, "bool", why)
-    return None

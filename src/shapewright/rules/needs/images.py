@@ -1,14 +1,16 @@
-"""What padding, resizing, shuffling and sampling of images need."""
+"""What padding, resizing and shuffling of images need."""
 
 from __future__ import annotations
 
-from math import prod
+from math import floor
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.kinds import no_bools, real_floats
 from shapewright.rules.needs.registry import needs
-from shapewright.rules.needs.shapes import resized, same_dtype, text
+from shapewright.rules.needs.shapes import resized, text
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.needs.windows import of_positive
 
 MODES = {
     "linear": (3,),
@@ -43,7 +45,7 @@ def pad(
     if mode == "constant":
         return None
     if rank not in (pairs + 1, pairs + 2) or pairs not in (1, 2, 3):
-        return None
+        return of_pairs(input, pad, mode)
     for n in range(pairs):
         size, most = input.shape[-1 - n], max(pad[2 * n : 2 * n + 2])
         limit = size - 1 if mode == "reflect" else size
@@ -61,7 +63,35 @@ def pad(
                 ),
                 guessed=True,
             )
-    return None
+    return no_bools(("input", input)) if mode in ("reflect", "replicate") else None
+
+
+def of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
+    """A pair for each dim behind the channels, a batch or none before them."""
+    rank, pairs = len(input.shape), len(pad) // 2
+    fits = min(max(pairs, rank - 2, 1), rank - 1, 3)
+    grants: tuple[Grant, ...] = ()
+    if rank in (fits + 1, fits + 2):
+        kept = tuple(pad[: 2 * fits])
+        grants = (Grant("pad", (*kept, *(0,) * (2 * fits - len(kept)))),)
+    return Unmet(
+        "padding-pairs",
+        f"{{op}} with `{mode}` takes two numbers for each dim behind batch and channels"
+        f" of {{input}} {text(input.shape)}, got {len(pad)}",
+        Place("input"),
+        has=len(pad),
+        needs=2 * fits if fits > 0 else 2,
+        grants=grants,
+    )
+
+
+@needs("torch.nn.functional.local_response_norm")
+def local_response_norm(
+    input: Meta, size: Any, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Batch, channels, and a place."""
+    wrong = of_image(input, "batch, channels, length") or of_positive("size", size)
+    return wrong or (real_floats(("input", input)) if input.dtype != "int64" else None)
 
 
 @needs("torch.nn.functional.interpolate")
@@ -110,14 +140,60 @@ def interpolate(
                 needs=spatial,
                 grants=(Grant(name, fits),),
             )
+    wrong = of_positive("size", size) if size is not None else None
+    wrong = wrong or of_scale(input, scale_factor)
+    if wrong is None and mode.startswith("nearest"):
+        return no_bools(("input", input))
+    return wrong or (real_floats(("input", input)) if input.dtype != "uint8" else None)
+
+
+def of_scale(input: Meta, scale: Any) -> Unmet | None:
+    """A factor that leaves at least one pixel."""
+    spatial = len(input.shape) - 2
+    factors = tuple(scale) if isinstance(scale, tuple | list) else (scale,) * spatial
+    for at, factor in enumerate(factors):
+        if not isinstance(factor, int | float):
+            return None
+        size = input.shape[2 + at]
+        if floor(size * factor) >= 1:
+            continue
+        return Unmet(
+            "not-positive",
+            f"{{op}} makes {size}·{factor} of dim {2 + at} of {{input}}"
+            f" {text(input.shape)}, which is less than 1",
+            Place("input", 2 + at),
+            has=size,
+            needs=1,
+            grants=(Grant("scale_factor", 1),),
+            guessed=True,
+        )
     return None
+
+
+def of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None:
+    """Channels, height and width."""
+    rank = len(input.shape)
+    if rank >= 3:
+        return None
+    made = (*(1,) * (3 - rank), *input.shape)
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes at least 3 dims ({what}), got {rank}: {{input}} is"
+        f" {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=3,
+        grants=(Grant("input", Made(made, input.dtype)),),
+        guessed=True,
+    )
 
 
 @needs("torch.pixel_shuffle")
 def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
     """Channels that the square of the factor divides."""
-    if len(input.shape) < 3 or upscale_factor < 1:
-        return None
+    wrong = of_image(input) or of_positive("upscale_factor", upscale_factor)
+    if wrong is not None:
+        return wrong
     at = len(input.shape) - 3
     have, square = input.shape[at], upscale_factor**2
     if have % square == 0:
@@ -138,8 +214,9 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
 @needs("torch.pixel_unshuffle")
 def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
     """Height and width that the factor divides."""
-    if len(input.shape) < 3 or downscale_factor < 1:
-        return None
+    wrong = of_image(input) or of_positive("downscale_factor", downscale_factor)
+    if wrong is not None:
+        return wrong
     rank = len(input.shape)
     for at in (rank - 2, rank - 1):
         have = input.shape[at]
@@ -171,59 +248,4 @@ def channel_shuffle(input: Meta, groups: int) -> Unmet | None:
         has=have,
         needs=groups,
         makes=(Made(input.shape, input.dtype),),
-    )
-
-
-@needs("torch.nn.functional.grid_sample")
-def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """A place of 2 (or 3) coordinates for each pixel that comes out."""
-    rank = len(input.shape)
-    if rank not in (4, 5) or len(grid.shape) != rank:
-        return None
-    wanted = rank - 2
-    if grid.shape[-1] != wanted:
-        made = resized(grid, rank - 1, wanted)
-        if grid.shape[1] == wanted:
-            made = Made((grid.shape[0], *grid.shape[2:], wanted), grid.dtype)
-        return Unmet(
-            "grid-shape",
-            f"{{op}} takes a grid (batch, height, width, {wanted}), got {{grid}}"
-            f" {text(grid.shape)}",
-            Place("grid", rank - 1),
-            has=grid.shape[-1],
-            needs=wanted,
-            grants=(Grant("grid", made),),
-        )
-    if grid.shape[0] != input.shape[0]:
-        return Unmet(
-            "batch-dim-mismatch",
-            f"{{op}} needs a grid for each image: {{input}} has {input.shape[0]},"
-            f" {{grid}} has {grid.shape[0]}",
-            Place("grid", 0),
-            Place("input", 0),
-            grid.shape[0],
-            input.shape[0],
-            (Grant("grid", resized(grid, 0, input.shape[0])),),
-        )
-    return same_dtype(("grid", grid), ("input", input))
-
-
-@needs("torch.nn.functional.affine_grid")
-def affine_grid(theta: Meta, size: Any, align_corners: Any = None) -> Unmet | None:
-    """A 2x3 matrix for each image, 3x4 for volumes."""
-    sizes = tuple(size)
-    if len(sizes) not in (4, 5) or prod(sizes) < 1:
-        return None
-    rows = len(sizes) - 2
-    wanted = (sizes[0], rows, rows + 1)
-    if theta.shape == wanted:
-        return None
-    return Unmet(
-        "theta-shape",
-        f"{{op}} takes a matrix for each image {text(wanted)}, got {{theta}}"
-        f" {text(theta.shape)}",
-        Place("theta"),
-        has=text(theta.shape),
-        needs=text(wanted),
-        grants=(Grant("theta", Made(wanted, theta.dtype)),),
     )

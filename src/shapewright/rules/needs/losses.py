@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
-from shapewright.rules.needs.broadcasting import broadcast
+from shapewright.rules.needs.broadcasting import broadcast, into
+from shapewright.rules.needs.kinds import (
+    no_bools,
+    no_complex,
+    real_floats,
+    some_float,
+)
 from shapewright.rules.needs.known import out_of_range
 from shapewright.rules.needs.registry import needs
 from shapewright.rules.needs.shapes import (
     cast,
-    dims,
+    differs,
     dtype_unmet,
     is_tensor,
-    resized,
     text,
     turned,
 )
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.promotion import FLOATING
+from shapewright.rules.promotion import FLOATING, KIND
 
 
 @needs("torch.nn.functional.cross_entropy")
@@ -192,12 +199,27 @@ def with_logits(
     if wrong is not None:
         return wrong
     for name, each in (("pos_weight", pos_weight), ("weight", weight)):
-        wrong = broadcast([("input", input), (name, each)]) if is_tensor(each) else None
+        wrong = of_overlay(input, name, each) if is_tensor(each) else None
         if wrong is not None:
             return wrong
-    if target.dtype not in FLOATING:
+    if KIND.get(target.dtype, 2) < 2:
         return dtype_unmet("target", target, "float32", "{op} takes float targets")
-    return None
+    weights = ("weight", weight), ("pos_weight", pos_weight)
+    return real_floats(("input", input)) or no_bools(*weights)
+
+
+def of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
+    """Weights that broadcast to the predictions, and do not make them larger."""
+    wrong = broadcast([("input", input), (name, weight)])
+    if wrong is not None:
+        return wrong
+    wrong = into(input, weight, "input", name)
+    if wrong is None:
+        return None
+    said = f"{{op}} lays {{{name}}} {text(weight.shape)} over {{input}}"
+    return replace(
+        wrong, code="broadcast-mismatch", message=f"{said} {text(input.shape)}"
+    )
 
 
 def same_shape(input: Meta, target: Meta) -> Unmet | None:
@@ -234,148 +256,58 @@ def one_float(input: Meta, target: Meta) -> Unmet | None:
     return dtype_unmet("target", target, input.dtype, why, "input")
 
 
-@needs(
-    "torch.nn.functional.mse_loss",
-    "torch.nn.functional.l1_loss",
-    "torch.nn.functional.smooth_l1_loss",
-    "torch.nn.functional.huber_loss",
-    "torch.nn.functional.kl_div",
-    "torch.nn.functional.poisson_nll_loss",
-    "torch.nn.functional.soft_margin_loss",
-    "torch.nn.functional.hinge_embedding_loss",
-)
-def pointwise(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
-    """Two that broadcast together; only equal shapes are meant."""
-    wrong = broadcast([("input", input), ("target", target)])
-    if wrong is None:
-        return None
+PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
+    "mse_loss": lambda i, t: some_real(i, t),
+    "smooth_l1_loss": lambda i, t: some_real(i, t),
+    "l1_loss": lambda i, t: (
+        no_bools(("input", i), ("target", t)) or some_float(("input", i), ("target", t))
+    ),
+    "huber_loss": lambda i, t: real_floats(("input", i)) or no_complex(("target", t)),
+    "kl_div": lambda i, t: real_floats(("input", i), ("target", t)),
+    "poisson_nll_loss": lambda i, t: (
+        no_bools(("input", i)) if t.dtype == "bool" else None
+    ),
+    "soft_margin_loss": lambda i, t: some_real(i, t) or real_floats(("input", i)),
+    "hinge_embedding_loss": lambda i, t: real_floats(("input", i)),
+}
+"""Losses of two tensors that line up, and the dtypes that each of them takes."""
+
+
+def some_real(input: Meta, target: Meta) -> Unmet | None:
+    """Real numbers, floats among them."""
+    named = ("input", input), ("target", target)
+    return no_complex(*named) or some_float(*named)
+
+
+def pointwise(word: str) -> None:
+    """Register a loss of two that line up."""
+
+    def loss(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
+        wrong = broadcast([("input", input), ("target", target)])
+        if wrong is None and word == "soft_margin_loss":
+            wrong = into(input, target, "input", "target")
+        if wrong is None:
+            return PAIRS[word](input, target)
+        return replace(of_pairs(input, target), lines=wrong.lines)
+
+    needs(f"torch.nn.functional.{word}")(loss)
+
+
+def of_pairs(input: Meta, target: Meta) -> Unmet:
+    """Shapes that are not equal: only equal ones are meant."""
     shape, given = input.shape, target.shape
-    same = len(shape) == len(given)
-    dim = next(
-        (n for n, (a, b) in enumerate(zip(given, shape, strict=False)) if a != b), None
-    )
+    dim = differs(given, shape)
     return Unmet(
         "target-shape",
         f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
         f" {{target}} is {text(given)}",
-        Place("target", dim if same else None),
-        Place("input", dim if same else None),
+        Place("target", dim),
+        Place("input", dim),
         text(given),
         text(shape),
         (Grant("target", Made(shape, target.dtype)),),
-        lines=wrong.lines,
     )
 
 
-@needs("torch.nn.functional.triplet_margin_loss")
-def triplet(
-    anchor: Meta, positive: Meta, negative: Meta, *rest: Any, **options: Any
-) -> Unmet | None:
-    """Three with as many dims, that broadcast together."""
-    named = [("anchor", anchor), ("positive", positive), ("negative", negative)]
-    for name, each in named[1:]:
-        if len(each.shape) != len(anchor.shape):
-            return Unmet(
-                "wrong-rank",
-                f"{{op}} compares tensors with as many dims: {{anchor}} has"
-                f" {dims(len(anchor.shape))}, {{{name}}} has {dims(len(each.shape))}",
-                Place(name),
-                Place("anchor"),
-                len(each.shape),
-                len(anchor.shape),
-                (Grant(name, Made(anchor.shape, each.dtype)),),
-            )
-    return broadcast(named)
-
-
-@needs("torch.nn.functional.cosine_embedding_loss")
-def cosine_embedding(
-    input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
-) -> Unmet | None:
-    """Pairs of vectors, and one target for each pair."""
-    rank = len(input1.shape)
-    wanted = input1.shape[:1] if rank == 2 else ()
-    if rank in (1, 2) and len(target.shape) != len(wanted):
-        return Unmet(
-            "target-shape",
-            f"{{op}} takes one target for each pair, {text(wanted)}, got {{target}}"
-            f" {text(target.shape)}",
-            Place("target"),
-            Place("input1", 0),
-            text(target.shape),
-            text(wanted),
-            (Grant("target", Made(wanted, target.dtype)),),
-        )
-    wrong = broadcast([("input1", input1), ("input2", input2)])
-    if wrong is not None or rank != 2 or not target.shape:
-        return wrong
-    rows = max(input1.shape[0], input2.shape[0])
-    if target.shape[0] in (1, rows) or rows == 1:
-        return None
-    return Unmet(
-        "target-shape",
-        f"{{op}} takes one target for each pair, {rows}, got {target.shape[0]}",
-        Place("target", 0),
-        Place("input1", 0),
-        target.shape[0],
-        rows,
-        (Grant("target", resized(target, 0, rows)),),
-    )
-
-
-@needs("torch.nn.functional.margin_ranking_loss")
-def margin_ranking(
-    input1: Meta, input2: Meta, target: Meta, *rest: Any, **options: Any
-) -> Unmet | None:
-    """Three with as many dims, that broadcast together."""
-    for name, each in (("input2", input2), ("target", target)):
-        if len(each.shape) != len(input1.shape):
-            return Unmet(
-                "wrong-rank",
-                f"{{op}} compares tensors with as many dims: {{input1}} is"
-                f" {text(input1.shape)}, {{{name}}} is {text(each.shape)}",
-                Place(name),
-                Place("input1"),
-                len(each.shape),
-                len(input1.shape),
-                (Grant(name, Made(input1.shape, each.dtype)),),
-            )
-    return broadcast([("input1", input1), ("input2", input2), ("target", target)])
-
-
-@needs("torch.nn.functional.ctc_loss")
-def ctc(
-    log_probs: Meta,
-    targets: Meta,
-    input_lengths: Any,
-    target_lengths: Any,
-    *rest: Any,
-    **options: Any,
-) -> Unmet | None:
-    """Time first, then the batch, then the classes; a length for each sample."""
-    if len(log_probs.shape) != 3:
-        return None
-    batch = log_probs.shape[1]
-    for name, each in (
-        ("input_lengths", input_lengths),
-        ("target_lengths", target_lengths),
-    ):
-        count = each.shape[0] if is_tensor(each) and each.shape else None
-        count = len(each) if isinstance(each, tuple | list) else count
-        if count is not None and count != batch:
-            more = ""
-            if log_probs.shape[0] == count:
-                more = ": it takes (time, batch, classes)"
-            turned_ = turned(log_probs, (1, 0, 2))
-            made = turned_ if more else resized(log_probs, 1, count)
-            return Unmet(
-                "ctc-lengths",
-                f"{{op}} needs a length for each of {batch} samples in dim 1 of"
-                f" {{log_probs}} {text(log_probs.shape)}, got {count}{more}",
-                Place("log_probs", 1),
-                Place(name, 0) if is_tensor(each) else None,
-                batch,
-                count,
-                (Grant("log_probs", made),),
-            )
-    return None
+for _word in PAIRS:
+    pointwise(_word)

@@ -8,7 +8,7 @@ from typing import Any
 
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.needs.registry import needs
-from shapewright.rules.needs.shapes import dims, dtype_unmet, resized, text
+from shapewright.rules.needs.shapes import dims, resized, text
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
 from shapewright.rules.needs.windows import axis, each
 
@@ -167,44 +167,6 @@ def adaptive(spatial: int, kind: str) -> None:
 for _spatial in (1, 2, 3):
     adaptive(_spatial, "avg")
     adaptive(_spatial, "max")
-
-
-@needs(
-    "torch.nn.functional.max_unpool1d",
-    "torch.nn.functional.max_unpool2d",
-    "torch.nn.functional.max_unpool3d",
-)
-def max_unpool(
-    input: Meta,
-    indices: Meta,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    output_size: Any = None,
-) -> Unmet | None:
-    """Indices of the pooling that it undoes: int64, one for each element."""
-    if indices.dtype != "int64":
-        why = "{op} takes the indices that pooling returned, int64"
-        return dtype_unmet("indices", indices, "int64", why)
-    if indices.shape == input.shape:
-        return None
-    differing = [
-        d
-        for d, (a, b) in enumerate(zip(indices.shape, input.shape, strict=False))
-        if a != b
-    ]
-    dim = differing[0] if differing and len(indices.shape) == len(input.shape) else None
-    return Unmet(
-        "indices-of-another-pooling",
-        f"{{op}} needs an index for each element: {{input}} is {text(input.shape)},"
-        f" {{indices}} is {text(indices.shape)}",
-        Place("indices", dim),
-        Place("input", dim),
-        text(indices.shape),
-        text(input.shape),
-        (Grant("indices", Made(input.shape, "int64")),),
-        guessed=True,
-    )
 
 
 @needs("torch.nn.functional.unfold")

@@ -56,3 +56,19 @@ def too_large(
         grants=(Grant("input", Made(tuple(shape), input.dtype)),),
         guessed=True,
     )
+
+
+def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
+    """Sizes, strides and factors of at least 1."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not all(type(one) is int for one in given) or min(given, default=1) >= least:
+        return None
+    fits: Any = tuple(max(one, least) for one in given)
+    return Unmet(
+        "not-positive",
+        f"{{op}} takes at least {least} as `{argument}`, got {min(given)}",
+        has=min(given),
+        needs=least,
+        grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
+        guessed=True,
+    )

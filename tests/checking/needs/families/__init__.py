@@ -14,22 +14,27 @@ Right = Callable[[], Iterator[Call]]
 
 @dataclass(frozen=True)
 class Family:
-    """Calls that torch takes; `fill` is what whole numbers hold that are granted."""
+    """Calls that torch takes.
+
+    `fill` is what granted tensors of whole numbers hold; `numbers` says whether plain
+    numbers are broken too.
+    """
 
     right: Right
     fill: int
+    numbers: bool
 
 
 FAMILIES: dict[str, Family] = {}
 """The calls of each family."""
 
 
-def family(name: str, fill: int = 0) -> Callable[[Right], Right]:
+def family(name: str, fill: int = 0, numbers: bool = True) -> Callable[[Right], Right]:
     """Register calls under the name of their family."""
 
     def register(right: Right) -> Right:
         assert name not in FAMILIES, name
-        FAMILIES[name] = Family(right, fill)
+        FAMILIES[name] = Family(right, fill, numbers)
         return right
 
     return register
