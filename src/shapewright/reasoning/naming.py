@@ -55,6 +55,8 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
     around = text.parents.get(id(node))
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     given = operands(around if written and isinstance(around, ast.Assign) else node)
+    if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and is_number(node.left):
+        given = given[::-1]  # `1 - mask`
     result = list(none)
     for at, place in enumerate(tensor_places(op, len(given))[: len(op.inputs)]):
         expr = expression_at(given, place)
@@ -129,6 +131,12 @@ def operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
             whole = [target.value, target.slice, node.value]
             return list(whole)
     return []
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether it is written as a number: `1`, `-0.5`."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant)
 
 
 NAMESPACES = frozenset({"torch", "F", "nn", "functional", "einops", "np", "linalg"})

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from shapewright.rules.meta import Made, Meta
+from shapewright.rules.meta import Made, Meta, Rule
+from shapewright.rules.needs.by_rule import of_dtypes
 from shapewright.rules.needs.registry import NEEDS, needs
 from shapewright.rules.needs.shapes import (
     Shape,
@@ -47,18 +48,19 @@ def register() -> None:
         word = rule.names[0].rpartition(".")[2]
         left = [name for name in rule.names if name not in NEEDS]
         if left:
-            needs(*left)(of_two(word, rule.writes is not None, *names))
+            needs(*left)(of_two(word, rule, *names))
 
 
-def of_two(word: str, writes: bool, first: str, second: str) -> Any:
+def of_two(word: str, rule: Rule, first: str, second: str) -> Any:
     """The need of one operator of two operands."""
+    writes = rule.writes is not None
 
     def asked(one: Any, two: Any) -> Unmet | None:
         named = [(first, one), (second, two)]
         wrong = broadcast(named)
         if wrong is None and writes:
             wrong = into(one, two, first, second)
-        return wrong or of_kinds(word, named, writes)
+        return wrong or of_kinds(word, named, writes) or of_dtypes(rule, *named)
 
     def binary(input: Any, other: Any, **options: Any) -> Unmet | None:
         return asked(input, other)
@@ -288,32 +290,6 @@ def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
     if mask.dtype != "bool":
         return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
     return broadcast([("input", input), ("mask", mask)])
-
-
-@needs("torch.lerp")
-def lerp(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """Two ends and a weight that broadcast together."""
-    return broadcast([("input", input), ("end", end), ("weight", weight)])
-
-
-@needs("torch.Tensor.lerp_")
-def lerp_(input: Meta, end: Meta, weight: Any) -> Unmet | None:
-    """The same, written into the first."""
-    return lerp(input, end, weight) or into(input, end, "input", "end")
-
-
-@needs("torch.addcmul", "torch.addcdiv")
-def addcmul(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | None:
-    """Three that broadcast together."""
-    return broadcast([("input", input), ("tensor1", tensor1), ("tensor2", tensor2)])
-
-
-@needs("torch.clamp")
-def clamp(
-    input: Meta, min: Any = None, max: Any = None, **options: Any
-) -> Unmet | None:
-    """Bounds that broadcast with the input."""
-    return broadcast([("input", input), ("min", min), ("max", max)])
 
 
 @needs("torch.Tensor.copy_")
