@@ -41,7 +41,7 @@ def measured(family: str) -> tuple[Counter[str], Counter[str]]:
         try:
             need = asked_of(func)
             verdict, out = followed(func, need, args, kwargs, fill)
-        except AssertionError as error:
+        except Exception as error:
             verdict, out = "wrong", None
             words[f"WRONG {str(error)[:400]}"] += 1
         counts[verdict] += 1

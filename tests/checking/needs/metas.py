@@ -44,7 +44,8 @@ def filled(
         return torch.full(shape, whole, dtype=dtype)
     if len(shape) < 2:
         return torch.ones(shape, dtype=dtype)
-    return torch.eye(*shape[-2:], dtype=dtype).expand(*shape).clone()
+    square = torch.eye(*shape[-2:], dtype=torch.float64) / 2 + 0.25
+    return square.to(dtype).expand(*shape).clone()
 
 
 def shown(args: Any, kwargs: Any) -> str:

@@ -95,6 +95,7 @@ def copy_of(value: Any) -> Any:
 
 def stand_in(fill: int, old: Any, made: Made) -> torch.Tensor:
     """A real tensor as it was granted."""
+    assert min(made.shape, default=0) >= 0, f"granted {made.shape}"
     out = filled(made.shape, getattr(torch, made.dtype), fill)
     if made.stride is None:
         return out

@@ -88,15 +88,14 @@ def passed(
     search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
     names = argument_names(func, rule, *arguments)
     first = plain_name(func)
-    out: Any = None
+    out: Any = FAILED
     guessed: tuple[int, ...] = ()
     found: list[tuple[Repair, Any]] = [] if engine.quick else list(search)
     if needed is not None and needed.makes:
         out = made_of(engine, needed.makes, infos)
     elif needed is not None and rule is not None:
-        given = granted(engine, plan, func, rule, args, kwargs, needed)
-        out = None if given is FAILED else given
-    if out is not None and needed is not None:
+        out = granted(engine, plan, func, rule, args, kwargs, needed)
+    if out is not FAILED and needed is not None:
         sizes = {size for one in shapes_of(engine, out) for size in one}
         guessed = tuple(sorted(unsure_sizes(names, infos, needed) & sizes))
         if needed.guessed and not guessed:
@@ -111,7 +110,8 @@ def passed(
         found = [(each, None) for each in known] + [
             pair for pair in found if pair[0] not in known
         ]
-    goes_on = out is not None
+    goes_on = out is not FAILED
+    out = out if goes_on else None
     if goes_on and tensors and is_in_place(first, kwargs):
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))

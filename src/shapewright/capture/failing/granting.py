@@ -52,7 +52,8 @@ def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
     def seen(tensor: torch.Tensor) -> Meta:
         info = engine.info(tensor)
         whole = not (tensor.is_floating_point() or tensor.is_complex())
-        if not (whole and info.storage.known and tensor.numel() <= VALUES):
+        sure = info.storage.known and info.storage.assumed is None
+        if not (whole and sure and tensor.numel() <= VALUES):
             return info.meta
         with torch._C.DisableTorchFunction():
             return Known(info.meta, tuple(engine.value_of(tensor).flatten().tolist()))
