@@ -42,6 +42,12 @@ TAKEN = {
     "relu6": (1, 2),
     "hardtanh": (1, 2),
     "isposinf": (0, 1, 2),
+    "median": (1, 2),
+    "amax": (0, 1, 2),
+    "amin": (0, 1, 2),
+    "argmax": (1, 2),
+    "argmin": (1, 2),
+    "sort": (0, 1, 2),
     "signbit": (0, 1, 2),
 }
 """Kinds that torch takes, where the rule leaves the others to torch."""

@@ -16,7 +16,7 @@ from shapewright.rules.needs.shapes import (
     with_dim,
 )
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.needs.windows import each, too_large
+from shapewright.rules.needs.windows import each, of_settings, too_large
 from shapewright.rules.promotion import FLOATING
 
 LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
@@ -36,6 +36,11 @@ def convolution(
     spatial = len(weight.shape) - 2
     if spatial < 1:
         return None
+    wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
+    if wrong is None and not isinstance(padding, str):
+        wrong = of_settings(spatial, padding=padding)
+    if wrong is not None:
+        return wrong
     channels = weight.shape[1] * groups
     wrong = of_rank(input, spatial, channels) or of_channels(
         input, spatial, channels, Place("weight", 1 if groups == 1 else 0), groups
@@ -73,6 +78,16 @@ def transposed(
     spatial = len(weight.shape) - 2
     if spatial < 1:
         return None
+    wrong = of_settings(
+        spatial,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+    )
+    if wrong is not None:
+        return wrong
     channels = weight.shape[0]
     wrong = of_rank(input, spatial, channels) or of_channels(
         input, spatial, channels, Place("weight", 0), 1

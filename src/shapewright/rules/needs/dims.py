@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from shapewright.rules.meta import Made, Meta
+from shapewright.rules.meta import Made, Meta, Rule
+from shapewright.rules.needs.by_rule import of_dtype
+from shapewright.rules.needs.kinds import no_bools
 from shapewright.rules.needs.registry import NEEDS, alike, needs
 from shapewright.rules.needs.shapes import dims, dtype_unmet, is_tensor, text
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
 from shapewright.rules.promotion import KIND
+from shapewright.rules.registry import RULES
 
 
 def named(*names: str) -> tuple[str, ...]:
@@ -109,17 +111,33 @@ def reductions() -> None:
         return wrong
 
     words = "sum prod nansum any all amax amin argmax argmin median nanmedian logsumexp"
-    words += " max min mode"
+    words += " max min mode count_nonzero"
     families: list[tuple[Callable[..., Any], str]] = [
         (reduce, words),
-        (floating, "mean std var std_mean var_mean"),
+        (floating, "mean std var std_mean var_mean nanmean"),
         (keep, "cumsum cumprod logcumsumexp cummax cummin sort argsort"),
         (logits, "softmax log_softmax"),
     ]
     for function, family in families:
-        needs(*named(*both(*family.split())))(function)
+        for word in family.split():
+            left = named(*both(word))
+            if left:
+                needs(*left)(with_dtypes(function, RULES.get(left[0])))
     names = [f"torch.nn.functional.{w}" for w in ("softmax", "log_softmax", "softmin")]
     needs(*named(*names))(logits)
+
+
+def with_dtypes(function: Any, rule: Rule | None) -> Any:
+    """The same need, and then the dtypes that the rule takes."""
+    if rule is None:
+        return function
+
+    def asked(input: Meta, dim: Any = None, *rest: Any, **options: Any) -> Unmet | None:
+        wrong: Unmet | None = function(input, dim, *rest, **options)
+        given = () if dim is None and not rest else (dim, *rest)
+        return wrong or of_dtype(rule, input, given, options)
+
+    return asked
 
 
 reductions()
@@ -137,170 +155,78 @@ def unsqueeze(input: Meta, dim: Any) -> Unmet | None:
     return of_dim("input", input, dim, extra=1)
 
 
-@needs(*named(*both("transpose", "swapaxes", "swapdims")))
-def transpose(
-    input: Meta, dim0: Any = None, dim1: Any = None, **more: Any
+@needs("torch.nn.functional.normalize")
+def normalize(
+    input: Meta, p: float = 2.0, dim: Any = 1, *rest: Any, **options: Any
 ) -> Unmet | None:
-    """Two dims that are there."""
-    return of_dim("input", input, dim0, "dim0") or of_dim("input", input, dim1, "dim1")
-
-
-@needs(*named("torch.Tensor.permute"))
-def tensor_permute(self: Meta, *dims: Any) -> Unmet | None:
-    """Every dim once."""
-    given = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
-    return of_order("self", self, tuple(given))
-
-
-@needs(*named("torch.permute"))
-def permute(input: Meta, dims: Any) -> Unmet | None:
-    """Every dim once."""
-    return of_order("input", input, tuple(dims))
-
-
-def of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
-    """As many places as dims, each of them once."""
-    rank = len(input.shape)
-    if not order:
-        return None
-    if len(order) == rank:
-        return of_dim(name, input, order, "dims")
-    if len(order) > rank:
-        shape = (*(1,) * (len(order) - rank), *input.shape)
-    else:
-        count = 1
-        for size in input.shape[len(order) - 1 :]:
-            count *= size
-        shape = (*input.shape[: len(order) - 1], count) if order else ()
-    return Unmet(
-        "permuted-dims",
-        f"{{op}} needs a place for each of the {dims(rank)} of {{{name}}}"
-        f" {text(input.shape)}, got {len(order)}: {order}",
-        Place(name),
-        has=len(order),
-        needs=rank,
-        grants=(Grant(name, Made(tuple(shape), input.dtype)),),
-        guessed=True,
-    )
-
-
-@needs(*named(*both("movedim", "moveaxis")))
-def movedim(input: Meta, source: Any = None, destination: Any = None) -> Unmet | None:
-    """As many places as dims that move."""
-    wrong = of_dim("input", input, source, "source")
-    return wrong or of_dim("input", input, destination, "destination")
-
-
-@needs(*named(*both("unbind")))
-def unbind(input: Meta, dim: int = 0) -> Unmet | None:
-    """A dim that is there."""
-    return of_dim("input", input, dim) if input.shape else None
-
-
-@needs(*named(*both("chunk")))
-def chunk(input: Meta, chunks: int, dim: int = 0) -> Unmet | None:
-    """A dim that is there."""
-    return of_dim("input", input, dim, sure=True) if input.shape else None
-
-
-@needs("torch.flip")
-def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
-    """Dims that are there, each once."""
-    given = named if dims is None else dims
-    listed = len(given) == 1 and isinstance(given[0], tuple | list)
-    wrong = of_dim("input", input, tuple(given[0] if listed else given), "named")
-    if wrong is None or not wrong.grants:
-        return wrong
-    value = wrong.grants[0].value
-    if dims is not None:
-        return replace(wrong, grants=(Grant("dims", value),))
-    return replace(wrong, grants=(Grant("named", (value,)),)) if listed else wrong
-
-
-@needs(*named(*both("select")))
-def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
-    """A dim that is there, and an index within it."""
-    wrong = of_dim("input", input, dim) if input.shape else None
-    if wrong is not None or type(index) is not int or not input.shape:
-        return wrong
-    size = input.shape[dim]
-    if -size <= index < size:
-        return None
-    return Unmet(
-        "index-out-of-range",
-        f"{{op}} reads index {index} of dim {dim % len(input.shape)} of {{input}}"
-        f" {text(input.shape)}, which has 0 to {size - 1}",
-        Place("input", dim % len(input.shape)),
-        has=size,
-        needs=index + 1 if index >= 0 else -index,
-        grants=(Grant("index", 0),) if size else (),
-    )
-
-
-@needs(*named(*both("narrow")))
-def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
-    """A part that lies within the dim."""
-    wrong = of_dim("input", input, dim) if input.shape else None
-    if wrong is not None or type(start) is not int or not input.shape:
-        return wrong
-    size = input.shape[dim]
-    begin = start + size if start < 0 else start
-    if type(length) is not int or length < 0 or start < -size:
-        return None
-    if begin + length <= size:
-        return None
-    at = dim % len(input.shape)
-    made = (*input.shape[:at], begin + length, *input.shape[at + 1 :])
-    return Unmet(
-        "index-out-of-range",
-        f"{{op}} takes {begin} to {begin + length} of dim {at} of {{input}}"
-        f" {text(input.shape)}, which ends at {size}",
-        Place("input", at),
-        has=size,
-        needs=begin + length,
-        grants=(Grant("input", Made(made, input.dtype)),) if start >= 0 else (),
-    )
-
-
-@needs(*named(*both("topk", "kthvalue")))
-def topk(
-    input: Meta, k: Any, dim: Any = -1, *rest: Any, **options: Any
-) -> Unmet | None:
-    """No more than the dim has."""
+    """A dim that is there, and floats."""
     wrong = of_dim("input", input, dim, sure=True)
-    if wrong is not None or type(k) is not int:
-        return wrong
-    at = dim % max(len(input.shape), 1)
-    size = input.shape[at] if input.shape else 1
-    if k <= size:
-        return None
-    made = (*input.shape[:at], k, *input.shape[at + 1 :])
-    return Unmet(
-        "k-too-large",
-        f"{{op}} takes the {k} largest of dim {at} of {{input}} {text(input.shape)},"
-        f" which has {size}",
-        Place("input", at if input.shape else None),
-        has=size,
-        needs=k,
-        grants=(Grant("input", Made(made or (k,), input.dtype)),),
-    )
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
 
 
-@needs(*named("torch.nn.functional.glu"))
-def glu(input: Meta, dim: int = -1) -> Unmet | None:
-    """A dim of two halves."""
-    wrong = of_dim("input", input, dim) if input.shape else None
-    if wrong is not None or not input.shape or input.shape[dim] % 2 == 0:
+@needs(*named(*both("aminmax")))
+def aminmax(input: Meta, *, dim: Any = None, **options: Any) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("input", input, dim) if dim is not None else None
+
+
+@needs(*named(*both("diff")))
+def diff(
+    input: Meta, n: Any = 1, dim: Any = -1, *rest: Any, **options: Any
+) -> Unmet | None:
+    """A dim that is there, and a number of times."""
+    wrong = of_dim("input", input, dim, sure=True) if input.shape else None
+    if wrong is not None or type(n) is not int or n >= 0:
         return wrong
-    at = dim % len(input.shape)
-    size = input.shape[at]
-    made = (*input.shape[:at], size + 1, *input.shape[at + 1 :])
     return Unmet(
-        "does-not-divide",
-        f"{{op}} halves dim {at} of {{input}} {text(input.shape)}, which is {size}",
-        Place("input", at),
-        has=size,
-        needs=2,
-        grants=(Grant("input", Made(made, input.dtype)),),
+        "not-positive",
+        f"{{op}} takes differences n times, at least 0, got {n}",
+        has=n,
+        needs=0,
+        grants=(Grant("n", 0),),
         guessed=True,
     )
+
+
+@needs("torch.trapezoid", "torch.trapz", "torch.cumulative_trapezoid")
+def trapezoid(y: Meta, x: Any = None, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("y", y, dim) or no_bools(("y", y))
+
+
+@needs(*named(*both("quantile", "nanquantile")))
+def quantile(
+    input: Meta, q: Any, dim: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """A dim that is there, float32 or float64, and shares of the same dtype."""
+    wrong = of_dim("input", input, dim) if dim is not None else None
+    if wrong is None and input.dtype not in ("float32", "float64"):
+        why = "{op} takes float32 or float64"
+        return dtype_unmet("input", input, "float32", why)
+    if wrong is None and is_tensor(q) and q.dtype != input.dtype:
+        why = f"{{op}} takes shares of {input.dtype}, as {{input}} is"
+        return dtype_unmet("q", q, input.dtype, why, "input")
+    return wrong
+
+
+@needs(*named(*both("renorm")))
+def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
+    """A dim that is there, beside others; floats."""
+    if len(input.shape) < 2:
+        made = (*(1,) * (2 - len(input.shape)), *input.shape)
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes at least 2 dims, got {len(input.shape)}: {{input}} is"
+            f" {text(input.shape)}",
+            Place("input"),
+            has=len(input.shape),
+            needs=2,
+            grants=(Grant("input", Made(made, input.dtype)),),
+            guessed=True,
+        )
+    wrong = of_dim("input", input, dim, sure=True)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong

@@ -80,7 +80,9 @@ def take_along_dim(
 ) -> Unmet | None:
     """Indices with as many dims, that broadcast but along `dim`."""
     if dim is None:
-        return whole("indices", indices) or of_one_piece(input, indices)
+        return whole("indices", indices, ("int64", "int32")) or of_one_piece(
+            input, indices
+        )
     wrong = of_dim(input, "input", dim) or whole("indices", indices)
     wrong = wrong or same_rank("input", input, "indices", indices)
     if wrong is not None or not input.shape:

@@ -141,13 +141,13 @@ def interpolate(
                 grants=(Grant(name, fits),),
             )
     wrong = of_positive("size", size) if size is not None else None
-    wrong = wrong or of_scale(input, scale_factor)
+    wrong = wrong or of_scale(input, scale_factor, mode)
     if wrong is None and mode.startswith("nearest"):
         return no_bools(("input", input))
     return wrong or (real_floats(("input", input)) if input.dtype != "uint8" else None)
 
 
-def of_scale(input: Meta, scale: Any) -> Unmet | None:
+def of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
     """A factor that leaves at least one pixel."""
     spatial = len(input.shape) - 2
     factors = tuple(scale) if isinstance(scale, tuple | list) else (scale,) * spatial
@@ -155,7 +155,7 @@ def of_scale(input: Meta, scale: Any) -> Unmet | None:
         if not isinstance(factor, int | float):
             return None
         size = input.shape[2 + at]
-        if floor(size * factor) >= 1:
+        if floor(size * factor) >= 1 or mode == "area":
             continue
         return Unmet(
             "not-positive",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.needs.registry import needs
-from shapewright.rules.needs.shapes import dims, is_tensor, text
+from shapewright.rules.needs.shapes import dims, is_tensor, same_dtype, text, word
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.needs.windows import of_positive
 
 
 def listed(tensors: Any) -> list[Meta]:
@@ -160,6 +162,13 @@ def joined(tensors: Any, dim: int, least: int) -> Unmet | None:
     wrong = cat(raised, at)
     if wrong is None or wrong.code == "dim-out-of-range":
         return None
+    return lowered(wrong, raised, given)
+
+
+def lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
+    """What is said of tensors that were given more dims, with their own shapes."""
+    if wrong is None:
+        return None
     said = wrong.message
     for n, (one, other) in enumerate(zip(raised, given, strict=True)):
         if one.shape != other.shape:
@@ -189,6 +198,11 @@ def split(
             grants=(Grant("dim", fits),),
             guessed=True,
         )
+    wrong = of_positive("split_size_or_sections", parts, 0)
+    if wrong is None and parts == 0:
+        wrong = of_positive("split_size_or_sections", parts)
+    if wrong is not None:
+        return replace(wrong, grants=())
     if not isinstance(parts, tuple | list) or not all(type(p) is int for p in parts):
         return None
     size, total, at = tensor.shape[dim], sum(parts), dim % rank
@@ -204,3 +218,66 @@ def split(
         needs=total,
         grants=(Grant("tensor", made),),
     )
+
+
+@needs("torch.dstack")
+def dstack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 2, of vectors and matrices with a dim of 1 behind them."""
+    given = listed(tensors)
+    if not given:
+        return None
+    raised = [Made((1,) * (2 - len(e.shape)) + e.shape, e.dtype) for e in given]
+    deep = [Made((*e.shape, 1), e.dtype) if len(e.shape) < 3 else e for e in raised]
+    return lowered(cat(deep, 2), deep, given)
+
+
+@needs("torch.column_stack")
+def column_stack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 1, of vectors as columns."""
+    given = listed(tensors)
+    if not given:
+        return None
+    raised = [
+        Made((*e.shape, *(1,) * (2 - len(e.shape))), e.dtype)
+        if len(e.shape) < 2
+        else Made(e.shape, e.dtype)
+        for e in given
+    ]
+    return lowered(cat(raised, 1), raised, given)
+
+
+@needs("torch.functional.block_diag", "torch.block_diag")
+def block_diag(*tensors: Any) -> Unmet | None:
+    """Matrices, vectors as rows."""
+    return of_ranks(tensors, 2)
+
+
+@needs("torch.functional.meshgrid", "torch.meshgrid")
+def meshgrid(*tensors: Any, **options: Any) -> Unmet | None:
+    """Vectors of one dtype."""
+    listed_ = len(tensors) == 1 and isinstance(tensors[0], tuple | list)
+    given = tensors[0] if listed_ else tensors
+    names = [f"tensors.{'0.' if listed_ else ''}{n}" for n in range(len(given))]
+    wrong = of_ranks(given, 1, names)
+    return wrong or same_dtype(*zip(names, given, strict=True))
+
+
+def of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet | None:
+    """No more than so many dims each."""
+    for n, each in enumerate(tensors):
+        rank = len(each.shape)
+        if rank <= most:
+            continue
+        name = names[n] if names is not None else f"tensors.{n}"
+        made = (prod(each.shape[: rank - most + 1]), *each.shape[rank - most + 1 :])
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes at most {dims(most)} of each, got {rank}: {word(name)} is"
+            f" {text(each.shape)}",
+            Place(name),
+            has=rank,
+            needs=most,
+            grants=(Grant(name, Made(made, each.dtype)),),
+            guessed=True,
+        )
+    return None

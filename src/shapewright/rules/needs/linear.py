@@ -78,7 +78,18 @@ def bilinear(
     if len(weight.shape) != 3 or not input1.shape or not input2.shape:
         return None
     if len(input1.shape) != len(input2.shape):
-        return None
+        made = Made((*input1.shape[:-1], input2.shape[-1]), input2.dtype)
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes inputs with as many dims: {{input1}} is"
+            f" {text(input1.shape)}, {{input2}} is {text(input2.shape)}",
+            Place("input2"),
+            Place("input1"),
+            len(input2.shape),
+            len(input1.shape),
+            (Grant("input2", made),),
+            guessed=True,
+        )
     for name, meta, dim in (("input1", input1, 1), ("input2", input2, 2)):
         wanted, last = weight.shape[dim], len(meta.shape) - 1
         if meta.shape[-1] != wanted:

@@ -280,9 +280,7 @@ def matrix_norm(
     """Matrices of floats, in two dims."""
     wrong = of_matrices("A", A)
     if wrong is None and not isinstance(dim, int):
-        wrong = of_dim("A", A, dim)
-    if wrong is not None and wrong.code == "repeated-dim":
-        wrong = replace(wrong, grants=())
+        wrong = of_dims("A", A, dim)
     return wrong or of_norm("A", A, options)
 
 
@@ -291,8 +289,15 @@ def vector_norm(
     x: Meta, ord: Any = None, dim: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Floats, along dims that are there."""
-    wrong = of_dim("x", x, dim) if dim is not None else None
-    return wrong or of_norm("x", x, options)
+    return of_dims("x", x, dim) or of_norm("x", x, options)
+
+
+def of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
+    """Dims that are there; of a matrix' two, none can be left away."""
+    wrong = of_dim(name, input, dim) if dim is not None else None
+    if wrong is not None and wrong.code == "repeated-dim":
+        return replace(wrong, grants=())
+    return wrong
 
 
 @needs("torch.functional.norm", "torch.norm", "torch.Tensor.norm")
@@ -300,8 +305,7 @@ def norm(
     input: Meta, p: Any = "fro", dim: Any = None, *rest: Any, **options: Any
 ) -> Any:
     """The same."""
-    wrong = of_dim("input", input, dim) if dim is not None else None
-    return wrong or of_norm("input", input, options)
+    return of_dims("input", input, dim) or of_norm("input", input, options)
 
 
 def of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:

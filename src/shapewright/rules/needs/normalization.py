@@ -15,7 +15,7 @@ from shapewright.rules.needs.shapes import (
     turned,
 )
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.promotion import FLOATING
+from shapewright.rules.promotion import FLOATING, KIND
 
 RANKS = {1: (2, 3), 2: (4,), 3: (5,)}
 
@@ -52,9 +52,18 @@ def batch_norm(
         ("weight", weight),
         ("bias", bias),
     )
-    if wrong is None and input.dtype not in FLOATING:
-        return dtype_unmet("input", input, "float32", "{op} takes floats")
-    return wrong
+    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
+
+
+def of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
+    """Floats of the dtype of the weights; halves beside float32, too."""
+    known = [each.dtype for each in others if each is not None]
+    dtype = next((each for each in known if each in FLOATING), "float32")
+    half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
+    if input.dtype in FLOATING and (not known or input.dtype == dtype or half):
+        return None
+    why = f"{{op}} computes in {dtype}" if known else "{op} takes floats"
+    return dtype_unmet("input", input, dtype, why)
 
 
 def of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
@@ -99,24 +108,25 @@ def instance_norm(
 ) -> Unmet | None:
     """More than one place per channel, and a statistic for each channel."""
     shape = input.shape
-    if len(shape) < 3:
+    if len(shape) < 2:
         return None
     if use_input_stats and prod(shape[2:]) == 1:
         return Unmet(
             "one-value-per-channel",
             f"{{op}} needs more than 1 place per channel, got {{input}} {text(shape)}",
-            Place("input", 2),
+            Place("input", 2 if len(shape) > 2 else None),
             has=1,
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    return of_channels(
+    wrong = of_channels(
         input,
         ("running_mean", running_mean),
         ("running_var", running_var),
         ("weight", weight),
         ("bias", bias),
     )
+    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
 
 
 @needs("torch.nn.functional.group_norm")
@@ -152,7 +162,7 @@ def group_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    return None
+    return of_dtype(input, weight, bias)
 
 
 @needs("torch.nn.functional.layer_norm")
@@ -164,7 +174,8 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Unmet | None:
     """The last dims are those that are normalised."""
-    return of_last(input, normalized_shape, weight)
+    wrong = of_last(input, normalized_shape, weight)
+    return wrong or of_dtype(input, weight, bias)
 
 
 @needs("torch.nn.functional.rms_norm")
@@ -172,7 +183,10 @@ def rms_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
 ) -> Unmet | None:
     """The last dims are those that are normalised."""
-    return of_last(input, normalized_shape, weight)
+    wrong = of_last(input, normalized_shape, weight)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
 
 
 def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
@@ -195,10 +209,6 @@ def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | 
             (Grant("input", Made(wanted, input.dtype)),),
         )
     if shape[rank - count :] == wanted:
-        if weight is not None and weight.shape != wanted:
-            return None
-        if input.dtype not in FLOATING and weight is not None:
-            return dtype_unmet("input", input, weight.dtype, "{op} takes floats")
         return None
     dim = next(d for d in range(rank - count, rank) if shape[d] != wanted[d - rank])
     if count == 1:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from shapewright.rules.meta import Made, Meta
+from shapewright.rules.needs.kinds import (
+    no_bools,
+    no_complex,
+    real_floats,
+    wide_floats,
+)
 from shapewright.rules.needs.registry import needs
-from shapewright.rules.needs.shapes import dims, resized, text
+from shapewright.rules.needs.shapes import dims, text
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
-from shapewright.rules.needs.windows import axis, each
+from shapewright.rules.needs.windows import axis, each, of_positive, of_settings
 
 LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
@@ -28,7 +33,12 @@ def pooling(spatial: int, dilated: bool) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Unmet | None:
-        return pooled(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+        wrong = pooled(
+            input, spatial, kernel_size, stride, padding, dilation, ceil_mode
+        )
+        if wrong is None and spatial == 1 and not return_indices:
+            return real_floats(("input", input))
+        return wrong or no_bools(("input", input)) or no_complex(("input", input))
 
     def average(
         input: Meta,
@@ -43,7 +53,9 @@ def pooling(spatial: int, dilated: bool) -> None:
         if wrong is None and spatial == 3:  # this one compares before it pads
             kernel = each(kernel_size, 3)
             wrong = of_room(input, kernel, (1, 1, 1), (0, 0, 0), (1, 1, 1), False)
-        return wrong
+        if wrong is not None or input.dtype == "int64":
+            return wrong
+        return (wide_floats if spatial == 3 else real_floats)(("input", input))
 
     if dilated:
         indexed = f"torch.nn.functional.{name}_with_indices"
@@ -90,15 +102,16 @@ def pooled(
     ceil_mode: bool,
 ) -> Unmet | None:
     """Dims; padding of at most half a kernel; an output of at least 1."""
-    wrong = of_rank(input, spatial)
+    given = stride is not None and stride not in ((), [])
+    wrong = of_rank(input, spatial) or of_settings(
+        spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
+    )
+    if wrong is None and given:
+        wrong = of_settings(spatial, stride=stride)
     if wrong is not None:
         return wrong
     kernel, pads = each(kernel_size, spatial), each(padding, spatial)
-    steps = (
-        kernel
-        if stride is None or stride == () or stride == []
-        else each(stride, spatial)
-    )
+    steps = each(stride, spatial) if given else kernel
     reach = each(dilation, spatial)
     for pad, width in zip(pads, kernel, strict=True):
         if pad * 2 > width:
@@ -157,122 +170,24 @@ def adaptive(spatial: int, kind: str) -> None:
     def pool(
         input: Meta, output_size: Any, return_indices: bool = False
     ) -> Unmet | None:
-        return of_rank(input, spatial)
+        wrong = of_rank(input, spatial) or of_sizes(output_size, spatial)
+        return wrong or real_floats(("input", input))
 
     name = f"torch.nn.functional.adaptive_{kind}_pool{spatial}d"
     names = (name, f"{name}_with_indices") if kind == "max" else (name,)
     needs(*names)(pool)
 
 
+def of_sizes(output_size: Any, spatial: int) -> Unmet | None:
+    """A size for each dim, of at least 0; None keeps a dim."""
+    listed = isinstance(output_size, tuple | list)
+    given = list(output_size) if listed else [output_size]
+    known = [0 if size is None else size for size in given]
+    if listed and len(given) not in (1, spatial):
+        return of_settings(spatial, output_size=known)
+    return of_positive("output_size", known, 0)
+
+
 for _spatial in (1, 2, 3):
     adaptive(_spatial, "avg")
     adaptive(_spatial, "max")
-
-
-@needs("torch.nn.functional.unfold")
-def unfold(
-    input: Meta,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
-) -> Unmet | None:
-    """Images, and room for a block."""
-    if len(input.shape) not in (3, 4):
-        return of_rank(input, 2)
-    kernel, reach = each(kernel_size, 2), each(dilation, 2)
-    return of_room(input, kernel, each(stride, 2), each(padding, 2), reach, False)
-
-
-@needs("torch.nn.functional.fold")
-def fold(
-    input: Meta,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
-) -> Unmet | None:
-    """Elements of a block in dim -2, as many blocks as slide over the output in -1."""
-    rank = len(input.shape)
-    if rank not in (2, 3):
-        return Unmet(
-            "wrong-rank",
-            f"{{op}} takes 3 dims (batch, channels·block, blocks), got {rank}:"
-            f" {{input}} is {text(input.shape)}",
-            Place("input"),
-            has=rank,
-            needs=3,
-        )
-    kernel = each(kernel_size, 2)
-    block = prod(kernel)
-    if input.shape[-2] % block:
-        return Unmet(
-            "fold-channels",
-            f"{{op}} needs channels·{kernel[0]}·{kernel[1]} in dim {rank - 2} of"
-            f" {{input}}, a multiple of {block}, got {input.shape[-2]}",
-            Place("input", rank - 2),
-            has=input.shape[-2],
-            needs=block,
-            grants=(
-                Grant(
-                    "input",
-                    resized(input, -2, max(input.shape[-2] // block, 1) * block),
-                ),
-            ),
-            guessed=True,
-        )
-    return of_blocks(
-        input,
-        each(output_size, 2),
-        kernel,
-        each(dilation, 2),
-        each(padding, 2),
-        each(stride, 2),
-    )
-
-
-def of_blocks(
-    input: Meta,
-    size: Sequence[int],
-    kernel: Sequence[int],
-    reach: Sequence[int],
-    pads: Sequence[int],
-    steps: Sequence[int],
-) -> Unmet | None:
-    """The number of blocks, by its formula."""
-    counts, lines = [], []
-    for at in range(2):
-        want = reach[at] * (kernel[at] - 1) + 1
-        count = (size[at] + 2 * pads[at] - want) // steps[at] + 1
-        counts.append(count)
-        padded = f"{size[at]} + 2·{pads[at]}" if pads[at] else f"{size[at]}"
-        lines.append(f"{axis(at, 2)}: ({padded} - {want})//{steps[at]} + 1 = {count}")
-    wanted, have = prod(counts), input.shape[-1]
-    if min(counts) < 1:
-        least = [
-            r * (k - 1) + 1 - 2 * p for r, k, p in zip(reach, kernel, pads, strict=True)
-        ]
-        fits = tuple(max(s, n) for s, n in zip(size, least, strict=True))
-        return Unmet(
-            "kernel-too-large",
-            f"{{op}} needs an output of at least {text(least)} for one block, got"
-            f" {text(size)}",
-            has=text(size),
-            needs=text(fits),
-            grants=(Grant("output_size", fits),),
-            guessed=True,
-        )
-    if wanted == have:
-        return None
-    rank = len(input.shape)
-    return Unmet(
-        "fold-blocks",
-        f"{{op}} needs {counts[0]}·{counts[1]} = {wanted} blocks in dim {rank - 1} of"
-        f" {{input}}, got {have}",
-        Place("input", rank - 1),
-        has=have,
-        needs=wanted,
-        grants=(Grant("input", resized(input, -1, wanted)),),
-        lines=tuple(lines),
-    )

@@ -10,6 +10,7 @@ from shapewright.rules.meta import Made, Meta
 from shapewright.rules.needs.registry import needs
 from shapewright.rules.needs.shapes import dims, product, text
 from shapewright.rules.needs.unmet import Grant, Place, Unmet
+from shapewright.rules.needs.windows import of_positive
 
 
 def sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
@@ -26,7 +27,8 @@ def view(self: Meta, *shape: Any) -> Unmet | None:
     sizes = sizes_of(shape)
     if sizes is None:
         return None
-    return of_elements("self", self, sizes, "shape") or of_storage(self, sizes)
+    wrong = of_elements("self", self, sizes, "shape")
+    return wrong or of_storage(self, sizes)
 
 
 @needs("torch.Tensor.reshape")
@@ -43,12 +45,12 @@ def reshape(input: Meta, shape: Any) -> Unmet | None:
     return None if sizes is None else of_elements("input", input, sizes, "shape")
 
 
-@needs("torch.Tensor.view_as", "torch.Tensor.reshape_as")
+@needs("torch.Tensor.view_as")
 def view_as(self: Meta, other: Meta) -> Unmet | None:
     """As many elements as the other has."""
     have, wanted = prod(self.shape), prod(other.shape)
     if have == wanted:
-        return None
+        return of_storage(self, other.shape)
     return Unmet(
         "element-count-mismatch",
         f"{{op}} needs {wanted} elements for the shape of {{other}}, got {have}",
@@ -61,6 +63,12 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
     )
 
 
+@needs("torch.Tensor.reshape_as")
+def reshape_as(self: Meta, other: Meta) -> Unmet | None:
+    """The same, wherever they lie."""
+    return None if prod(self.shape) == prod(other.shape) else view_as(self, other)
+
+
 def arithmetic(
     name: str, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[str, ...]:
@@ -71,6 +79,19 @@ def arithmetic(
     )
 
 
+def of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
+    """Sizes of at least 0; -1 is worked out."""
+    least = min(sizes)
+    return Unmet(
+        "not-positive",
+        f"{{op}} takes sizes of at least 0, or -1 to have one worked out, got {least}"
+        f" in {text(sizes)}",
+        has=least,
+        needs=0,
+        guessed=True,
+    )
+
+
 def of_elements(
     name: str, input: Meta, sizes: tuple[int, ...], argument: str
 ) -> Unmet | None:
@@ -78,7 +99,7 @@ def of_elements(
     have = prod(input.shape)
     known = prod(size for size in sizes if size != -1)
     if any(size < -1 for size in sizes):
-        return None
+        return of_negative(argument, sizes)
     if sizes.count(-1) > 1:
         at = sizes.index(-1)
         fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
@@ -216,6 +237,8 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
             grants=(Grant("dim", fits),),
             guessed=True,
         )
+    if min(sizes) < -1:
+        return of_negative("sizes", sizes)
     have, known = input.shape[dim], prod(size for size in sizes if size != -1)
     unknown = list(sizes).count(-1)
     if unknown > 1 or not known or have == known or (unknown and have % known == 0):
@@ -273,13 +296,15 @@ def of_expanding(
             if -1 not in sizes
             else (),
         )
+    if min(sizes, default=0) < -1:
+        return of_negative(argument, sizes)
     made = list(shape)
     wrong: list[int] = []
     for back in range(1, len(sizes) + 1):
         wanted = sizes[-back]
         if back > len(shape):
             if wanted < 0:
-                return None
+                return of_negative(argument, sizes)
         elif wanted not in (-1, shape[-back]) and shape[-back] != 1:
             wrong.append(len(shape) - back)
             made[-back] = 1
@@ -301,7 +326,9 @@ def of_expanding(
 def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
     """A number for each dim."""
     counts = sizes_of(sizes) if repeats is None else sizes_of((repeats,))
-    if counts is None or len(counts) >= len(self.shape) or any(c < 0 for c in counts):
+    if counts is not None and min(counts, default=0) < 0:
+        return of_positive("sizes" if repeats is None else "repeats", counts, 0)
+    if counts is None or len(counts) >= len(self.shape):
         return None
     fits = (1,) * (len(self.shape) - len(counts)) + counts
     return Unmet(
@@ -312,4 +339,43 @@ def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
         has=len(counts),
         needs=len(self.shape),
         grants=(Grant("sizes" if repeats is None else "repeats", fits),),
+    )
+
+
+@needs("torch.Tensor.sum_to_size")
+def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
+    """A shape that broadcasts to that of the tensor."""
+    sizes = sizes_of(size)
+    shape = self.shape
+    if sizes is None:
+        return None
+    back = zip(sizes[::-1], shape[::-1], strict=False)
+    if len(sizes) <= len(shape) and all(a in (1, b) for a, b in back):
+        return None
+    if min(sizes, default=0) < 0:
+        return of_positive("size", sizes, 0)
+    return Unmet(
+        "expand-mismatch",
+        f"{{op}} sums {{self}} {text(shape)} to a shape that broadcasts to it, got"
+        f" {text(sizes)}",
+        Place("self"),
+        has=text(shape),
+        needs=text(sizes),
+        grants=(Grant("self", Made(sizes, self.dtype)),),
+    )
+
+
+@needs("torch.tile", "torch.Tensor.tile")
+def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
+    """Numbers of at least 0."""
+    given = options.get("dims")
+    counts = sizes_of(dims) if given is None else sizes_of((given,))
+    if counts is None or min(counts, default=0) >= 0:
+        return None
+    return Unmet(
+        "not-positive",
+        f"{{op}} repeats dims at least 0 times, got {min(counts)} in {text(counts)}",
+        has=min(counts),
+        needs=0,
+        guessed=True,
     )

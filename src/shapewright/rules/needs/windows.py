@@ -72,3 +72,23 @@ def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
         grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
         guessed=True,
     )
+
+
+def of_settings(spatial: int, **given: Any) -> Unmet | None:
+    """A number for all dims or one for each; strides of at least 1, padding of 0."""
+    for argument, value in given.items():
+        if isinstance(value, tuple | list) and len(value) not in (1, spatial):
+            fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
+            return Unmet(
+                "window-numbers",
+                f"{{op}} takes one number as `{argument}`, or {spatial}, got"
+                f" {len(value)}: {tuple(value)}",
+                has=len(value),
+                needs=spatial,
+                grants=(Grant(argument, fits),),
+                guessed=True,
+            )
+        wrong = of_positive(argument, value, 0 if "padding" in argument else 1)
+        if wrong is not None:
+            return wrong
+    return None
