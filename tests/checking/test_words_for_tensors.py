@@ -21,12 +21,12 @@ PROGRAMS = {
     "what is written": (
         "x, i, v = torch.randn(8, 5), torch.tensor([1, 2, 3]), torch.randn(4)\n"
         "    x[i] = v",
-        "`[]=` writes into (3, 5) of `x` (8, 5), but `v` is (4,): 5 against 4",
+        "`[]=` writes into a part (3, 5) of `x` (8, 5), but `v` is (4,): 4 into 5",
     ),
     "what is written behind a slice": (
         "x, i, v = torch.randn(8, 5), torch.tensor([1, 2, 3]), torch.randn(4)\n"
         "    x[:, i] = v",
-        "`[]=` writes into (8, 3) of `x` (8, 5), but `v` is (4,): 3 against 4",
+        "`[]=` writes into a part (8, 3) of `x` (8, 5), but `v` is (4,): 4 into 3",
     ),
     "keywords out of order": (
         "x, v = torch.randn(8, 5), torch.randn(4)\n"

@@ -154,7 +154,7 @@ def in_place_method() -> object:
     return x.add_(v)
 
 
-@case("`[]=` writes into (3, 5) of `x` (8, 5), but `v` is (4,): 5 against 4")
+@case("`[]=` writes into a part (3, 5) of `x` (8, 5), but `v` is (4,): 4 into 5")
 def written_by_index() -> None:
     x, i, v = torch.randn(8, 5), torch.tensor([1, 2, 3]), torch.randn(4)
     x[i] = v

@@ -69,7 +69,8 @@ def is_call_of(node: ast.Call, op: Op) -> bool:
     """Whether a call in the text is that of the op, not of a function around it."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name in (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
+    own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
+    return name in own or f"_{name}" in own  # as that of packed sequences is
 
 
 def written_call(program: Program, layer: ModuleCall) -> ModuleCall:

@@ -114,8 +114,8 @@ def picked_shape(
         if item is None:
             out.append(1)
         elif item is Ellipsis:
-            out += shape[at : len(shape) - taken + at]
-            at += len(shape) - taken
+            out += shape[at : len(shape) - taken]
+            at = len(shape) - taken
             continue
         elif type(item) is int or (is_tensor(item) and item.shape == ()):
             if is_tensor(item) and item.dtype in MASKS:
