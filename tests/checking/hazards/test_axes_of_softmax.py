@@ -22,6 +22,13 @@ TRUE = {
         return weights @ self.v(x)""",
         "torch.randn(3, 7, 6)",
     ),
+    "wrong-axis: over the one score of each step": (
+        "self.score = nn.Sequential(nn.Linear(6, 1), nn.Softmax(dim=-1))",
+        """x:
+        weights = self.score(x)  # here
+        return (weights * x).sum(1)""",
+        "torch.randn(3, 7, 6)",
+    ),
     "wrong-axis: over the queries, by einsum and with a dropout": (
         ATTENTION,
         """x, memory:
@@ -97,6 +104,13 @@ TRUE = {
 }
 
 LEGAL = {
+    "over the one key that there is yet": (
+        ATTENTION,
+        """x:
+        scores = self.q(x) @ self.k(x).transpose(1, 2)
+        return F.softmax(scores / 6**0.5, dim=-1) @ self.v(x)""",
+        "torch.randn(3, 1, 6)",
+    ),
     "attention": (
         ATTENTION,
         """x:

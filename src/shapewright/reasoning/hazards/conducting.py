@@ -11,6 +11,7 @@ from shapewright.reasoning.hazards.ignoring import ignored_here
 from shapewright.reasoning.hazards.registry import KINDS, Kind
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.reasoning.program import Program
+from shapewright.source.span import Span
 
 STRICT = frozenset({"implicit-broadcast"})
 """Kinds that are told only where they are asked for: `check --strict`."""
@@ -26,6 +27,7 @@ def hazards(
     import shapewright.reasoning.hazards.all  # noqa: F401
 
     scene = Scene(program)
+    unsure = behind_failures(program)
     found: dict[tuple[object, ...], Finding] = {}
     kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
     for code, find in KINDS.items():
@@ -33,6 +35,8 @@ def hazards(
             continue
         for finding in looked_for(code, find, scene):
             if finding.code in ignored or ignored_here(program, finding):
+                continue
+            if finding.span in unsure and finding.code not in CERTAIN:
                 continue
             key = finding.code, finding.span, pattern(finding.module)
             old = found.get(key)
@@ -42,6 +46,27 @@ def hazards(
                 found[key] = replace(old, count=old.count + 1)
             kinds.setdefault(key, code)
     return sorted(found.values(), key=place)
+
+
+CERTAIN = frozenset({"cpu-tensor"})
+"""Kinds that do not depend on the shapes of what comes in."""
+
+
+def behind_failures(program: Program) -> set[Span]:
+    """The places of calls on what came of a call that torch refused.
+
+    The run supposed its shape there; once the error is mended they are looked at.
+    """
+    failed = {failure.op for failure in program.failures}
+    supposed: set[int] = set()
+    found: set[Span] = set()
+    for index, op in enumerate(program.trace.ops if failed else ()):
+        behind = any(fact.tensor in supposed for fact in op.inputs)
+        if behind and op.span is not None:
+            found.add(op.span)
+        if behind or index in failed:
+            supposed |= {fact.tensor for fact in op.outputs}
+    return found
 
 
 def looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:

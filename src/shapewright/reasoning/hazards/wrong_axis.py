@@ -9,6 +9,7 @@ from shapewright.reasoning.axes.axis import Dim, Dims
 from shapewright.reasoning.axes.flow import Call, length
 from shapewright.reasoning.axes.products import PRODUCTS, contraction
 from shapewright.reasoning.axes.reducing import reduced_dims, softmax_dim
+from shapewright.reasoning.causes import way
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene, counted
 from shapewright.reasoning.program import shape_text
@@ -17,6 +18,7 @@ from shapewright.reasoning.program import shape_text
 @hazard("wrong-axis")
 def wrong_axes(scene: Scene) -> Iterator[Finding]:
     """Softmax over queries, over the batch, or over any axis that is not summed."""
+    yield from softmax_of_one(scene)
     by_index = {call.op.index: call for call in scene.calls}
     told: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
@@ -25,6 +27,26 @@ def wrong_axes(scene: Scene) -> Iterator[Finding]:
             if at is not None and at not in told and at in by_index:
                 told.add(at)
                 yield of_softmax(scene, by_index[at], call, summed)
+
+
+def softmax_of_one(scene: Scene) -> Iterator[Finding]:
+    """Weights along a dim that a layer makes of size 1: each of them is one."""
+    for call in scene.calls:
+        if call.name not in ("softmax", "softmin") or not call.dims:
+            continue
+        at, fact = softmax_dim(call), call.op.inputs[0]
+        if at is None or len(fact.shape) < 2 or fact.shape[at] != 1:
+            continue
+        made = way(scene.program, fact, at)
+        if made.why == "parameter":
+            shape = shape_text(fact)
+            message = (
+                f"{scene.operation(call.op)} of {shape} runs along dim {at}, which has"
+                " size 1: every weight is 1"
+            )
+            maker = made.op or (made.steps[-1].op if made.steps else None)
+            why = f"{shape_text(fact)} has one value along dim {at}, by its layer"
+            yield scene.finding("wrong-axis", call.op, message, (maker, why))
 
 
 def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
