@@ -182,7 +182,9 @@ class Session:
         if self.attempt is None:
             return
         before = places(program)
-        wanted = output_of(program) if is_sure(program) else None
+        doubtful = any(each.kind == "flattened" for each in found)
+        sure = is_sure(program) and not doubtful
+        wanted = output_of(program) if sure else None
         left = min(TRIES, self.left)
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None][:left]

@@ -248,7 +248,9 @@ def independent(program: Program) -> Iterator[Failure]:
         if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
             for fact in op.outputs:
                 dims = carried(op, fact, unsure)
-                dims |= {d for d, size in enumerate(fact.shape) if size in guessed}
+                dims |= (
+                    guessed_dims(failure, op, fact) if failure is not None else set()
+                )
                 if of_rank:
                     dims |= set(range(len(fact.shape))) - given(op, fact)
                 if dims:
@@ -272,6 +274,19 @@ def carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
         elif any(d in unsure.get(op.inputs[n].tensor, ()) for n, d in came.places):
             found.add(dim)
     return found
+
+
+ALIGNED = frozenset({"broadcast-mismatch", "joined-sizes-differ"})
+"""Codes of calls whose result has the dims of the operands, lined up from the right."""
+
+
+def guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
+    """The dims of what a refused call gave that no side decided."""
+    unmet, places = failure.unmet, [side for side in sides(failure) if side is not None]
+    if unmet is not None and unmet.code in ALIGNED and places and failure.guessed:
+        backs = {len(op.inputs[at].shape) - dim for at, dim in places}
+        return {len(out.shape) - back for back in backs if back <= len(out.shape)}
+    return {d for d, size in enumerate(out.shape) if size in failure.guessed}
 
 
 def is_of_rank(failure: Failure) -> bool:

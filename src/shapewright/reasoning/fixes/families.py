@@ -24,7 +24,7 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
     found = program.node(op.span)
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
-    if code == "target-shape":
+    if code in ("target-shape", "one-hot-target"):
         yield from class_numbers(program, failure, op)
     if name.startswith(("gather", "scatter", "take_along_dim")):
         yield from indices(program, failure, op, name)
@@ -176,7 +176,7 @@ def indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[F
             yield after(text, place[0], method)
     if ranks[1] != ranks[0] - 1:
         return
-    numbers = [value for key, value in op.arguments if key in ("0", "dim")]
+    numbers = [value for key, value in op.arguments if key in ("0", "1", "dim")]
     dim = numbers[0] if numbers and type(numbers[0]) is int else -1
     if name.startswith("scatter") and len(op.inputs) > 2 and ranks[2] == ranks[0]:
         source = places[2]
