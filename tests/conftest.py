@@ -1,10 +1,12 @@
 """Puts `tests/` on the path, so that suites can share what stands here.
 
 Properties are looked for from the same seed each time, and never fail because a
-machine is slow: what counts is what they find.
+machine is slow: what counts is what they find. A fault of our own is never forgiven.
 """
 
 from hypothesis import HealthCheck, settings
+
+from shapewright.reasoning import faults
 
 settings.register_profile(
     "suite",
@@ -13,3 +15,4 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+faults.RAISED = True

@@ -57,6 +57,12 @@ def ask_torch(
         wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
     )
     notes: tuple[str, ...] = ()
+    if engine.graph and is_mixed(infos):
+        # With autograd below, torch's data-free kernels take any two dtypes.
+        if not wrong:
+            ruled(engine, func, name, args, kwargs, infos)
+        if must_agree(name, infos) and not writes(name, kwargs):
+            representing.refused(engine, func, args, kwargs, infos)
     if (
         engine.graph
         and wrong == ACCEPTS
@@ -133,6 +139,28 @@ RESHAPING = frozenset(
 """.split()
 )
 """In place, but of the metadata: done to the tensor itself, not to a stand-in."""
+
+
+def is_mixed(infos: list[Info]) -> bool:
+    """Whether operands of several dtypes meet."""
+    return len({info.meta.dtype for info in infos}) > 1
+
+
+OF_FLOATS = frozenset(
+    """
+    layer_norm batch_norm group_norm instance_norm rms_norm conv_transpose1d
+    conv_transpose2d conv_transpose3d grid_sample binary_cross_entropy index_add
+    cross_entropy
+    """.split()
+)
+"""Functions without a rule for every dtype, whose operands are of one."""
+
+
+def must_agree(name: str, infos: list[Info]) -> bool:
+    """Whether the CPU may refuse the dtypes of a call."""
+    kinds = {each.meta.torch_dtype for each in infos}
+    floats = [kind for kind in kinds if kind.is_floating_point]
+    return len(floats) > 1 or name in OF_FLOATS
 
 
 ACCEPTS = frozenset({"accepts-error"})

@@ -129,6 +129,25 @@ def try_for_real(
     )  # fmt: skip
 
 
+def refused(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> None:
+    """Raise what the CPU says of a call that it refuses, where operands are small."""
+    from shapewright.capture.settling import arguments_of, failed
+
+    if not small(infos) or any_autocast():
+        return
+    physical = nests.on_meta(
+        nests.swap((args, kwargs), lambda tensor: stand_in(engine, tensor)), "cpu"
+    )
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        try:
+            func(*physical[0], **physical[1])
+        except Exception as eager:
+            arguments = arguments_of(engine, args, kwargs)
+            engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+
+
 def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
     """The same metadata without data."""
     from shapewright.capture.settling import node_of

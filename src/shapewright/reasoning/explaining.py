@@ -8,6 +8,7 @@ from dataclasses import replace
 from shapewright.findings.finding import Finding, Related
 from shapewright.reasoning.causes import actual, argument_of
 from shapewright.reasoning.deciding import decided, once
+from shapewright.reasoning.faults import as_far_as_known
 from shapewright.reasoning.naming import operation, tensor_names, words_of
 from shapewright.reasoning.origins import origin
 from shapewright.reasoning.program import Program, shape_text
@@ -140,9 +141,12 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
 def with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """Both sides, and the lines that made what is not told of yet, each line once."""
     op = program.trace.ops[failure.op]
-    found = list(both_sides(program, failure))
+    found = list(as_far_as_known(both_sides(program, failure)))
     known = [op.span, *(each.span for each in found)]
-    more = [*decided(program, failure), *makers(program, failure)]
+    more = [
+        *as_far_as_known(decided(program, failure)),
+        *as_far_as_known(makers(program, failure)),
+    ]
     return (*found, *once(more, known)[: MOST_RELATED - len(found)])
 
 

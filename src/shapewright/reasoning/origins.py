@@ -26,6 +26,15 @@ JOINS = frozenset("cat concat concatenate".split())
 
 def origin(op: Op, out: Fact, dim: int) -> Origin | None:
     """Where a dim came from, None where that is not known."""
+    found = followed(op, out, dim)
+    for at, place in found.places if found is not None else ():
+        if not 0 <= place < len(op.inputs[at].shape):
+            return None  # of a call that torch refused
+    return found
+
+
+def followed(op: Op, out: Fact, dim: int) -> Origin | None:
+    """The same by the operator, were the call one that torch takes."""
     name = op.name.rpartition(".")[2]
     if not op.inputs or dim >= len(out.shape):
         return None
@@ -95,11 +104,13 @@ def of_view(before: Fact, after: Fact, dim: int) -> Origin | None:
     return None
 
 
-def of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> Origin:
+def of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> Origin | None:
     rank = len(op.inputs[1].shape)
     channels = len(out.shape) - rank + 1
     if dim == channels:
         return Origin("parameter", ((1, 1 if transposed else 0),))
+    if len(op.inputs[0].shape) != len(out.shape):
+        return None  # refused: what came has too few dims
     same = op.inputs[0].shape[dim] == out.shape[dim]
     return Origin("same" if same else "changed", ((0, dim),))
 

@@ -28,6 +28,10 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from class_numbers(program, failure, op)
     if name.startswith(("gather", "scatter", "take_along_dim")):
         yield from indices(program, failure, op, name)
+    if code == "broadcast-mismatch":
+        yield from behind(program, failure, op)
+    if code == "normalized-shape":
+        yield from channels_last(program, op)
     if code == "wrong-rank":
         yield from layer_kinds(program, op)
     if found is None:
@@ -51,6 +55,34 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from other_counts(text, node)
     if name == "stack":
         yield from padded(text, node)
+
+
+def behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+    """`scale[:, None, None, None]` for a number a sample, met by a batch of images."""
+    shapes = [fact.shape for fact in op.inputs]
+    for at, shape in enumerate(shapes):
+        for other in shapes:
+            more = len(other) - len(shape)
+            if shape and more > 0 and other[: len(shape)] == shape:
+                items = [":"] * len(shape) + ["None"] * more
+                yield from with_method(program, failure, at, f"[{', '.join(items)}]")
+
+
+def channels_last(program: Program, op: Op) -> Iterator[Fix]:
+    """A norm of the last dim, around which the channels are brought there and back."""
+    found = program.node(op.span)
+    text, call = found if found is not None else (None, None)
+    rank = len(op.inputs[0].shape)
+    there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
+    if rank == 3:
+        there = back = ".transpose(1, 2)"
+    if text is None or not isinstance(call, ast.Call) or rank not in (3, 4):
+        return
+    if call.args and program.layer(op) is not None:
+        inner = after(text, call.args[0], there)
+        shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
+        edits = (*inner.edits, Edit(text.span(call).end, back))
+        yield Fix("fits", f"`{shown}`", edits)
 
 
 def layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
@@ -151,7 +183,7 @@ def class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
         return
     scores, target = op.inputs[0], op.inputs[1]
     one_hot = len(target.shape) > 1 and len(scores.shape) == len(target.shape)
-    if one_hot and target.shape[:1] == scores.shape[:1]:
+    if one_hot and target.shape == scores.shape:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shapewright.findings.fix import Fix
+from shapewright.reasoning.faults import as_far_as_known
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""
@@ -22,5 +23,5 @@ class Option:
 
 def options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[Option]:
     """Fixes of one kind, the likelier first."""
-    for n, fix in enumerate(fixes):
+    for n, fix in enumerate(as_far_as_known(fixes)):
         yield Option(fix, kind, cost + n * STEP)
