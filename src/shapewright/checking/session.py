@@ -201,7 +201,12 @@ class Session:
             told.mends.sort(key=lambda mend: rank(mend, before, wanted))
             if told.mends and is_enough(told.mends[0], before, wanted, turn):
                 break
-        del told.mends[SHOWN:]
+        ranks = [rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        told.mends = [
+            mend
+            for mend, each in zip(told.mends, ranks, strict=True)
+            if each == ranks[0]
+        ][:SHOWN]
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """The texts with a fix, over those that the program was mended with."""
@@ -398,6 +403,10 @@ def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) ->
     if run.trace.complete:
         return tried.complete and not new
     return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+GROUNDS = 4
+"""How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
 def rank(

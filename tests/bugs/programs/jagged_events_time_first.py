@@ -35,7 +35,7 @@ class Model(nn.Module):
         hit = hazard.gather(-1, kind.clamp_max(5)[..., None]).squeeze(-1)
         alive = kind.ne(6)
         score = torch.where(alive, hit.log() - total, 0.0).sum(0) / alive.sum(0).clamp(min=1)
-        table = torch.zeros(6, 6).index_put((kind[alive], kind[alive]), hit[alive], accumulate=True)
+        table = hit.new_zeros(6, 6).index_put((kind[alive], kind[alive]), hit[alive], accumulate=True)
         return score, state[-1].T, table, rates[alive][None].mean(1, True)[0, 0, :, None]
 
 
