@@ -151,7 +151,14 @@ def unborn(target: str, error: Any) -> Trace:
     text = f"{type(error.cause).__name__}: {error.cause}"
     message = error.message + (f" (while {error.doing})" if error.doing else "")
     code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
-    finding = Finding(code, "error", message, span, torch_message=text)
+    lines: tuple[str, ...] = ()
+    file, colon, _ = target.partition(".py:")
+    if colon and error.doing.startswith("importing") and code == "program-error":
+        said = (
+            f"`shapewright check {file}.py` runs the file as a script and explains it"
+        )
+        lines = (said,)
+    finding = Finding(code, "error", message, span, torch_message=text, lines=lines)
     return nothing(target, finding, source)
 
 

@@ -163,6 +163,18 @@ def example_inputs():
     assert [each.span.line for each in found] == [7, 8]
 
 
+def test_an_error_on_import_names_what_explains_it(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    text = "import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n\n\n"
+    file.write_text(text + "torch.ones(2, 3) @ torch.ones(4, 5)\n")
+    (found,) = api.check_target(f"{file}:Net").findings
+    assert found.lines == (
+        f"`shapewright check {file}` runs the file as a script and explains it",
+    )
+    (explained,) = api.check_target(str(file)).findings
+    assert explained.code == "inner-dim-mismatch"
+
+
 def test_json_has_the_fixed_fields(tmp_path: Path) -> None:
     from shapewright.views.json import report_json
 

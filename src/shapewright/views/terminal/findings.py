@@ -42,13 +42,13 @@ def _fixes(finding: Finding, how: str) -> list[Line]:
     """What to write instead, and whether it was tried."""
     lines: list[Line] = []
     for fix in finding.fixes:
-        place = fix.edits[0].span
+        place = _at(fix.edits[0].span, finding)
         tried = f" ({how})" if fix.checked else ""
         word = "help" if not lines else "  or"
         lines.append(
             [
                 (word, "note"),
-                (f": {fix.message} at {place.file}:{place.line}{tried}", ""),
+                (f": {fix.message} at {place}{tried}", ""),
             ]
         )
     return lines
@@ -60,7 +60,7 @@ def _notes(finding: Finding, margin: str) -> list[Line]:
     for text in finding.lines:
         lines.append([(f"{margin}   ", ""), (text, "")])
     for related in finding.related:
-        text = f"{related.message}, at {related.span.file}:{related.span.line}"
+        text = f"{related.message}, at {_at(related.span, finding)}"
         lines.append([(f"{margin} = ", "edge"), (text, "")])
     own = finding.code.startswith("program-")  # the program's error, not torch's
     if (
@@ -71,6 +71,13 @@ def _notes(finding: Finding, margin: str) -> list[Line]:
         text = f"torch says: {finding.torch_message.strip().splitlines()[0]}"
         lines.append([(f"{margin} = ", "edge"), (text, "")])
     return lines
+
+
+def _at(span: Span, finding: Finding) -> str:
+    """A place, in short where it lies in the finding's own file."""
+    if finding.span is not None and span.file == finding.span.file:
+        return f"line {span.line}"
+    return f"{span.file}:{span.line}"
 
 
 def _where(finding: Finding, trace: Trace) -> str:
