@@ -21,6 +21,7 @@ from shapewright.capture.building import blank_parameters
 from shapewright.capture.calls import Calls
 from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.engine import Engine, NeedsGraph
+from shapewright.capture.failing.ending import frozen
 from shapewright.capture.folding import Fold, Lazy, innermost
 from shapewright.capture.functions import applied
 from shapewright.capture.identity import Info
@@ -36,6 +37,7 @@ from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
 from shapewright.capture.transforming import transforms_seen
 from shapewright.findings.finding import Finding, Related
+from shapewright.rules.needs.ending import Ending
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
 from shapewright.trace.record import Assumption, Source, Trace
@@ -61,6 +63,7 @@ class Settings:
     gone: tuple[str, int] | None = None  # but those at this line, which end the run
     heeds: bool = True  # what the program catches itself is left alone
     failures: list[Failure] = field(default_factory=list)
+    ending: Callable[[], Ending] | None = None  # where the program's own Python raised
     modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
     target: str = ""
     method: str = "forward"
@@ -305,7 +308,11 @@ def finish(
 ) -> Trace:
     """Fold what was seen into the frozen record; most of it only when it is read."""
     sources: dict[str, Source] = {}
-    for code in engine.sites.codes:
+    where = error.__traceback__ if error is not None else None
+    while where is not None:  # a line that made no call has its text, too
+        engine.sites.kind_of(where.tb_frame.f_code)
+        where = where.tb_next
+    for code in list(engine.sites.codes):
         kind = engine.sites.kind_of(code)
         if kind == USER and code.co_filename not in sources:
             source = source_of(code.co_filename)
@@ -315,6 +322,9 @@ def finish(
     said = {place: message for message, place in engine.assumptions}
     fold = Fold(engine.events, calls.records, positions, states, said)
     settings.stepped = stepped(engine.events, fold)
+    own = isinstance(error, Exception) and is_own(error, engine)
+    names = frozen(engine, error) if own and settings.go_on and error else None
+    settings.ending = partial(names.ending, fold) if names is not None else None
     made = Trace(
         target=settings.target or name_of(root, calls),
         ops=Lazy(len(engine.events), fold.ops),
@@ -390,6 +400,15 @@ def said_by(error: BaseException) -> str:
         return ""
 
 
+def is_own(error: BaseException, engine: Engine) -> bool:
+    """Whether the program raised it, not torch; `torch._assert` is the program's."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    asserted = where is not None and where.tb_frame.f_code is torch._assert.__code__
+    return error is not engine.error or asserted
+
+
 def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
     """The error that ended the program, at the user's own line."""
     frames = []
@@ -416,7 +435,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         )
     elif isinstance(error, Stopped):
         code_, message = "timeout", first or "the time allowed is over"
-    elif error is engine.error:
+    elif not is_own(error, engine):
         code_, message = "torch-error", first or kind
     else:
         code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"

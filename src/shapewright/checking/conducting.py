@@ -139,8 +139,12 @@ def program_of(made: Trace, settings: Any, seen: Any) -> Program:
     """What is reasoned about."""
     if settings is None:
         return Program(made)
+    ending = None
+    if settings.ending is not None and tuple(made.ops) is not None:
+        ending = settings.ending()  # after its ops, whose tensors have numbers first
     if seen is None:
-        return Program(made, tuple(settings.failures))
+        return Program(made, tuple(settings.failures), ending=ending)
     built, sources, loads = seen.places(settings.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
-    return Program(made, tuple(settings.failures), built, texts, tuple(loads))
+    failures = tuple(settings.failures)
+    return Program(made, failures, built, texts, tuple(loads), ending)

@@ -19,6 +19,7 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.findings.fix import Fix
 from shapewright.reasoning import state_dicts
 from shapewright.reasoning.deciding import of_line, once
+from shapewright.reasoning.endings import telling
 from shapewright.reasoning.explaining import MOST_RELATED, explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
 from shapewright.reasoning.fixes.option import Option, options
@@ -155,7 +156,7 @@ class Session:
                 follows |= any(told.numbers == mine for told in before)
             if place not in known and not follows and not (alone and found):
                 found.append(Told(finding, place, numbers=mine))
-                self.mend(program, found[-1], failures[0])
+                self.tries(program, found[-1], candidates(program, failures[0]))
         lines |= {place_of(program, each)[:2] for each in program.failures}
         for finding in program.trace.findings:
             line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
@@ -163,19 +164,14 @@ class Session:
             ended = finding.code in ("torch-error", "program-error")
             if (ended and line in lines) or place in known or (alone and found):
                 continue
-            if ended:
-                finding = replace(finding, related=ways(program, finding))
-            found.append(Told(finding, place))
-            if ended:
-                self.mend(program, found[-1], None)
+            if not ended:
+                found.append(Told(finding, place))
+                continue
+            own = finding.code == "program-error"
+            shown = telling.told(program, finding) if own else finding
+            found.append(Told(replace(shown, related=ways(program, shown)), place))
+            self.tries(program, found[-1], of_program_error(program, finding))
         return found
-
-    def mend(self, program: Program, told: Told, failure: Failure | None) -> None:
-        """Try the candidates; keep those with which the error is gone."""
-        if failure is None:
-            self.tries(program, told, of_program_error(program, told.finding))
-        else:
-            self.tries(program, told, candidates(program, failure))
 
     def tries(self, program: Program, told: Told, found: list[Option]) -> None:
         """Try fixes, some at a time, until there are enough that help."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
+from shapewright.rules.needs.ending import Ending
 from shapewright.rules.needs.failure import Failure
 from shapewright.rules.needs.loading import Misloaded
 from shapewright.source.expressions import Text
@@ -35,7 +36,8 @@ class Built(Protocol):
 class Program:
     """One run and the text that made it.
 
-    `built` is by module path; `loads` are the state dicts that did not fit.
+    `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
+    what names meant where the program's own Python raised.
     """
 
     trace: Trace
@@ -43,6 +45,7 @@ class Program:
     built: Mapping[str, Built] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     loads: Sequence[tuple[Span, Misloaded]] = ()
+    ending: Ending | None = None
     _texts: dict[str, Text | None] = field(default_factory=dict)
 
     def text(self, file: str) -> Text | None:
@@ -129,4 +132,5 @@ def kept(program: Program) -> Program:
         states=tuple(trace.states),
     )
     built, sources = program.built, program.sources
-    return Program(whole, program.failures, built, sources, program.loads)
+    loads, ending = program.loads, program.ending
+    return Program(whole, program.failures, built, sources, loads, ending)

@@ -230,3 +230,9 @@ def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
     return wrong
+
+
+@needs("torch.Tensor.size", "torch.Tensor.stride")
+def size(self: Meta, dim: Any = None) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("self", self, dim) if dim is not None else None

@@ -10,6 +10,8 @@ from shapewright.views.terminal.footer import labelled
 from shapewright.views.terminal.paint import Line, Terminal, cells, cut
 
 TRIED = "checked by running it"
+OF_PYTHON = frozenset({"unpacked-sizes", "size-check", "program-error"})
+"""Codes of what the program's own Python raised."""
 
 
 def finding_lines(
@@ -68,7 +70,8 @@ def _notes(finding: Finding, margin: str) -> list[Line]:
         and not own
         and finding.message not in finding.torch_message
     ):
-        text = f"torch says: {finding.torch_message.strip().splitlines()[0]}"
+        who = "Python" if finding.code in OF_PYTHON else "torch"
+        text = f"{who} says: {finding.torch_message.strip().splitlines()[0]}"
         lines.append([(f"{margin} = ", "edge"), (text, "")])
     return lines
 
