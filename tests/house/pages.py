@@ -22,6 +22,11 @@ PAGES = sorted(file.relative_to(ROOT).as_posix() for file in _FILES)
 """Every page that has snippets."""
 
 
+def read(page: str) -> str:
+    """The text of a page."""
+    return (ROOT / page).read_text("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One fenced block: its language, its text and the line where the text begins."""

@@ -35,6 +35,8 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
             f" {len(given)}",
             has=len(given),
             needs=len(texts),
+            makes=as_written(equation, texts, given),
+            guessed=True,
         )
     for name, letters, each in zip(names, texts, given, strict=True):
         wrong = of_letters(equation, name, letters, each)
@@ -51,6 +53,19 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
         said = str(misfit).removeprefix("einsum(): ")
         return Unmet("einsum-equation", f"{{op}} cannot read `{equation}`: {said}")
     return same_dtype(*zip(names, given, strict=True))
+
+
+def as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
+    """What comes out by the letters behind the arrow, where their sizes are known."""
+    sizes: dict[str, int] = {}
+    for letters, each in zip(texts, given, strict=False):
+        if len(letters) == len(each.shape):
+            sizes |= dict(zip(letters, each.shape, strict=True))
+    arrow, out = equation.partition("->")[1:]
+    wanted = out.replace(" ", "")
+    if not arrow or not given or not sizes.keys() >= set(wanted):
+        return ()
+    return (Made(tuple(sizes[letter] for letter in wanted), given[0].dtype),)
 
 
 def label(name: str) -> str:

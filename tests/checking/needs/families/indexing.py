@@ -42,6 +42,14 @@ def written() -> Iterator[Call]:
     yield call(torch.index_put, x, (INDEX, INDEX), ones(2, 5))
 
 
+@family("parts that are written")
+def parts() -> Iterator[Call]:
+    x = ones(3, 4, 5)
+    yield call(torch.select_scatter, x, ones(3, 5), 1, 2)
+    yield call(torch.slice_scatter, x, ones(3, 2, 5), 1, 0, 2)
+    yield call(torch.diagonal_scatter, x, ones(5, 3), 0, 0, 1)
+
+
 @family("gather and scatter")
 def gathers() -> Iterator[Call]:
     x, index = ones(3, 4), torch.zeros(2, 4, dtype=torch.int64)
