@@ -29,7 +29,7 @@ note[python-loop]: `out[i, j] = src[index[i, j], j]` ran 63 times: \
 8 │             out[i, j] = src[index[i, j], j]
   │             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   │
-  = the loop begins, at naive.py:6
+  = the loop begins, at line 6
 """
 
 COMMAND = ["trace", "-i", "f32[12, 9], i64[7, 9]"]

@@ -124,7 +124,7 @@ def test_a_broken_run_says_where_and_what_did_not_return() -> None:
         "23 │         x = F.relu(self.fc1(x))\n"
         "   │                    ^^^^^^^^^^^\n"
         "   │\n"
-        "   = 256 is `in_features` of `fc1`, at model.py:15\n"
+        "   = 256 is `in_features` of `fc1`, at line 15\n"
     ) in page
     assert "incomplete: the program did not reach its end" in page
 

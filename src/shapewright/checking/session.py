@@ -343,8 +343,9 @@ def numbers_of(failure: Failure) -> frozenset[int]:
 
 def ways(program: Program, finding: Finding) -> tuple[Related, ...]:
     """The places that a finding names, and where the names of its line come from."""
-    more = [*finding.related, *of_line(program, finding.span)]
-    return tuple(once(more, [finding.span])[:MOST_RELATED])
+    known = [finding.span, *(each.span for each in finding.related)]
+    more = once(of_line(program, finding.span), known)
+    return (*finding.related, *more)[:MOST_RELATED]
 
 
 def is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
