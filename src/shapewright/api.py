@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
-from shapewright.tracing import fed, run_target, searched, unborn, with_loops
+from shapewright.tracing import run_target, searched, unborn, with_loops
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -62,6 +62,10 @@ class Options:
         """`shapewright.trace` under these options."""
         return _trace(target, args, kwargs, self)
 
+    def formulas(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
+        """`shapewright.formulas` under these options."""
+        return _trace(target, args, kwargs, self, freed=True)
+
 
 def options(**given: Any) -> Options:
     """Options for a run: ``sw.options(timeout=10, by="op").trace(model, x)``."""
@@ -87,6 +91,29 @@ def trace(target: Any, *args: Any, **kwargs: Any) -> Trace:
     then False. Raises `InputError` for a spec that cannot be read.
     """
     return _trace(target, args, kwargs, Options())
+
+
+def formulas(target: Any, *args: Any, **kwargs: Any) -> Trace:
+    """Every size of a program as a formula in the letters of its inputs.
+
+    Example::
+
+        >>> trace = sw.formulas(encoder, "f32[B, 3, H, W]")
+        >>> trace.output.shape
+        (B, 16, (H - 12)//4, (W - 12)//4)
+        >>> trace.formulas.letters["H"]
+        Checked(low=16, high=254, step=1)
+
+    The arguments are those of `trace`, tensors as specs with letters. The program runs
+    at some ten sizes without data; each formula agrees with every one of these runs,
+    and claims nothing outside of the sizes in `trace.formulas`. A letter with a size
+    (``B=8``) is varied as well, from there. The sizes are whole numbers, those of the
+    first run, that print as their formulas; `size.formula.value({"H": 100, ...})` is
+    what they are elsewhere.
+
+    Raises `InputError` where no input has a letter.
+    """
+    return Options().formulas(target, *args, **kwargs)
 
 
 def recording(
@@ -254,6 +281,7 @@ def trace_target(
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.solving.tracing import run_lettered
 
     settings = Settings(target=target, progress=progress, watch=watch)
     with on_stderr() as end:
@@ -267,7 +295,7 @@ def trace_target(
         with limited(timeout, hard=True, last=last):
             try:
                 with guarded():
-                    made = run_target(parsed, given, settings)
+                    made = run_target(parsed, given, settings, run_lettered)
                     return Outcome(with_loops(made, settings))
             except ProgramError as error:
                 return Outcome(unborn(target, error))
@@ -314,27 +342,26 @@ def check_target(
 
 
 def _trace(
-    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: Options
+    target: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    given: Options,
+    freed: bool = False,
 ) -> Trace:
     from shapewright.capture.limits import limited
-    from shapewright.capture.running import (
-        Settings,
-        Stopped,
-        before_any_call,
-        record,
-    )
+    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.solving.tracing import traced
 
     settings = Settings(
         memo=given.memo, verify=given.verify, values=given.values, inside=given.inside
     )
     try:
         with limited(given.timeout):
-            if not args and not kwargs:
+            if not args and not kwargs and not freed:
                 found = searched(target, settings)
                 if found is not None:
                     return _shown(with_loops(found, settings), given)
-            args, kwargs, settings.letters = fed(args, kwargs)
-            made = record(target, args, kwargs, settings)
+            made = traced(target, args, kwargs, settings, freed)
             return _shown(with_loops(made, settings), given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)

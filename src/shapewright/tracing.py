@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +16,40 @@ if TYPE_CHECKING:
     from shapewright.inputs.tensor import TensorSpec
 
 
-def run_target(parsed: Any, given: Any, settings: Any) -> Trace:
+Given = Callable[["Loaded", Any, Any], Trace]
+"""Runs a loaded target on a spec, with settings."""
+
+
+def run_target(
+    parsed: Any, given: Any, settings: Any, run: Given | None = None
+) -> Trace:
     from shapewright.capture.building import building
     from shapewright.capture.running import record
     from shapewright.inputs.bind import bind
     from shapewright.inputs.errors import InputError
-    from shapewright.inputs.example import materialize
     from shapewright.inputs.load import load
 
     loaded = load(parsed, building(put_back=False))
     with loaded.program.running():
         if given is not None:
             bind(loaded, given)
-            args, kwargs = materialize(given, made_of)
-            settings.letters = dict(given.letters)
-            return record(loaded.callable, args, kwargs, settings)
+            return (run or run_once)(loaded, given, settings)
         if parsed.kind == "script":
             return record(loaded.callable, (), {}, settings)
         found = first_that_runs(loaded, settings)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
     return found
+
+
+def run_once(loaded: Loaded, given: Any, settings: Any) -> Trace:
+    """The target on a spec, at its stated and usual sizes."""
+    from shapewright.capture.running import record
+    from shapewright.inputs.example import materialize
+
+    args, kwargs = materialize(given, made_of)
+    settings.letters = dict(given.letters)
+    return record(loaded.callable, args, kwargs, settings)
 
 
 def searched(target: Any, settings: Any) -> Trace | None:

@@ -30,6 +30,7 @@ from shapewright.capture.memo import Memo
 from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
+from shapewright.capture.sampling import Sample, sample_of
 from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
@@ -72,6 +73,8 @@ class Settings:
     progress: Callable[[str], None] | None = None
     so_far: Callable[[Stopped], Trace] | None = None
     stepped: tuple[Span, ...] = ()  # what the run took element by element
+    sampled: bool = False  # the numbers are wanted as well, in `sample`
+    sample: Sample | None = None
 
 
 def record(
@@ -321,6 +324,8 @@ def finish(
     positions = Positions(folder, sources)
     said = {place: message for message, place in engine.assumptions}
     fold = Fold(engine.events, calls.records, positions, states, said)
+    if settings.sampled:
+        settings.sample = sample_of(engine.events, calls.records, settings.letters)
     settings.stepped = stepped(engine.events, fold)
     own = isinstance(error, Exception) and is_own(error, engine)
     names = frozen(engine, error) if own and settings.go_on and error else None

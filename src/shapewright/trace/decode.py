@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from shapewright.dims.reading import read
+from shapewright.dims.size import sized
 from shapewright.findings.finding import Finding, Related
 from shapewright.source.span import Frame, Span
 from shapewright.trace.encode import contiguous
 from shapewright.trace.fact import Fact
+from shapewright.trace.formulas import Branch, Checked, Formulas
 from shapewright.trace.module import ModuleCall, State
 from shapewright.trace.op import Op
 from shapewright.trace.record import Assumption, Source, Trace
@@ -65,7 +68,24 @@ def _trace(record: dict[str, Json]) -> Trace:
         training=record["training"],
         seconds=record["seconds"],
         torch_version=record["torch"],
+        formulas=_formulas(record.get("formulas")),
     )
+
+
+def _formulas(row: Json) -> Formulas | None:
+    if row is None:
+        return None
+    return Formulas(
+        {name: Checked(**each) for name, each in row["letters"].items()},
+        row["runs"],
+        row["tried"],
+        {name: _branch(each) for name, each in row["varying"].items()},
+        tuple(_branch(each) for each in row["branches"]),
+    )
+
+
+def _branch(row: Json) -> Branch:
+    return Branch(row["message"], _span(row["span"]))
 
 
 class Tables:
@@ -89,6 +109,8 @@ class Tables:
         ((kind, inner),) = value.items()
         if kind == "fact":
             return self.facts[inner]
+        if kind == "size":
+            return sized(inner[0], read(inner[1]))
         if kind == "dict":
             return {self.nest(key): self.nest(each) for key, each in inner}
         if kind in _SEQUENCES:
@@ -123,7 +145,19 @@ def _fact(row: Json) -> Fact:
     given = {name: row[name] for name in _FACT_FIELDS if name in row}
     if given.get("grad_shape") is not None:
         given["grad_shape"] = tuple(given["grad_shape"])
-    return Fact(shape, row["dtype"], None if stride is None else tuple(stride), **given)
+    stride = None if stride is None else tuple(stride)
+    shape = _lettered(shape, row.get("formulas"))
+    stride = _lettered(stride, row.get("stride_formulas"))
+    return Fact(shape, row["dtype"], stride, **given)
+
+
+def _lettered(sizes: Any, formulas: Json) -> Any:
+    if sizes is None or formulas is None:
+        return sizes
+    return tuple(
+        sized(size, read(formula))
+        for size, formula in zip(sizes, formulas, strict=True)
+    )
 
 
 _FACT_FIELDS = tuple(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shapewright.dims.size import Size
 from shapewright.findings.finding import Finding
 from shapewright.source.span import Frame, Span
 from shapewright.trace.fact import Fact
+from shapewright.trace.formulas import Branch, Formulas
 from shapewright.trace.module import ModuleCall, State
 from shapewright.trace.op import Op
 from shapewright.trace.version import VERSION
@@ -38,12 +40,14 @@ def encode(trace: Trace, indent: int | None = None) -> str:
         "assumptions": [assumption_json(each) for each in trace.assumptions],
         "notes": list(trace.notes),
         "sources": [_source(source) for source in trace.sources.values()],
-        "facts": [_fact(fact) for fact in tables.facts],
+        "facts": [_fact(fact) for fact, _ in tables.facts],
         "files": list(tables.files),
         "spans": [list(span) for span in tables.spans],
         "frames": [list(frame) for frame in tables.frames],
         "chains": [list(chain) for chain in tables.chains],
     }
+    if trace.formulas is not None:
+        record["formulas"] = formulas_json(trace.formulas)
     separators = (",", ":") if indent is None else None
     return json.dumps(record, indent=indent, separators=separators, ensure_ascii=False)
 
@@ -52,7 +56,7 @@ class Tables:
     """What many ops share; each value gets its position at first sight."""
 
     def __init__(self) -> None:
-        self.facts: dict[Fact, int] = {}
+        self.facts: dict[tuple[Fact, str], int] = {}
         self.files: dict[str, int] = {}
         self.spans: dict[tuple[int, ...], int] = {}
         self.frames: dict[tuple[int, str], int] = {}
@@ -62,7 +66,8 @@ class Tables:
 
     def fact(self, fact: Fact) -> int:
         """Position of a fact."""
-        return self.facts.setdefault(fact, len(self.facts))
+        key = (fact, "" if plain(fact) else f"{fact.shape}{fact.stride}")
+        return self.facts.setdefault(key, len(self.facts))
 
     def span(self, span: Span | None) -> int | None:
         """Position of a span, None for None."""
@@ -100,6 +105,8 @@ class Tables:
             return {"fact": self.fact(value)}
         if value is None or isinstance(value, bool | str):
             return value
+        if isinstance(value, Size):
+            return {"size": [int(value), str(value)]}
         if isinstance(value, int):
             return int(value)
         if isinstance(value, dict):
@@ -202,16 +209,27 @@ def _state(state: State, tables: Tables) -> Json:
 
 def _fact(fact: Fact) -> Json:
     """A fact without what is at its default; no stride means a contiguous one."""
-    row: dict[str, Json] = {"shape": list(fact.shape), "dtype": fact.dtype}
+    row: dict[str, Json] = {"shape": list(map(int, fact.shape)), "dtype": fact.dtype}
     if fact.stride is None:
         row["stride"] = None
     elif fact.stride != contiguous(fact.shape):
-        row["stride"] = list(fact.stride)
+        row["stride"] = list(map(int, fact.stride))
     for name, default in _FACT_DEFAULTS:
         value = getattr(fact, name)
         if value != default:
             row[name] = value
+    if not plain(fact):
+        row["formulas"] = [str(size) for size in fact.shape]
+        if fact.stride is not None:
+            row["stride"] = list(map(int, fact.stride))
+            row["stride_formulas"] = [str(step) for step in fact.stride]
     return row
+
+
+def plain(fact: Fact) -> bool:
+    """Whether all its sizes and strides are numbers without a formula."""
+    sizes = (*fact.shape, *(fact.stride or ()))
+    return not any(isinstance(size, Size) for size in sizes)
 
 
 _FACT_DEFAULTS: tuple[tuple[str, Any], ...] = (
@@ -266,6 +284,24 @@ def finding_json(finding: Finding) -> Json:
             for each in finding.related
         ],
     }
+
+
+def formulas_json(formulas: Formulas) -> Json:
+    """Where the formulas of a trace hold."""
+    return {
+        "letters": {
+            name: {"low": each.low, "high": each.high, "step": each.step}
+            for name, each in formulas.letters.items()
+        },
+        "runs": formulas.runs,
+        "tried": formulas.tried,
+        "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
+        "branches": [_branch(branch) for branch in formulas.branches],
+    }
+
+
+def _branch(branch: Branch) -> Json:
+    return {"message": branch.message, "span": span_json(branch.span)}
 
 
 def assumption_json(assumption: Assumption) -> Json:

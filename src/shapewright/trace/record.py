@@ -9,6 +9,7 @@ from typing import Any
 from shapewright.findings.finding import Finding
 from shapewright.source.span import Span
 from shapewright.trace import lookup
+from shapewright.trace.formulas import Formulas
 from shapewright.trace.module import ModuleCall, State
 from shapewright.trace.op import Op
 from shapewright.trace.totals import Totals, totals
@@ -53,6 +54,7 @@ class Trace:
     parameters and buffers of the model, called or not. `complete` is False when the
     program did not reach its end; `findings` then says why. `seconds` is the time the
     run took. `ops` may be a lazy sequence: walk it once rather than index it.
+    `formulas` says where formulas hold, for a trace whose sizes have some.
     """
 
     target: str
@@ -70,6 +72,7 @@ class Trace:
     seconds: float = 0.0
     torch_version: str = ""
     by: str = "module"
+    formulas: Formulas | None = None
 
     @property
     def modules(self) -> Sequence[ModuleCall]:

@@ -13,6 +13,7 @@ from shapewright.views.terminal.by_module import by_module
 from shapewright.views.terminal.by_op import by_op
 from shapewright.views.terminal.findings import assumption_lines, finding_lines
 from shapewright.views.terminal.footer import labelled, last_line, totals_lines
+from shapewright.views.terminal.formulas import formula_lines
 from shapewright.views.terminal.paint import Line, Terminal, cells, cut, lower
 
 By = Literal["module", "op", "line"]
@@ -58,7 +59,8 @@ def page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
         lines.append([])
     for finding in trace.findings:
         lines += [*finding_lines(finding, trace, terminal), []]
-    notes = assumption_lines(trace, terminal)
+    notes = formula_lines(trace, terminal)
+    notes += assumption_lines(trace, terminal)
     for note in trace.notes:
         notes += labelled("note", note, terminal)
     if notes:

@@ -1,0 +1,66 @@
+"""What one of several runs at different sizes showed: numbers, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shapewright.capture.argued import arguments
+from shapewright.capture.calls import Call
+from shapewright.capture.identity import Info
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run at stated sizes of the letters.
+
+    For each call: `keys` says which it was (function, place, module), so that calls of
+    two runs can be told to be the same; `taken` and `given` are the shapes in and out,
+    `steps` the strides out, `numbers` the whole numbers among its arguments.
+    """
+
+    letters: Mapping[str, int]
+    keys: tuple[Any, ...]
+    taken: tuple[Shapes, ...]
+    given: tuple[Shapes, ...]
+    steps: tuple[Shapes, ...]
+    numbers: tuple[tuple[int, ...], ...]
+
+
+def sample_of(
+    events: Iterable[tuple[Any, ...]], calls: list[Call], letters: Mapping[str, int]
+) -> Sample:
+    """The numbers of a run, without names and facts."""
+    keys, taken, given, steps, numbers = [], [], [], [], []
+    known: dict[int, tuple[int, ...]] = {}
+    for answer, ins, outs, site, number in events:
+        call = calls[number] if calls else None
+        keys.append((answer.func, site, call.path if call else "", len(outs)))
+        taken.append(shapes(ins))
+        given.append(shapes(outs))
+        steps.append(tuple([info.meta.stride for info in outs]))
+        found = known.get(id(answer))
+        if found is None:
+            found = known[id(answer)] = tuple(whole_numbers(arguments(answer)))
+        numbers.append(found)
+    return Sample(
+        dict(letters), tuple(keys), tuple(taken), tuple(given), tuple(steps),
+        tuple(numbers),
+    )  # fmt: skip
+
+
+def shapes(infos: Iterable[Info]) -> Shapes:
+    """The shapes of some tensors."""
+    return tuple([info.meta.shape for info in infos])
+
+
+def whole_numbers(nest: Any) -> Iterator[int]:
+    """The whole numbers of a nest, in order."""
+    if isinstance(nest, tuple | list):
+        for item in nest:
+            yield from whole_numbers(item)
+    elif isinstance(nest, int) and not isinstance(nest, bool):
+        yield int(nest)

@@ -1,0 +1,215 @@
+"""A formula for every size of a run, from what several runs showed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shapewright.dims.expression import Expression, Letter
+from shapewright.dims.fitting import Column, Fit, Fitter
+from shapewright.reasoning.formulas.aligning import Sample, aligned
+
+Formula = Expression | None
+Dims = tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallFormulas:
+    """The formulas of one call: shapes and strides out, numbers among its arguments."""
+
+    shapes: tuple[Dims, ...]
+    strides: tuple[Dims, ...]
+    numbers: Dims
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A size that no family of formulas has: its letter, and what was seen."""
+
+    name: str
+    call: int
+    seen: tuple[tuple[Mapping[str, int], int], ...]
+
+
+@dataclass(slots=True)
+class Fitted:
+    """The formulas of all calls of a base run.
+
+    `rivals` are pairs of formulas that more runs must tell apart; `unmatched` are
+    calls that some runs did not make, whose sizes rest on the other runs alone.
+    """
+
+    calls: list[CallFormulas]
+    rivals: list[tuple[Expression, Expression]]
+    varying: list[Varying]
+    unmatched: int = 0
+    formulas: dict[str, Expression] = field(default_factory=dict)
+
+
+def fitted(samples: Sequence[Sample]) -> Fitted:
+    """Formulas for every call of the first sample; the others are its evidence."""
+    return Work(samples).done()
+
+
+class Work:
+    """Fits the calls of the first sample; the others are its evidence."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self.samples = samples
+        base = samples[0]
+        self.columns = {
+            name: tuple(each.letters[name] for each in samples) for name in base.letters
+        }
+        self.fitters = {(True,) * len(samples): Fitter(self.columns)}
+        self.places = [aligned(base, each) for each in samples]
+        self.made: dict[tuple[object, ...], CallFormulas] = {}
+        self.result = Fitted([], [], [])
+        self.said: set[tuple[Expression, Expression]] = set()
+
+    def done(self) -> Fitted:
+        """All calls in order, so that what goes in is known first."""
+        for at in range(len(self.samples[0].keys)):
+            self.result.calls.append(self.call(at))
+        return self.result
+
+    def call(self, at: int) -> CallFormulas:
+        """The formulas of one call of the base run."""
+        places = [places[at] for places in self.places]
+        present = tuple(place is not None for place in places)
+        runs = [
+            (sample, place)
+            for sample, place in zip(self.samples, places, strict=True)
+            if place is not None
+        ]
+        if not all(present):
+            self.result.unmatched += 1
+        given = tuple([sample.given[place] for sample, place in runs])
+        taken = tuple([sample.taken[place] for sample, place in runs])
+        steps = tuple([sample.steps[place] for sample, place in runs])
+        numbers = tuple([sample.numbers[place] for sample, place in runs])
+        key = (present, given, taken, steps, numbers)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = self.fit(at, present, given, taken, steps, numbers)
+        return found
+
+    def fit(
+        self,
+        at: int,
+        present: tuple[bool, ...],
+        given: tuple[tuple[Column, ...], ...],
+        taken: tuple[tuple[Column, ...], ...],
+        steps: tuple[tuple[Column, ...], ...],
+        numbers: tuple[Column, ...],
+    ) -> CallFormulas:
+        fitter = self.fitter(present)
+        near = [column for each in columns_of(taken) for column in each]
+        hints = [n for n in numbers[0] if 1 < n <= 4096]
+        shapes = []
+        for one in columns_of(given):
+            dims = []
+            for column in one:
+                dims.append(self.formula(fitter, at, column, near, hints))
+                near.append(column)
+            shapes.append(tuple(dims))
+        strides = []
+        for one, own in zip(columns_of(steps), columns_of(given), strict=False):
+            beside = [*own, *near]
+            strides.append(tuple(self.plain(fitter, each, beside) for each in one))
+        lined = {len(each) for each in numbers}
+        each_number = list(zip(*numbers, strict=True)) if len(lined) == 1 else []
+        return CallFormulas(
+            tuple(shapes),
+            tuple(strides),
+            tuple(self.plain(fitter, each, near, hints) for each in each_number),
+        )
+
+    def entering(self, at: int) -> list[Dims]:
+        """The formulas of the tensors that a call got, those before it being known."""
+        places = [places[at] for places in self.places]
+        present = tuple(place is not None for place in places)
+        fitter = self.fitter(present)
+        taken = tuple(
+            sample.taken[place]
+            for sample, place in zip(self.samples, places, strict=True)
+            if place is not None
+        )
+        found: list[Dims] = []
+        for each in columns_of(taken):
+            fits = [fitter.fit(column) for column in each]
+            found.append(tuple(fit.formula if fit else None for fit in fits))
+        return found
+
+    def numbers_beside(self, at: int, column: Column) -> Formula:
+        """The formula of a number that was seen at a call in every run that made it."""
+        present = tuple(places[at] is not None for places in self.places)
+        fit = self.fitter(present).fit(column)
+        return fit.formula if fit else None
+
+    def fitter(self, present: tuple[bool, ...]) -> Fitter:
+        """The fitter over the runs that made a call."""
+        found = self.fitters.get(present)
+        if found is None:
+            found = self.fitters[present] = Fitter(
+                {
+                    name: tuple(
+                        n for n, here in zip(all_, present, strict=True) if here
+                    )
+                    for name, all_ in self.columns.items()
+                }
+            )
+        return found
+
+    def formula(
+        self,
+        fitter: Fitter,
+        at: int,
+        column: Column,
+        near: list[Column],
+        hints: list[int],
+    ) -> Formula:
+        """The formula of a dim; one that has none becomes a letter of its own."""
+        fit = fitter.fit(column, near, hints)
+        if fit is None:
+            name = f"v{len(self.result.varying) + 1}"
+            sizes = [sample.letters for sample in self.samples]
+            seen = tuple(zip(sizes, column, strict=False))
+            self.result.varying.append(Varying(name, at, seen))
+            fit = fitter.known[column] = Fit(Letter(name))
+            fitter.pool.append(column)
+        self.compare(fit)
+        return fit.formula
+
+    def plain(
+        self,
+        fitter: Fitter,
+        column: Column,
+        near: Sequence[Column],
+        hints: Sequence[int] = (),
+    ) -> Formula:
+        """The formula of a stride or an argument; None where there is none."""
+        fit = fitter.fit(column, near, hints)
+        if fit is None:
+            return None
+        self.compare(fit)
+        return fit.formula
+
+    def compare(self, fit: Fit) -> None:
+        """Note what has to be told apart from a formula."""
+        for rival in fit.rivals:
+            pair = (fit.formula, rival)
+            if pair not in self.said:
+                self.said.add(pair)
+                self.result.rivals.append(pair)
+
+
+def columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
+    """For each tensor of a call its dims, each as a column over the runs.
+
+    A tensor whose rank is not the same in all runs has none.
+    """
+    found = []
+    for shapes in zip(*runs, strict=False):
+        ranks = {len(shape) for shape in shapes}
+        found.append(list(zip(*shapes, strict=True)) if len(ranks) == 1 else [])
+    return found

@@ -1,0 +1,38 @@
+"""Formulas as short as the sizes that a program takes allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shapewright.dims.exact import on_multiples
+from shapewright.dims.expression import Expression
+from shapewright.reasoning.formulas.fitted import CallFormulas, Dims
+
+
+def shortened(
+    calls: Sequence[CallFormulas], steps: Mapping[str, int]
+) -> list[CallFormulas]:
+    """The formulas where each letter is a multiple of its step: `2*(H//2)` is `H`."""
+    known: dict[Expression, Expression] = {}
+    made: dict[int, CallFormulas] = {}
+
+    def dims(formulas: Dims) -> Dims:
+        return tuple(None if each is None else short(each) for each in formulas)
+
+    def short(formula: Expression) -> Expression:
+        found = known.get(formula)
+        if found is None:
+            found = known[formula] = on_multiples(formula, steps)
+        return found
+
+    def of(call: CallFormulas) -> CallFormulas:
+        found = made.get(id(call))
+        if found is None:
+            found = made[id(call)] = CallFormulas(
+                tuple(map(dims, call.shapes)),
+                tuple(map(dims, call.strides)),
+                dims(call.numbers),
+            )
+        return found
+
+    return [of(call) for call in calls]

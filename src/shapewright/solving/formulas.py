@@ -1,0 +1,184 @@
+"""Formulas for every size of a program: run, fitted, told apart, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from shapewright.dims.fitting import Fitter
+from shapewright.reasoning.formulas.aligning import parting
+from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
+from shapewright.reasoning.formulas.lettered import lettered
+from shapewright.reasoning.formulas.shortening import shortened
+from shapewright.solving.lattice import Lattice
+from shapewright.solving.planning import (
+    FAR,
+    first_accepted,
+    is_batch,
+    lattices_apart,
+    lattices_of,
+    spread,
+    telling_apart,
+)
+from shapewright.solving.running import Run, Runner
+from shapewright.trace.formulas import Branch, Checked, Formulas
+from shapewright.trace.record import Trace
+
+FEW = 12
+"""Runs for one or two letters."""
+
+MANY = 24
+"""Runs for more."""
+
+
+def with_formulas(runner: Runner) -> Trace:
+    """The trace at usual sizes, with a formula for every size that has one.
+
+    A program that takes no usual sizes gives the trace of the first run, as it is.
+    """
+    return Solving(runner).trace()
+
+
+class Solving:
+    """The runs of one program, and what follows from them.
+
+    A run that is refused shows the sizes of all calls before the one that failed, so
+    it is evidence as well; the range is that of the runs that reached their end.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.most = FEW if len(runner.free) <= 2 else MANY
+        self.runs: list[Run] = []
+        self.base: Run
+        self.lattices: dict[str, Lattice] = {}
+        self.fitted: Fitted
+
+    def trace(self) -> Trace:
+        """All of it."""
+        self.base = first_accepted(self.runner, self.most)
+        if not self.base.accepted:
+            return self.base.trace
+        self.lattices = lattices_of(self.runner, self.base, self.most // 2)
+        self.scatter()
+        if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
+            self.lattices = lattices_apart(self.runner, self.base)
+            self.scatter()
+        self.ends()
+        self.gather()
+        self.tell_apart()
+        return self.told()
+
+    def scatter(self) -> None:
+        """The first runs, far apart."""
+        for sizes in islice(spread(self.lattices), 6 if self.most == FEW else 8):
+            self.runner.at(sizes)
+
+    def gather(self) -> None:
+        """Formulas from all runs so far."""
+        others = [run for run in self.runner.made.values() if run is not self.base]
+        self.runs = [self.base, *(run for run in others if run.sample is not None)]
+        self.fitted = fitted([run.sample for run in self.runs])
+
+    @property
+    def accepted(self) -> list[Run]:
+        """The runs that reached their end."""
+        return [run for run in self.runner.made.values() if run.accepted]
+
+    def ends(self) -> None:
+        """Small and large sizes, at which formulas often stop to hold."""
+        for end in (self.large, self.small):
+            self.runner.at({name: end(name) for name in self.runner.free})
+
+    def large(self, name: str) -> int:
+        """A size of a letter that is far above the first."""
+        lattice = self.lattices[name]
+        return lattice.at(FAR) if is_batch(name) else lattice.large
+
+    def small(self, name: str) -> int:
+        """A size of a letter that is below the first."""
+        lattice = self.lattices[name]
+        least = is_batch(name) and lattice.step == 1 and lattice.low is None
+        return 1 if least else lattice.small
+
+    def tell_apart(self) -> None:
+        """More runs, until no formula has a rival within the range."""
+        while self.runner.count < self.most and self.fitted.rivals:
+            low, high = self.bounds()
+            sizes = telling_apart(
+                self.fitted.rivals, self.base.sizes, self.lattices, low, high
+            )
+            if sizes is None or tuple(sizes.values()) in self.runner.made:
+                return
+            self.runner.at(sizes)
+            self.gather()
+
+    def bounds(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The least and the greatest size of each letter that were accepted."""
+        names, runs = self.base.sizes, self.accepted
+        low = {name: min(run.sizes[name] for run in runs) for name in names}
+        high = {name: max(run.sizes[name] for run in runs) for name in names}
+        return low, high
+
+    def told(self) -> Trace:
+        """The base's trace with its formulas, and where they hold."""
+        low, high = self.bounds()
+        letters = {
+            name: Checked(low[name], high[name], max(self.lattices[name].step, 1))
+            for name in self.base.sizes
+        }
+        trace = self.base.trace
+        formulas = Formulas(
+            letters,
+            len(self.accepted),
+            self.runner.count,
+            {each.name: self.seen(each) for each in self.fitted.varying},
+            self.branches(),
+        )
+        steps = {
+            name: each.step
+            for name, each in letters.items()
+            if each.step > 1 and each.low % each.step == 0
+        }
+        calls = shortened(self.fitted.calls, steps) if steps else self.fitted.calls
+        made = lettered(trace, calls, self.given())
+        return replace(made, formulas=formulas)
+
+    def given(self) -> list[Dims]:
+        """The formulas of the tensors that the target is given."""
+        columns = {
+            name: tuple(run.sizes[name] for run in self.runs)
+            for name in self.base.sizes
+        }
+        fitter = Fitter(columns)
+        fed = [self.runner.feeding.shapes(run.sizes) for run in self.runs]
+        shapes = zip(*fed, strict=True)
+        found: list[Dims] = []
+        for each in shapes:
+            fits = [fitter.fit(column) for column in zip(*each, strict=True)]
+            found.append(tuple(fit.formula if fit else None for fit in fits))
+        return found
+
+    def seen(self, varying: Varying) -> Branch:
+        """What a size without a formula was, run by run."""
+        op = self.base.trace.ops[varying.call]
+        letters = self.runner.free
+        seen = ", ".join(
+            f"{size} at {', '.join(f'{n}={sizes[n]}' for n in letters)}"
+            for sizes, size in varying.seen[:6]
+        )
+        return Branch(f"varies: {seen}", op.span)
+
+    def branches(self) -> Sequence[Branch]:
+        """Lines after which runs went different ways."""
+        found: dict[object, Branch] = {}
+        for run in self.runs[1:]:
+            at = parting(self.base.sample, run.sample) if run.accepted else None
+            if at is None:
+                continue
+            span = self.base.trace.ops[at].span if len(self.base.trace.ops) else None
+            sizes = ", ".join(f"{n}={v}" for n, v in run.sizes.items())
+            text = f"the program goes another way at {sizes}"
+            found.setdefault(span, Branch(text, span))
+        return tuple(found.values())

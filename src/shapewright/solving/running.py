@@ -1,0 +1,99 @@
+"""One program, run at many sizes of its letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.rules.needs.failure import Failure
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.solving.feeding import Feeding
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of one run: its trace, and the numbers of its calls."""
+
+    sizes: dict[str, int]
+    trace: Trace
+    sample: Any
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the program reached its end."""
+        return self.trace.complete
+
+    @property
+    def failure(self) -> Finding | None:
+        """What ended it."""
+        return self.trace.findings[-1] if not self.trace.complete else None
+
+
+class Runner:
+    """Runs a target at sizes of the letters of a spec; each sizes once.
+
+    The runs share what was learnt of the model and the answers to equal calls.
+    """
+
+    def __init__(
+        self,
+        target: Callable[..., Any],
+        feeding: Feeding,
+        settings: Callable[[], Any],
+    ) -> None:
+        self.target = target
+        self.feeding = feeding
+        self.settings = settings
+        self.made: dict[tuple[int, ...], Run] = {}
+        self.taken: Any = None
+        self.memo: Any = None
+        self.failures: dict[tuple[int, ...], list[Failure]] = {}
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The letters without a stated size."""
+        return self.feeding.free
+
+    @property
+    def usual(self) -> dict[str, int]:
+        """A usual size for each of them."""
+        return {name: self.feeding.letters[name] for name in self.free}
+
+    @property
+    def count(self) -> int:
+        """How many runs there were."""
+        return len(self.made)
+
+    def at(self, sizes: Sizes) -> Run:
+        """The run at these sizes of the free letters."""
+        key = tuple(sizes[name] for name in self.free)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
+        return found
+
+    def run(self, sizes: dict[str, int]) -> Run:
+        from shapewright.capture.memo import Memo
+        from shapewright.capture.running import record
+        from shapewright.capture.taking import take
+
+        args, kwargs = self.feeding.arguments(sizes)
+        if self.memo is None:
+            self.memo = Memo()
+            self.taken = take(self.target, args, kwargs)
+        settings = self.settings()
+        settings.memo, settings.taken = self.memo, self.taken
+        settings.sampled = True
+        settings.letters = {**self.feeding.letters, **sizes}
+        made = record(self.target, args, kwargs, settings)
+        if settings.failures:
+            key = tuple(sizes[name] for name in self.free)
+            self.failures[key] = list(settings.failures)
+        sample, settings.sample = settings.sample, None
+        return Run(sizes, made, replace(sample, letters=sizes) if sample else None)

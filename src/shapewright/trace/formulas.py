@@ -1,0 +1,61 @@
+"""Where formulas in letters hold: the sizes at which they were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shapewright.source.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The sizes of one letter between which formulas were checked.
+
+    Every size from `low` to `high` in steps of `step` from `low`, inclusive.
+    """
+
+    low: int
+    high: int
+    step: int = 1
+
+    def holds(self, size: int) -> bool:
+        """Whether a size lies among those."""
+        return self.low <= size <= self.high and (size - self.low) % self.step == 0
+
+    def text(self, letter: str) -> str:
+        """``1 <= T <= 1024``, ``H in 64, 96 .. 256``, ``B = 1``."""
+        if self.low == self.high:
+            return f"{letter} = {self.low}"
+        if self.step == 1:
+            return f"{self.low} <= {letter} <= {self.high}"
+        return f"{letter} in {self.low}, {self.low + self.step} .. {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line after which the program goes another way, at some sizes."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Formulas:
+    """What stands behind the letters of a trace.
+
+    `letters` are those that were varied, with the sizes that formulas hold for; `runs`
+    counts the runs at different sizes that every formula agrees with; `varying` says of
+    each letter `v1`, `v2`, ... that stands for a size without a formula what was seen.
+    """
+
+    letters: Mapping[str, Checked]
+    runs: int
+    tried: int = 0
+    varying: Mapping[str, Branch] = field(default_factory=dict)
+    branches: Sequence[Branch] = ()
+
+    def text(self) -> str:
+        """In one line: ``for 1 <= B <= 16, 1 <= T <= 64, checked at 10 sizes``."""
+        ranges = ", ".join(each.text(name) for name, each in self.letters.items())
+        return f"{ranges}; checked at {self.runs} sizes"
