@@ -42,9 +42,25 @@ def anywhere(said: dict[str, Any], rng: random.Random) -> Sizes:
     return sizes
 
 
+def settled(said: dict[str, Any], sizes: Sizes, rng: random.Random) -> Sizes:
+    """The point with each letter in turn moved to where most constraints hold."""
+
+    def holding(point: Sizes) -> int:
+        return sum(bool(value(text, point)) for text in said["constraints"])
+
+    for letter in rng.sample(sorted(sizes), len(sizes)):
+        low, high = said["bounds"][letter]
+        moved = [sizes | {letter: size} for size in range(low, high + 1)]
+        held = [holding(point) for point in moved]
+        if max(held) > holding(sizes):
+            best = [i for i, count in enumerate(held) if count == max(held)]
+            sizes = moved[rng.choice(best)]
+    return sizes
+
+
 def inside(said: dict[str, Any], count: int, rng: random.Random) -> list[Sizes]:
-    """So many accepted points, or fewer where they are rare."""
-    drawn = (anywhere(said, rng) for _ in range(400 * count))
+    """So many accepted points, all over the bounds."""
+    drawn = (settled(said, anywhere(said, rng), rng) for _ in range(20 * count))
     return list(itertools.islice((p for p in drawn if accepted(said, p)), count))
 
 

@@ -7,7 +7,7 @@ import torch
 
 from solve import verify
 
-RUN = ("glu_halves", "lenet_square", "square_tokens", "temporal_shift")
+RUN = ("glu_halves", "lenet_boxes", "lenet_square", "square_tokens", "temporal_shift")
 
 
 @pytest.fixture(autouse=True, scope="module")
