@@ -2,9 +2,9 @@
 
     python tests/inputs/found_programs.py [NAME ...]
 
-Each is a model as a research repository has it, built without arguments. The JSON beside
-it has a spec that works, and the shapes of the tensors that come out, leaf by leaf.
-Nothing here reads Shapewright, so that a search can be measured against it.
+Each is a model as a research repository has it, built without arguments. The JSON
+beside it has a spec that works, and the shapes of the tensors that come out, leaf by
+leaf. Nothing here reads Shapewright, so that a search can be measured against it.
 """
 
 import json
