@@ -38,6 +38,7 @@ from shapewright.capture.private import (
 from shapewright.capture.sites import Sites
 
 if TYPE_CHECKING:
+    from shapewright.capture.tracked.comparisons import Comparisons
     from shapewright.rules.needs.failure import Failure
 
 Tensor = torch.Tensor
@@ -85,6 +86,7 @@ class Engine(TorchFunctionMode):
         self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
         self.watch: Callable[[Plan], Plan] | None = None
+        self.comparisons: Comparisons | None = None  # of sizes, where they are watched
         self.recording = True
         self.plans: dict[Any, Plan] = {}
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
@@ -136,6 +138,10 @@ class Engine(TorchFunctionMode):
                 plan = going_on(plan)
             if self.watch is not None:
                 plan = self.watch(plan)
+            if self.comparisons is not None:
+                from shapewright.capture.tracked.reading import watched
+
+                plan = watched(plan, func, self.comparisons)
             self.plans[func] = plan
         try:
             return plan(self, func, args, kwargs)

@@ -108,13 +108,17 @@ class Fold:
                 info.grad_fn,
                 None,
                 version,
-                self.tensors.setdefault(info.number, len(self.tensors) + 1),
+                self.number_of(info.number),
                 self.storages.setdefault(storage, len(self.storages) + 1),
                 info.unsure or self.supposed.get(info.number)
                 if strided
                 else OPAQUE_WORDS.get(meta.layout, f"{meta.layout}: seen from outside"),
             )
         return found
+
+    def number_of(self, number: int) -> int:
+        """The number that facts have for a tensor of that number in the run."""
+        return self.tensors.setdefault(number, len(self.tensors) + 1)
 
     def last(self, nest: Any, writes: dict[int, int]) -> Any:
         """A nest as it stood at the end of the run, all writes done."""

@@ -10,6 +10,8 @@ import torch
 from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.capture.identity import DTYPE_NAMES, Info
+from shapewright.capture.tracked.size import KINDS
+from shapewright.capture.tracked.size import plain as plain_number
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -192,6 +194,8 @@ def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
         }
     if kind in ATOMS:
         return str(value)
+    if kind in KINDS:
+        return plain_number(value)
     return f"<{kind.__name__}>"
 
 

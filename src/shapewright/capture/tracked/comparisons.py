@@ -1,0 +1,151 @@
+"""The record of the comparisons of one run, each at the line that made it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+
+from shapewright.capture.positions import Positions, source_of
+from shapewright.capture.sites import OURS, TORCH, USER, Sites
+from shapewright.source.demands import Demand, demand_at
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.guards import (
+    Expression,
+    Guard,
+    Guards,
+    Lost,
+    Read,
+    exchanged,
+)
+
+Place = tuple[CodeType, int]
+Sides = tuple[Expression, str, Expression, bool]
+
+PER_PLACE = 64
+"""Different comparisons that are kept of one place: a loop over positions has many."""
+
+
+class Comparisons:
+    """What a run compared, kept until its tensors have the numbers of the record."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self.sites = Sites()
+        self.made: dict[tuple[int, int], dict[Sides, int]] = {}
+        self.lost: dict[tuple[str, tuple[int, int]], int] = {}
+        self.places: dict[tuple[int, int], tuple[CodeType, bool]] = {}
+        self.asked: tuple[int, int] | None = None  # where a size was hashed last
+
+    def compared(
+        self, left: Expression, operator: str, right: Expression, outcome: bool
+    ) -> None:
+        """One comparison. A dict that compares what it has found decides nothing."""
+        place = self.place()
+        if place is None or (operator == "==" and place == self.asked):
+            return
+        here = self.made.setdefault(place, {})
+        sides = left, operator, right, outcome
+        if sides in here or len(here) < PER_PLACE:
+            here[sides] = here.get(sides, 0) + 1
+        else:
+            self.lose(f"more than {PER_PLACE} different comparisons")
+
+    def hashed(self) -> None:
+        """A size is looked up in a dict or a set."""
+        if self.open:
+            self.asked = self.place()
+
+    def lose(self, what: str) -> None:
+        """A size becomes a plain number here."""
+        place = self.place()
+        if place is not None:
+            self.lost[what, place] = self.lost.get((what, place), 0) + 1
+
+    def place(self) -> tuple[int, int] | None:
+        """The innermost line of the program, or of torch, that is running.
+
+        Python's own modules act for whom they were called by; we do not count.
+        """
+        if not self.open:
+            return None
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename.startswith(NUMBERS):
+            frame = frame.f_back
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename.startswith(OURS):
+                return None
+            torch = code.co_filename.startswith(TORCH)
+            if torch or self.sites.kind_of(code) == USER:
+                place = id(code), frame.f_lasti
+                self.places[place] = code, torch
+                return place
+            frame = frame.f_back
+        return None
+
+    def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
+        """No more is seen; what was, with the record's numbers of tensors."""
+        self.open = False
+        return Told(self, folder, number_of).guards()
+
+
+NUMBERS = __file__.removesuffix("comparisons.py")
+
+
+class Told:
+    """Turns what was kept into guards with spans."""
+
+    def __init__(
+        self, seen: Comparisons, folder: str, number_of: Callable[[int], int]
+    ) -> None:
+        self.seen = seen
+        self.number_of = number_of
+        self.texts: dict[str, Text | None] = {}
+        files = {code.co_filename for code, _ in seen.places.values()}
+        found = {name: source_of(name) for name in files}
+        sources = {name: source for name, source in found.items() if source}
+        self.positions = Positions(folder, sources)
+
+    def guards(self) -> Guards:
+        """All of it, in the order in which the places were first met."""
+        own: list[Guard] = []
+        in_torch: list[Guard] = []
+        for place, here in self.seen.made.items():
+            span = self.span(place)
+            code, torch = self.seen.places[place]
+            text = None if torch else self.text(code.co_filename, span.file)
+            for sides, count in here.items():
+                guard = self.guard(sides, span, count, text)
+                (in_torch if torch else own).append(guard)
+        lost = [
+            Lost(what, self.span(place), count)
+            for (what, place), count in self.seen.lost.items()
+            if not self.seen.places[place][1]
+        ]
+        return Guards(tuple(own), tuple(in_torch), tuple(lost))
+
+    def guard(self, sides: Sides, span: Span, count: int, text: Text | None) -> Guard:
+        left, operator, right, outcome = sides
+        demand: Demand | None = None
+        if text is not None:
+            demand = demand_at(text, span, operator, outcome)
+        left, right = (exchanged(side, self.renumbered) for side in (left, right))
+        return Guard(left, operator, right, outcome, span, count, demand)
+
+    def renumbered(self, read: Read) -> Read:
+        return Read(self.number_of(read.tensor), read.dim, read.value)
+
+    def span(self, place: tuple[int, int]) -> Span:
+        return self.positions.frame(self.seen.places[place][0], place[1]).span
+
+    def text(self, filename: str, shown: str) -> Text | None:
+        """The file's text, read once."""
+        if filename not in self.texts:
+            source = self.positions.sources.get(filename)
+            known = source is not None and source.text is not None
+            self.texts[filename] = (
+                Text(shown, source.text or "") if known and source else None
+            )
+        return self.texts[filename]

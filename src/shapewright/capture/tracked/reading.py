@@ -1,0 +1,125 @@
+"""Reads of sizes that remember which tensor they were read from."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import reduce
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture.identity import Info, contiguous_stride
+from shapewright.capture.names import plain_name
+from shapewright.capture.private import is_transformed
+from shapewright.capture.tracked.comparisons import Comparisons
+from shapewright.capture.tracked.size import KINDS, plain, tracked
+from shapewright.trace.guards import Read
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+    from shapewright.capture.planning import Plan
+
+Tensor = torch.Tensor
+SIZES = frozenset("shape size numel nelement stride".split())
+
+
+def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
+    """The plan of a function, given plain numbers; what it reads of a tensor remembers.
+
+    Nothing behind this border meets a size that remembers: no key, no event.
+    """
+    name = plain_name(func)
+    reads = name if name in SIZES else None
+
+    def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        args = plainly(args)
+        kwargs = plainly(kwargs)
+        out = plan(engine, func, args, kwargs)
+        if reads is None or not args or not isinstance(args[0], Tensor):
+            return out
+        return told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
+
+    return run
+
+
+def told(
+    engine: Engine,
+    name: str,
+    tensor: Tensor,
+    out: Any,
+    args: Any,
+    kwargs: Any,
+    seen: Comparisons,
+) -> Any:
+    """The answer to a read, with memory, where the tensor's dims are what they say."""
+    if not seen.open or is_transformed(tensor):
+        return out
+    with torch._C.DisableTorchFunction():
+        info = engine.info(tensor)
+    sizes = steps(info, seen) if name == "stride" else dims(info, seen)
+    found: Any = sizes
+    if name in ("numel", "nelement"):
+        found = reduce(mul, sizes, 1)
+    elif isinstance(out, tuple):
+        found = type(out)(sizes)
+    else:
+        dim = args[0] if args else kwargs.get("dim")
+        found = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
+    return found if plainly(found) == out else out
+
+
+def dims(info: Info, seen: Comparisons) -> list[Any]:
+    """The sizes of a tensor, each one a read."""
+    return [
+        tracked(size, Read(info.number, dim, size), 1, seen)
+        for dim, size in enumerate(info.meta.shape)
+    ]
+
+
+def steps(info: Info, seen: Comparisons) -> list[Any]:
+    """The strides: products of sizes, where the elements stand in row-major order."""
+    stride = info.meta.stride
+    if stride != contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
+        return list(stride)
+    sizes = dims(info, seen)
+    return [reduce(mul, sizes[dim + 1 :], 1) for dim in range(len(sizes))]
+
+
+def plainly(value: Any) -> Any:
+    """The same nest with plain numbers; itself, where it has no others."""
+    kind = type(value)
+    if kind in KINDS:
+        return plain(value)
+    if kind is tuple or kind is list or kind is torch.Size:
+        items = [plainly(item) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else kind(items)
+    if kind is slice:
+        ends = [plainly(end) for end in (value.start, value.stop, value.step)]
+        return slice(*ends)
+    if kind is dict:
+        return {name: plainly(item) for name, item in value.items()}
+    return value
+
+
+@contextmanager
+def lengths(engine: Engine, seen: Comparisons) -> Iterator[None]:
+    """`len(x)` remembers, too; Python makes a plain number of what a tensor answers."""
+    original = builtins.len
+
+    def len(value: Any, /) -> int:
+        size = original(value)
+        if not isinstance(value, Tensor) or not seen.open:
+            return size
+        found: int = told(engine, "size", value, size, (0,), {}, seen)
+        return found
+
+    builtins.len = len
+    try:
+        yield
+    finally:
+        if builtins.len is len:
+            builtins.len = original

@@ -1,0 +1,127 @@
+"""Comparisons that a program insists on: `assert T <= n`, `if h % 8: raise ...`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The program raises where a comparison comes out the other way.
+
+    `message` is the text that it raises with, as it stands in the program (``{T}`` in
+    it is the program's own), None where there is no literal. `straight` is False where
+    another comparison in the same condition may still prevent it.
+    """
+
+    kind: str  # the exception's name as written, or `AssertionError`
+    message: str | None = None
+    straight: bool = True
+
+
+def demand_at(text: Text, span: Span, operator: str, outcome: bool) -> Demand | None:
+    """What follows where the comparison at a span comes out other than `outcome`."""
+    node = text.node(span)
+    if not isinstance(node, ast.expr):
+        return None
+    value = turned(node, operator, not outcome)
+    return upwards(text, node, value)
+
+
+def turned(node: ast.expr, operator: str, value: bool) -> bool | None:
+    """What the whole expression is if one comparison in it comes out as `value`.
+
+    `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
+    the other. None: it depends on the others.
+    """
+    if not isinstance(node, ast.Compare):
+        return value
+    last = node.ops[-1] if len(node.ops) == 1 else None
+    if isinstance(last, ast.In | ast.NotIn):
+        return decided(value, by=True, negated=isinstance(last, ast.NotIn))
+    if isinstance(last, ast.NotEq) and operator == "==":
+        return not value
+    if len(node.ops) == 1:
+        return value
+    return decided(value, by=False)
+
+
+def decided(value: bool, by: bool, negated: bool = False) -> bool | None:
+    """Whether one part decides the whole: a true one an `or`, a false one an `and`."""
+    return value is not negated if value is by else None
+
+
+def upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
+    """Follow a condition outwards to the statement that acts on it."""
+    while (parent := text.parents.get(id(node))) is not None:
+        if isinstance(parent, ast.BoolOp):
+            by = isinstance(parent.op, ast.Or)
+            value = None if value is None else decided(value, by)
+        elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+            value = None if value is None else not value
+        elif isinstance(parent, ast.Call):
+            if is_check(parent) and parent.args and node is parent.args[0]:
+                message = parent.args[1] if len(parent.args) > 1 else None
+                return failing("AssertionError", message, value, False)
+            if not isinstance(parent.func, ast.Name):
+                return None
+            if parent.func.id not in ("all", "any", "bool"):
+                return None
+            if parent.func.id != "bool" and value is not None:
+                value = decided(value, by=parent.func.id == "any")
+        elif isinstance(parent, ast.Assert):
+            given = parent.msg if node is parent.test else None
+            return failing("AssertionError", given, value, False)
+        elif isinstance(parent, ast.If):
+            return branch(parent, value) if node is parent.test else None
+        elif not isinstance(parent, ast.GeneratorExp | ast.ListComp | ast.NamedExpr):
+            return None
+        node = parent
+    return None
+
+
+def is_check(call: ast.Call) -> bool:
+    """`torch._assert(condition, message)` and `torch._check(condition, ...)`."""
+    func = call.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return name in ("_assert", "_check")
+
+
+def branch(statement: ast.If, value: bool | None) -> Demand | None:
+    """An `if` of which one branch begins with `raise`."""
+    for body, taken in ((statement.body, True), (statement.orelse, False)):
+        if body and isinstance(body[0], ast.Raise):
+            raised = body[0].exc
+            called = raised.func if isinstance(raised, ast.Call) else raised
+            kind = ast.unparse(called) if called is not None else "raise"
+            arguments = raised.args if isinstance(raised, ast.Call) else []
+            return failing(kind, arguments[0] if arguments else None, value, taken)
+    return None
+
+
+def failing(
+    kind: str, message: ast.expr | None, value: bool | None, on: bool
+) -> Demand | None:
+    """The demand, where the condition would come out as that on which it raises."""
+    if value is not None and value is not on:
+        return None
+    return Demand(kind, literal(message), value is not None)
+
+
+def literal(message: ast.expr | None) -> str | None:
+    """The text of a literal, with the fields of an f-string as they are written."""
+    if isinstance(message, ast.Constant) and isinstance(message.value, str):
+        return message.value
+    if not isinstance(message, ast.JoinedStr):
+        return None
+    parts = [
+        f"{{{ast.unparse(part.value)}}}"
+        if isinstance(part, ast.FormattedValue)
+        else str(part.value if isinstance(part, ast.Constant) else "")
+        for part in message.values
+    ]
+    return "".join(parts)

@@ -1,0 +1,191 @@
+"""Guards: the comparisons of sizes by which a program chose its way, as data.
+
+    >>> height = Read(tensor=3, dim=2, value=30)
+    >>> guard = Guard(Applied("%", (height, 8)), "!=", 0, True, None)
+    >>> str(guard)
+    't3.shape[2] % 8 != 0: true'
+    >>> outcome_of(guard, {height: 32})
+    False
+
+An expression is a number, a `Read`, or an operator applied to expressions; with other
+values for its reads it says what the program would have compared.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shapewright.source.demands import Demand
+from shapewright.source.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A size as the program read it: ``x.shape[2]`` of the tensor of that number.
+
+    `tensor` is the number that `Fact.tensor` has in the same trace, negative where the
+    trace has no such tensor; `value` is the size.
+    """
+
+    tensor: int
+    dim: int
+    value: int
+
+    def __str__(self) -> str:
+        return f"t{self.tensor}.shape[{self.dim}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An operator or a function, and what it was applied to: ``t3.shape[2] // 2``."""
+
+    operator: str
+    parts: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        if self.operator not in BINDS:
+            return f"{self.operator}({', '.join(map(str, self.parts))})"
+        if len(self.parts) == 1:
+            return f"{self.operator}{enclosed(self.parts[0], UNARY)}"
+        return self.between(*self.parts)
+
+    def between(self, left: Expression, right: Expression) -> str:
+        """As it is written with the operator between the two."""
+        symbol = self.operator
+        if symbol == "+" and isinstance(right, int) and right < 0:
+            symbol, right = "-", -right
+        binds = BINDS[symbol]
+        first = enclosed(left, binds + (symbol == "**"))
+        return f"{first} {symbol} {enclosed(right, binds + (symbol != '**'))}"
+
+
+Expression = Read | Applied | int | float
+
+UNARY = 6
+BINDS = {
+    "|": 0, "^": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4,
+    "*": 5, "/": 5, "//": 5, "%": 5, "~": UNARY, "**": 7,
+}  # fmt: skip
+"""How closely Python's operators bind; what is not here is written as a function."""
+
+
+def enclosed(part: Expression, binds: int) -> str:
+    """A part of a longer expression, in brackets where it needs them."""
+    if isinstance(part, Applied):
+        unary = len(part.parts) == 1
+        own = UNARY if unary else BINDS.get(part.operator, binds)
+        return f"({part})" if own < binds else str(part)
+    return f"({part})" if not isinstance(part, Read) and part < 0 else str(part)
+
+
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+
+APPLIED: dict[str, Callable[..., Any]] = {
+    "+": operator.add, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift, "~": operator.invert,
+    "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
+    "round": round, "sqrt": math.sqrt, "log": math.log, "log2": math.log2,
+    "log10": math.log10, "exp": math.exp, "isqrt": math.isqrt, "gcd": math.gcd,
+    "bit_length": int.bit_length,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One comparison that a program made, and how it came out.
+
+    Example: ``assert T <= self.block_size`` with 16 of 1024 tokens is
+    ``Guard(Read(1, 1, 16), "<=", 1024, True, span)``. A truth test (``if H % 8:``) is
+    a comparison with ``!= 0``. `count` is how often it was made, with these reads, at
+    this place. `demand` says that the program raises where it comes out the other way.
+    """
+
+    left: Expression
+    operator: str
+    right: Expression
+    outcome: bool
+    span: Span | None
+    count: int = 1
+    demand: Demand | None = None
+
+    def __str__(self) -> str:
+        said = f"{self.left} {self.operator} {self.right}: {str(self.outcome).lower()}"
+        return said if self.span is None else f"{self.span}: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Where a size became a plain number, so that later comparisons were not seen."""
+
+    what: str
+    span: Span | None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What a run that watched sizes told: its guards, or why there are none.
+
+    `guards` stand in the program and its libraries, `in_torch` in torch's own Python.
+    `lost` are the places behind which comparisons may be missing. `reason` says why
+    nothing is known; None where the run did what it does unwatched.
+    """
+
+    guards: tuple[Guard, ...] = ()
+    in_torch: tuple[Guard, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    reason: str | None = None
+
+
+def value_of(expression: Expression, values: Mapping[Read, int]) -> Any:
+    """The number, with these values of the reads; others keep their own.
+
+    Raises what Python raises: `ZeroDivisionError` for ``7 // 0``.
+    """
+    if isinstance(expression, Read):
+        return values.get(expression, expression.value)
+    if not isinstance(expression, Applied):
+        return expression
+    parts = [value_of(part, values) for part in expression.parts]
+    if expression.operator == "-":
+        return -parts[0] if len(parts) == 1 else parts[0] - parts[1]
+    return APPLIED[expression.operator](*parts)
+
+
+def outcome_of(guard: Guard, values: Mapping[Read, int]) -> bool:
+    """How the comparison comes out with these values of the reads."""
+    left, right = (value_of(side, values) for side in (guard.left, guard.right))
+    return bool(COMPARED[guard.operator](left, right))
+
+
+def reads_of(*expressions: Expression) -> Iterator[Read]:
+    """Each read in some expressions, once."""
+    yield from dict.fromkeys(leaf for each in expressions for leaf in leaves(each))
+
+
+def leaves(expression: Expression) -> Iterator[Read]:
+    """The reads in an expression, from left to right."""
+    if isinstance(expression, Read):
+        yield expression
+    elif isinstance(expression, Applied):
+        for part in expression.parts:
+            yield from leaves(part)
+
+
+def exchanged(expression: Expression, change: Callable[[Read], Read]) -> Expression:
+    """The same expression with other reads."""
+    if isinstance(expression, Read):
+        return change(expression)
+    if not isinstance(expression, Applied):
+        return expression
+    parts = tuple(exchanged(part, change) for part in expression.parts)
+    return Applied(expression.operator, parts)
