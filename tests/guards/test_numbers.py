@@ -63,7 +63,7 @@ USES = [
     "x = {x.shape[0]: 1, 7: 2}, {x.shape[0], 2}, hash(x.shape[0]) == hash(2)",
     "x = isinstance(x.shape[0], int), type(x.shape) is torch.Size",
     "x = copy.deepcopy([x.shape[0], x.shape]), copy.copy(x.shape[0])",
-    "import pickle\nx = pickle.loads(pickle.dumps([x.shape[0], x.shape, x.size(0) / 4]))",
+    "import pickle\nx = pickle.loads(pickle.dumps([x.shape, x.size(0) / 4]))",
     "x = int(x.shape[0]), float(x.shape[0]), complex(x.shape[0]), bool(x.shape[0])",
     "x = [a for a in zip(range(x.shape[0]), x.shape)], 'abcdefghijklm'[x.shape[2]]",
     "x = pow(x.shape[0], 5, 7), x.shape[0].bit_length(), x.shape[0].real, ~x.shape[0]",

@@ -23,16 +23,49 @@ class Demand:
     straight: bool = True
 
 
-def demand_at(text: Text, span: Span, operator: str, outcome: bool) -> Demand | None:
-    """What follows where the comparison at a span comes out other than `outcome`."""
+def demand_at(
+    text: Text, span: Span, operator: str, outcome: bool
+) -> tuple[Span, Demand | None]:
+    """Where a comparison stands, and what follows if it comes out otherwise.
+
+    Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
+    """
     node = text.node(span)
-    if not isinstance(node, ast.expr):
-        return None
-    value = turned(node, operator, not outcome)
-    return upwards(text, node, value)
+    if node is None:
+        return span, None
+    tests = tested(node)
+    if tests is None:
+        value = turned(node, operator, not outcome)
+        return span, upwards(text, node, value)
+    found = {upwards(text, each, not outcome) for each in tests}
+    demand = found.pop() if len(found) == 1 else None
+    return (text.span(tests[0]) if len(tests) == 1 else condition(text, node)), demand
 
 
-def turned(node: ast.expr, operator: str, value: bool) -> bool | None:
+def tested(node: ast.AST) -> list[ast.expr] | None:
+    """The expressions whose truth a statement asks for; None for a comparison."""
+    if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp):
+        return asked(node.test)
+    if isinstance(node, ast.BoolOp | ast.UnaryOp):
+        return asked(node)
+    return None
+
+
+def asked(node: ast.expr) -> list[ast.expr]:
+    """The operands of `and`, `or` and `not` that are no comparisons."""
+    if isinstance(node, ast.BoolOp):
+        return [each for value in node.values for each in asked(value)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return asked(node.operand)
+    return [] if isinstance(node, ast.Compare) else [node]
+
+
+def condition(text: Text, node: ast.expr | ast.stmt) -> Span:
+    """The condition of a statement, or the whole expression."""
+    return text.span(getattr(node, "test", node))
+
+
+def turned(node: ast.AST, operator: str, value: bool) -> bool | None:
     """What the whole expression is if one comparison in it comes out as `value`.
 
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after

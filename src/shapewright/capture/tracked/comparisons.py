@@ -130,7 +130,7 @@ class Told:
         left, operator, right, outcome = sides
         demand: Demand | None = None
         if text is not None:
-            demand = demand_at(text, span, operator, outcome)
+            span, demand = demand_at(text, span, operator, outcome)
         left, right = (exchanged(side, self.renumbered) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 

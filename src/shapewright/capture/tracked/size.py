@@ -207,12 +207,19 @@ def power(self: Any, other: Any, modulus: Any = None) -> Any:
 
 def both(self: Any, other: Any) -> Any:
     """`divmod(a, b)`."""
-    return self // other, self % other
+    return halves(divmod(plain(self), plain(other)), self, other)
 
 
 def both_backward(self: Any, other: Any) -> Any:
     """`divmod(b, a)`."""
-    return other // self, other % self
+    return halves(divmod(plain(other), plain(self)), other, self)
+
+
+def halves(found: Any, left: Any, right: Any) -> Any:
+    """Quotient and remainder, each with its memory."""
+    if type(left) not in NUMBERS or type(right) not in NUMBERS:
+        return found
+    return made("//", found[0], left, right), made("%", found[1], left, right)
 
 
 ORDERS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "ge": ">=", "gt": ">"}
@@ -263,5 +270,7 @@ def equip(
         setattr(kind, name, method)
 
 
+TrackedSize.__name__ = TrackedSize.__qualname__ = "int"  # as errors name it
+TrackedNumber.__name__ = TrackedNumber.__qualname__ = "float"
 equip(TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
 equip(TrackedNumber, ARITHMETIC, BOTH | FRACTION)
