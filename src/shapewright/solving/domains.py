@@ -1,0 +1,285 @@
+"""Which sizes a program takes: demands learnt from runs, held against more runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from shapewright.dims.demand import Always, Demand
+from shapewright.dims.expression import Expression
+from shapewright.dims.learning import Evidence, demands
+from shapewright.dims.several import product
+from shapewright.reasoning.formulas.fitted import Work
+from shapewright.solving.accepting import Refusal, Trial, Trials
+from shapewright.solving.planning import is_batch
+
+MOST = 150
+"""Runs for one or two letters; each letter more has half as many again."""
+
+KEPT = 8
+"""Demands of a place that are still compared with each other."""
+
+CALM = 24
+"""Runs in a row that came out as expected, before the demands are believed."""
+
+LARGE = 4096
+BATCH = 64
+
+
+@dataclass(slots=True)
+class Place:
+    """A line that refuses sizes, and the demands that would explain all it did."""
+
+    refusals: list[Trial] = field(default_factory=list)
+    demands: list[Demand] = field(default_factory=list)
+    sizes: list[Expression] = field(default_factory=list)
+    pairs: list[tuple[Expression, Expression]] = field(default_factory=list)
+    stated: list[tuple[Expression, Expression]] = field(default_factory=list)
+    looked: int = 0
+
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """The calls up to the refused one, in the first run that was refused."""
+        sample = self.refusals[0].sample
+        return () if sample is None else sample.keys
+
+    @property
+    def reached(self) -> int:
+        """How many calls there were at most when it refused."""
+        return max(len(t.sample.keys) if t.sample else 0 for t in self.refusals)
+
+    @property
+    def demand(self) -> Demand:
+        """The likeliest demand; none where nothing explains the refusals."""
+        return self.demands[0] if self.demands else Always()
+
+    @property
+    def refusal(self) -> Refusal:
+        """What is said of it."""
+        found = self.refusals[0].refusal
+        assert found is not None
+        return found
+
+
+class Domain:
+    """The sizes that a program takes, as far as the runs show."""
+
+    def __init__(self, trials: Trials, witness: Trial) -> None:
+        self.trials = trials
+        self.letters = trials.runner.free
+        self.witness = witness
+        self.places: dict[tuple[Any, ...], Place] = {}
+        self.draw = random.Random(0)
+        self.most = MOST + max(0, len(self.letters) - 2) * MOST // 2
+        self.sure = False
+
+    # -- what is known ---------------------------------------------------------------
+
+    def takes(self, sizes: Mapping[str, int]) -> bool:
+        """Whether sizes are expected to be taken."""
+        return all(place.demand.holds(sizes) for place in self.places.values())
+
+    def highest(self, name: str) -> int:
+        """The largest size of a letter that is tried."""
+        return BATCH if is_batch(name) else LARGE
+
+    def learn(self) -> None:
+        """Run, explain, look where explanations differ, until they no longer do."""
+        for trial in self.trials.all:
+            self.heed(trial)
+        for sizes in self.first():
+            self.heed(self.trials.at(sizes))
+        calm = 0
+        while self.trials.count < self.most and calm < CALM:
+            self.explain()
+            sizes = self.doubtful() or self.another()
+            if sizes is None:
+                break
+            expected = self.takes(sizes)
+            trial = self.trials.at(sizes)
+            self.heed(trial)
+            calm = calm + 1 if trial.taken == expected else 0
+        self.explain()
+        self.sure = calm >= CALM and self.doubtful() is None
+
+    def heed(self, trial: Trial) -> None:
+        """Note where a trial was refused."""
+        if trial.refusal is not None:
+            place = self.places.setdefault(trial.refusal.place, Place())
+            if trial not in place.refusals:
+                place.refusals.append(trial)
+
+    def explain(self) -> None:
+        """Demands for each place that agree with every run."""
+        for place in self.places.values():
+            passed = [t.sizes for t in self.trials.all if self.passed(t, place)]
+            refused = [trial.sizes for trial in place.refusals]
+            evidence = Evidence(self.letters, passed, refused)
+            kept = [each for each in place.demands if evidence.agrees(each)]
+            again = len(place.refusals) >= 2 * place.looked
+            if kept and kept[0] is place.demands[0] and not again:
+                place.demands = kept
+                continue
+            self.look(place)
+            evidence = Evidence(
+                self.letters, passed, refused, place.sizes, place.pairs, place.stated
+            )
+            place.demands = demands(evidence, KEPT)
+
+    def passed(self, trial: Trial, place: Place) -> bool:
+        """Whether a trial came past a place: to its end, or to a later refusal."""
+        if trial.refusal is None:
+            return True
+        if trial in place.refusals or trial.sample is None:
+            return False
+        return len(trial.sample.keys) > place.reached and agree(
+            trial.sample.keys, place.keys
+        )
+
+    def look(self, place: Place) -> None:
+        """The formulas of what the refused call got, from all runs."""
+        if len(place.refusals) < 2 * place.looked:
+            return
+        place.looked = len(place.refusals)
+        first = next((t for t in place.refusals if has_call(t)), None)
+        if first is None or first.refusal is None:
+            return
+        others = [t for t in self.trials.all if t is not first and t.sample is not None]
+        chosen = [first, *[t for t in place.refusals if t is not first][:12]]
+        chosen += [t for t in others if t.taken][:16]
+        chosen += [t for t in others if t not in chosen][:12]
+        work = Work([trial.sample for trial in chosen])
+        work.done()
+        call = first.refusal.call
+        assert call is not None
+        known = set(self.letters)
+        dims = [
+            tuple(e if e is not None and e.letters() <= known else None for e in one)
+            for one in work.entering(call)
+        ]
+        flat = dict.fromkeys(e for one in dims for e in one if e is not None)
+        place.sizes = [each for each in flat if each.letters()]
+        if dims and None not in dims[0]:
+            whole = product([e for e in dims[0] if e is not None])
+            if whole.letters() and whole not in place.sizes:
+                place.sizes.append(whole)
+        place.pairs = over_each_other(dims)
+        place.stated = self.stated(work, chosen, call)
+
+    def stated(
+        self, work: Work, chosen: list[Trial], call: int
+    ) -> list[tuple[Expression, Expression]]:
+        """The two sizes that the refused call says do not fit, as formulas."""
+        return []
+
+    # -- where to look next ------------------------------------------------------------
+
+    def first(self) -> Iterator[dict[str, int]]:
+        """Sizes around the witness, letter by letter, then far ones."""
+        base = self.witness.sizes
+        for name, size in base.items():
+            near = [
+                size + 1,
+                size - 1,
+                size + 2,
+                size * 2,
+                size * 3,
+                size // 2,
+                1,
+                2,
+                3,
+            ]
+            far = [self.highest(name), self.highest(name) - 1]
+            for other in (*near, *far):
+                if other >= 1:
+                    yield {**base, name: other}
+
+    def doubtful(self) -> dict[str, int] | None:
+        """Sizes at which two explanations of a place differ."""
+        for place in self.places.values():
+            if len(place.demands) < 2:
+                continue
+            reached = place.reached
+            before = [p for p in self.places.values() if p.reached < reached]
+            for sizes in self.points(place.demands[0]):
+                if self.key(sizes) in self.trials.made:
+                    continue
+                if not all(other.demand.holds(sizes) for other in before):
+                    continue
+                first, *rest = [each.holds(sizes) for each in place.demands]
+                if any(each != first for each in rest):
+                    return sizes
+        return None
+
+    def another(self) -> dict[str, int] | None:
+        """Sizes that were not tried, near the edges of what is taken or anywhere."""
+        for _ in range(200):
+            base = dict(self.draw.choice([t for t in self.trials.all if t.taken]).sizes)
+            for name in self.letters:
+                if self.draw.random() < 0.7:
+                    base[name] = self.size(name, base[name])
+            if self.key(base) not in self.trials.made:
+                return base
+        return None
+
+    def points(self, demand: Demand) -> Iterator[dict[str, int]]:
+        """Sizes that may tell explanations apart: near what was seen, then anywhere."""
+        taken = [trial.sizes for trial in self.trials.all if trial.taken][:12]
+        for base in taken[:4]:
+            for name in self.letters:
+                for size in range(1, min(self.highest(name), 160) + 1):
+                    yield {**base, name: size}
+                for size in (200, 224, 256, 320, 512, 777, 1000, 1024, 2048, 3000):
+                    if size <= self.highest(name):
+                        yield {**base, name: size}
+        for _ in range(200):
+            base = dict(self.draw.choice(taken))
+            for name in self.letters:
+                base[name] = self.size(name, base[name])
+            yield base
+
+    def size(self, name: str, now: int) -> int:
+        """Some size of a letter."""
+        way = self.draw.random()
+        high = self.highest(name)
+        if way < 0.3:
+            return max(1, min(high, now + self.draw.choice((-2, -1, 1, 2, -8, 8, 16))))
+        if way < 0.5:
+            seen = [trial.sizes[name] for trial in self.trials.all]
+            return self.draw.choice(seen)
+        if way < 0.8:
+            return self.draw.randint(1, min(high, 128))
+        return self.draw.randint(1, min(high, 1024))
+
+    def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """How trials are looked up."""
+        return tuple(sizes[name] for name in self.letters)
+
+
+def has_call(trial: Trial) -> bool:
+    """Whether it was a call that was refused, and is known."""
+    return (
+        trial.refusal is not None
+        and trial.refusal.call is not None
+        and trial.sample is not None
+    )
+
+
+def agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+    """Whether one run began with the calls of another."""
+    return one[: len(two)] == two
+
+
+def over_each_other(
+    dims: list[tuple[Expression | None, ...]],
+) -> list[tuple[Expression, Expression]]:
+    """Sizes of two tensors that stand one over the other, from the last dim on."""
+    found = []
+    for one, two in combinations(dims, 2):
+        for a, b in zip(reversed(one), reversed(two), strict=False):
+            if a is not None and b is not None and a != b:
+                found.append((a, b))
+    return list(dict.fromkeys(found))
