@@ -61,6 +61,7 @@ class Settings:
     inside: bool = False
     watch: Callable[[Plan], Plan] | None = None  # sees each call with its values
     values: bool = True
+    known: int | None = None  # elements of the largest tensor whose values are kept
     graph: bool = False
     go_on: bool = False  # pass over calls that torch refuses
     quick: bool = False  # without looking for all that repairs them
@@ -141,6 +142,8 @@ def watched_run(
         go_on=settings.go_on,
     )
     engine.quick, engine.gone = settings.quick, settings.gone
+    if settings.known is not None:
+        engine.known_limit = settings.known
     engine.heeds = settings.heeds
     if engine.failures is not None:
         settings.failures = engine.failures

@@ -45,6 +45,7 @@ class Fitter:
         self.letters = dict(letters)
         self.known: dict[Column, Fit | None] = {}
         self.pool: list[Column] = []
+        self.learnt: dict[int, int] = {}
         for name, column in letters.items():
             if column not in self.known and len(set(column)) > 1:
                 self.known[column] = Fit(Letter(name))

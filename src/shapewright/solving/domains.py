@@ -5,15 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 from shapewright.dims.demand import Always, Demand
-from shapewright.dims.expression import Expression
 from shapewright.dims.learning import Evidence, demands
-from shapewright.dims.several import product
-from shapewright.reasoning.formulas.fitted import Work
 from shapewright.solving.accepting import Refusal, Trial, Trials
+from shapewright.solving.calls import Refused, refused_call
 from shapewright.solving.planning import is_batch
 
 MOST = 150
@@ -25,7 +22,7 @@ KEPT = 8
 CALM = 24
 """Runs in a row that came out as expected, before the demands are believed."""
 
-LARGE = 4096
+LARGE = 2048
 BATCH = 64
 
 
@@ -35,9 +32,7 @@ class Place:
 
     refusals: list[Trial] = field(default_factory=list)
     demands: list[Demand] = field(default_factory=list)
-    sizes: list[Expression] = field(default_factory=list)
-    pairs: list[tuple[Expression, Expression]] = field(default_factory=list)
-    stated: list[tuple[Expression, Expression]] = field(default_factory=list)
+    call: Refused = field(default_factory=Refused)
     looked: int = 0
 
     @property
@@ -95,11 +90,11 @@ class Domain:
         calm = 0
         while self.trials.count < self.most and calm < CALM:
             self.explain()
-            sizes = self.doubtful() or self.another()
-            if sizes is None:
+            wanted = self.doubtful() or self.another()
+            if wanted is None:
                 break
-            expected = self.takes(sizes)
-            trial = self.trials.at(sizes)
+            expected = self.takes(wanted)
+            trial = self.trials.at(wanted)
             self.heed(trial)
             calm = calm + 1 if trial.taken == expected else 0
         self.explain()
@@ -124,8 +119,9 @@ class Domain:
                 place.demands = kept
                 continue
             self.look(place)
+            call = place.call
             evidence = Evidence(
-                self.letters, passed, refused, place.sizes, place.pairs, place.stated
+                self.letters, passed, refused, call.sizes, call.pairs, call.stated
             )
             place.demands = demands(evidence, KEPT)
 
@@ -141,39 +137,9 @@ class Domain:
 
     def look(self, place: Place) -> None:
         """The formulas of what the refused call got, from all runs."""
-        if len(place.refusals) < 2 * place.looked:
-            return
-        place.looked = len(place.refusals)
-        first = next((t for t in place.refusals if has_call(t)), None)
-        if first is None or first.refusal is None:
-            return
-        others = [t for t in self.trials.all if t is not first and t.sample is not None]
-        chosen = [first, *[t for t in place.refusals if t is not first][:12]]
-        chosen += [t for t in others if t.taken][:16]
-        chosen += [t for t in others if t not in chosen][:12]
-        work = Work([trial.sample for trial in chosen])
-        work.done()
-        call = first.refusal.call
-        assert call is not None
-        known = set(self.letters)
-        dims = [
-            tuple(e if e is not None and e.letters() <= known else None for e in one)
-            for one in work.entering(call)
-        ]
-        flat = dict.fromkeys(e for one in dims for e in one if e is not None)
-        place.sizes = [each for each in flat if each.letters()]
-        if dims and None not in dims[0]:
-            whole = product([e for e in dims[0] if e is not None])
-            if whole.letters() and whole not in place.sizes:
-                place.sizes.append(whole)
-        place.pairs = over_each_other(dims)
-        place.stated = self.stated(work, chosen, call)
-
-    def stated(
-        self, work: Work, chosen: list[Trial], call: int
-    ) -> list[tuple[Expression, Expression]]:
-        """The two sizes that the refused call says do not fit, as formulas."""
-        return []
+        if len(place.refusals) >= 2 * place.looked:
+            place.looked = len(place.refusals)
+            place.call = refused_call(self.letters, place.refusals, self.trials.all)
 
     # -- where to look next ------------------------------------------------------------
 
@@ -235,6 +201,14 @@ class Domain:
                 for size in (200, 224, 256, 320, 512, 777, 1000, 1024, 2048, 3000):
                     if size <= self.highest(name):
                         yield {**base, name: size}
+        for _ in range(12):
+            base = dict(self.draw.choice(taken))
+            name = self.draw.choice(self.letters)
+            base[name] = self.size(name, base[name])
+            for other in self.letters:
+                if other != name:
+                    for size in range(1, min(self.highest(other), 160) + 1):
+                        yield {**base, other: size}
         for _ in range(200):
             base = dict(self.draw.choice(taken))
             for name in self.letters:
@@ -259,27 +233,6 @@ class Domain:
         return tuple(sizes[name] for name in self.letters)
 
 
-def has_call(trial: Trial) -> bool:
-    """Whether it was a call that was refused, and is known."""
-    return (
-        trial.refusal is not None
-        and trial.refusal.call is not None
-        and trial.sample is not None
-    )
-
-
 def agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     """Whether one run began with the calls of another."""
     return one[: len(two)] == two
-
-
-def over_each_other(
-    dims: list[tuple[Expression | None, ...]],
-) -> list[tuple[Expression, Expression]]:
-    """Sizes of two tensors that stand one over the other, from the last dim on."""
-    found = []
-    for one, two in combinations(dims, 2):
-        for a, b in zip(reversed(one), reversed(two), strict=False):
-            if a is not None and b is not None and a != b:
-                found.append((a, b))
-    return list(dict.fromkeys(found))

@@ -11,10 +11,15 @@ from shapewright.solving.accepting import Trial, Trials
 from shapewright.solving.domains import Domain
 from shapewright.solving.feeding import Feeding, of_spec
 from shapewright.solving.running import Runner
+from shapewright.solving.witness import witnessed
 from shapewright.source.span import Span
 
 if TYPE_CHECKING:
     pass
+
+
+VALUES = 1 << 20
+"""Elements of tensors whose values are kept: an index out of range is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,9 @@ def solved(target: Callable[..., Any], feeding: Feeding) -> Solved:
     """What a callable takes, fed so."""
     from shapewright.capture.running import Settings
 
-    runner = Runner(target, feeding, lambda: Settings(go_on=True, quick=True))
+    runner = Runner(
+        target, feeding, lambda: Settings(go_on=True, quick=True, known=1 << 20)
+    )
     trials = Trials(runner)
     witness = witnessed(trials)
     if witness is None:
@@ -80,17 +87,3 @@ def solved(target: Callable[..., Any], feeding: Feeding) -> Solved:
         for place in domain.places.values()
     )
     return Solved(runner.free, demands, witness, None, trials.count, domain.sure)
-
-
-def witnessed(trials: Trials) -> Trial | None:
-    """Sizes that are taken, looked for among usual ones."""
-    from shapewright.solving.planning import others
-
-    first = trials.at(trials.runner.usual)
-    if first.taken:
-        return first
-    for sizes in others(trials.runner.usual):
-        trial = trials.at(sizes)
-        if trial.taken:
-            return trial
-    return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import le
 
 from shapewright.dims.expression import Expression, Letter
 from shapewright.dims.fitting import Column, Fit, Fitter
@@ -74,7 +75,11 @@ class Work:
 
     def call(self, at: int) -> CallFormulas:
         """The formulas of one call of the base run."""
-        places = [places[at] for places in self.places]
+        full = bool(self.samples[0].given[at])
+        places = [
+            None if place is None or (full and not sample.given[place]) else place
+            for sample, place in self.there(at)  # a refused call gave nothing
+        ]
         present = tuple(place is not None for place in places)
         runs = [
             (sample, place)
@@ -92,6 +97,11 @@ class Work:
         if found is None:
             found = self.made[key] = self.fit(at, present, given, taken, steps, numbers)
         return found
+
+    def there(self, at: int) -> Iterator[tuple[Sample, int | None]]:
+        """Each run, and where in it a call of the base run stands."""
+        for sample, places in zip(self.samples, self.places, strict=True):
+            yield sample, places[at]
 
     def fit(
         self,
@@ -147,17 +157,19 @@ class Work:
         return fit.formula if fit else None
 
     def fitter(self, present: tuple[bool, ...]) -> Fitter:
-        """The fitter over the runs that made a call."""
+        """The fitter over the runs that made a call; it knows what wider ones know."""
         found = self.fitters.get(present)
         if found is None:
-            found = self.fitters[present] = Fitter(
-                {
-                    name: tuple(
-                        n for n, here in zip(all_, present, strict=True) if here
-                    )
-                    for name, all_ in self.columns.items()
-                }
+            found = Fitter(
+                {n: within(all_, present) for n, all_ in self.columns.items()}
             )
+            self.fitters[present] = found
+        for runs, wider in self.fitters.items():
+            if wider is not found and all(map(le, present, runs)):
+                inner = tuple(
+                    here for here, there in zip(present, runs, strict=True) if there
+                )
+                learn(found, wider, inner)
         return found
 
     def formula(
@@ -201,6 +213,23 @@ class Work:
             if pair not in self.said:
                 self.said.add(pair)
                 self.result.rivals.append(pair)
+
+
+def within(column: Column, present: tuple[bool, ...]) -> Column:
+    """A column over fewer runs."""
+    return tuple(n for n, here in zip(column, present, strict=True) if here)
+
+
+def learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
+    """What a fitter over more runs knows, over fewer."""
+    for at in range(fitter.learnt.get(id(wider), 0), len(wider.pool)):
+        column = wider.pool[at]
+        fewer = within(column, present)
+        fit = wider.known[column]
+        if fit is not None and len(set(fewer)) > 1 and fewer not in fitter.known:
+            fitter.known[fewer] = fit
+            fitter.pool.append(fewer)
+    fitter.learnt[id(wider)] = len(wider.pool)
 
 
 def columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:

@@ -1,0 +1,131 @@
+"""Sizes that a program takes, looked for where usual ones are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from shapewright.dims.expression import Expression
+from shapewright.solving.accepting import Trial, Trials
+from shapewright.solving.calls import Refused, refused_call
+from shapewright.solving.planning import others
+
+MOST = 90
+"""Runs that are spent on the search."""
+
+WIDEST = 400
+"""Sizes of a letter at which two formulas are compared."""
+
+
+def witnessed(trials: Trials) -> Trial | None:
+    """The first trial that is taken: at usual sizes, or where refusals lead."""
+    first = trials.at(trials.runner.usual)
+    if first.taken:
+        return first
+    for sizes in others(trials.runner.usual):
+        trial = trials.at(sizes)
+        if trial.taken:
+            return trial
+    return Search(trials).found()
+
+
+class Search:
+    """From the trial that came furthest to sizes at which its refused call fits."""
+
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+        self.letters = trials.runner.free
+        self.opened: set[int] = set()
+        self.better: list[Trial] = []
+
+    def found(self) -> Trial | None:
+        """A trial that is taken."""
+        for sizes in self.around(self.trials.runner.usual):
+            if self.trials.at(sizes).taken:
+                return self.trials.at(sizes)
+        while self.trials.count < MOST:
+            trial = self.furthest()
+            if trial is None:
+                return None
+            self.opened.add(id(trial))
+            taken = self.follow(trial)
+            if taken is not None:
+                return taken
+        return None
+
+    def follow(self, trial: Trial) -> Trial | None:
+        """A trial that is taken, among those at which more fits than at this one."""
+        call = self.call(trial)
+        for sizes in self.steps(trial, call):
+            if self.trials.count >= MOST:
+                return None
+            new = tuple(sizes[name] for name in self.letters) not in self.trials.made
+            found = self.trials.at(sizes)
+            if found.taken:
+                return found
+            further = reached(found), fitting(call, sizes)
+            if new and further > (reached(trial), fitting(call, trial.sizes)):
+                self.better.append(found)
+                return None
+        return None
+
+    def around(self, usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Each letter a little further, so that formulas can be told."""
+        for name, size in usual.items():
+            for other in (size + 1, size + 4, size * 2):
+                yield {**usual, name: other}
+
+    def furthest(self) -> Trial | None:
+        """The trial to follow: the last that was better, else that of most calls."""
+        if self.better:
+            return self.better.pop()
+        left = [each for each in self.trials.all if id(each) not in self.opened]
+        return max(left, key=reached, default=None)
+
+    def call(self, trial: Trial) -> Refused:
+        """What the refused call of a trial got."""
+        alike = [
+            each
+            for each in self.trials.all
+            if trial.refusal is not None
+            and each.refusal is not None
+            and each.refusal.place == trial.refusal.place
+        ]
+        return refused_call(self.letters, [trial, *alike], self.trials.all)
+
+    def steps(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+        """Sizes at which what was refused in a trial would fit."""
+        yield from self.fitting(trial, call)
+        for name in self.letters:
+            yield from ({**trial.sizes, name: trial.sizes[o]} for o in self.letters)
+        if len(self.letters) == 1 or not call.sizes:
+            for name in self.letters:
+                yield from ({**trial.sizes, name: size} for size in range(1, 33))
+
+    def fitting(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+        """Sizes that make a pair of the call equal, one letter moved, the nearest."""
+        for one, two in dict.fromkeys([*call.stated, *call.pairs]):
+            for name in sorted(one.letters() | two.letters()):
+                yield from self.equal(trial.sizes, one, two, name)
+
+    def equal(
+        self, sizes: Mapping[str, int], one: Expression, two: Expression, name: str
+    ) -> Iterator[dict[str, int]]:
+        """Up to three sizes of a letter at which two formulas are equal."""
+        now = sizes[name]
+        fits = []
+        for size in range(1, WIDEST):
+            moved = {**sizes, name: size}
+            if one.value(moved) == two.value(moved):
+                fits.append(size)
+        fits.sort(key=lambda size: abs(size - now))
+        yield from ({**sizes, name: size} for size in fits[:3])
+
+
+def reached(trial: Trial) -> int:
+    """How many calls a trial made."""
+    return len(trial.sample.keys) if trial.sample is not None else 0
+
+
+def fitting(call: Refused, sizes: Mapping[str, int]) -> int:
+    """How many pairs of a call are equal at some sizes."""
+    return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)
