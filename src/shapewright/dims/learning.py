@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from itertools import product as every
 
 from shapewright.dims.demand import (
@@ -33,6 +33,12 @@ LARGEST = 128
 
 WIDEST = 6
 """Demands of one letter that are joined with those of another."""
+
+OF_A_FAMILY = 4
+"""Demands of one family that are compared with those of others."""
+
+MANY = 4000
+"""Demands of one family that are looked at."""
 
 Pair = tuple[Expression, Expression]
 
@@ -73,11 +79,15 @@ def demands(evidence: Evidence, most: int) -> list[Demand]:
     """Demands that agree with the evidence, the likeliest first."""
     found: list[Demand] = []
     for family in FAMILIES:
-        for each in family(evidence):
+        own = 0
+        for each in islice(family(evidence), MANY):
             if each not in found and evidence.agrees(each):
                 found.append(each)
+                own += 1
                 if len(found) == most:
                     return found
+                if own == OF_A_FAMILY:
+                    break
     return found
 
 

@@ -51,10 +51,12 @@ def refused_call(
     ]
     flat = dict.fromkeys(e for one in dims for e in one if e is not None)
     sizes = [each for each in flat if each.letters()]
-    if dims and None not in dims[0]:
-        whole = product([e for e in dims[0] if e is not None])
-        if whole.letters() and whole not in sizes:
-            sizes.append(whole)
+    for one in dims[:1]:
+        for last in (one, one[1:], one[2:]):  # all elements, those of one image
+            known_dims = [each for each in last if each is not None]
+            whole = product(known_dims)
+            if len(known_dims) == len(last) and whole.letters() and whole not in sizes:
+                sizes.append(whole)
     constants = [each for each in flat if not each.letters()]
     return Refused(
         tuple(sizes),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shapewright.dims.demand import Always, Demand
+from shapewright.dims.demand import Always, Both, Demand, Equal, Fits, Square
 from shapewright.dims.learning import Evidence, demands
 from shapewright.solving.accepting import Refusal, Trial, Trials
 from shapewright.solving.calls import Refused, refused_call
@@ -162,6 +162,13 @@ class Domain:
             for other in (*near, *far):
                 if other >= 1:
                     yield {**base, name: other}
+        for size in (1, 2, 3, 5):
+            yield {**dict.fromkeys(base, size), **self.batches(base)}
+        yield dict.fromkeys(base, 1)
+
+    def batches(self, base: Mapping[str, int]) -> dict[str, int]:
+        """The letters that are taken for a batch, as they are."""
+        return {name: size for name, size in base.items() if is_batch(name)}
 
     def doubtful(self) -> dict[str, int] | None:
         """Sizes at which two explanations of a place differ."""
@@ -170,7 +177,7 @@ class Domain:
                 continue
             reached = place.reached
             before = [p for p in self.places.values() if p.reached < reached]
-            for sizes in self.points(place.demands[0]):
+            for sizes in self.points(place.demands):
                 if self.key(sizes) in self.trials.made:
                     continue
                 if not all(other.demand.holds(sizes) for other in before):
@@ -191,7 +198,7 @@ class Domain:
                 return base
         return None
 
-    def points(self, demand: Demand) -> Iterator[dict[str, int]]:
+    def points(self, demands: Sequence[Demand]) -> Iterator[dict[str, int]]:
         """Sizes that may tell explanations apart: near what was seen, then anywhere."""
         taken = [trial.sizes for trial in self.trials.all if trial.taken][:12]
         for base in taken[:4]:
@@ -209,11 +216,26 @@ class Domain:
                 if other != name:
                     for size in range(1, min(self.highest(other), 160) + 1):
                         yield {**base, other: size}
+        for part in equalities(demands):
+            for _ in range(12):
+                base = dict(self.draw.choice(taken))
+                for name in self.letters:
+                    base[name] = self.size(name, base[name])
+                yield from self.holding(part, base)
         for _ in range(200):
             base = dict(self.draw.choice(taken))
             for name in self.letters:
                 base[name] = self.size(name, base[name])
             yield base
+
+    def holding(self, part: Demand, base: dict[str, int]) -> Iterator[dict[str, int]]:
+        """Sizes at which a demand holds, one letter moved."""
+        for name in sorted(part.letters()):
+            for size in range(1, min(self.highest(name), 300)):
+                moved = {**base, name: size}
+                if part.holds(moved):
+                    yield moved
+                    break
 
     def size(self, name: str, now: int) -> int:
         """Some size of a letter."""
@@ -236,3 +258,14 @@ class Domain:
 def agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     """Whether one run began with the calls of another."""
     return one[: len(two)] == two
+
+
+def equalities(demands: Sequence[Demand]) -> list[Demand]:
+    """The demands that hold at few sizes, and all of those that are joined at once."""
+    rare = (Equal, Fits, Square)
+    found: list[Demand] = []
+    for demand in demands:
+        parts = demand.parts if isinstance(demand, Both) else (demand,)
+        if any(isinstance(part, rare) for part in parts):
+            found += [demand, *parts]
+    return list(dict.fromkeys(found))
