@@ -21,6 +21,7 @@ from shapewright.api import (
     formulas,
     options,
     recording,
+    solve,
     trace,
 )
 from shapewright.trace.record import Trace
@@ -35,6 +36,7 @@ __all__ = [
     "formulas",
     "options",
     "recording",
+    "solve",
     "trace",
 ]
 __version__ = "0.1.0"

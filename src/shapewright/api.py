@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
     from shapewright.trace.report import Report
+    from shapewright.trace.solution import Solution
     from shapewright.views.lab.page import Drawing
 
 Progress = Callable[[str], None]
@@ -339,6 +340,46 @@ def check_target(
     from shapewright.checking.conducting import check_command
 
     return check_command(target, spec, timeout, first, strict)
+
+
+def solve(target: Any, *args: Any, want: str | None = None, **kwargs: Any) -> Solution:
+    """Which sizes a program takes, and what comes out.
+
+    Example::
+
+        >>> solution = sw.solve(unet, "f32[B, 3, H, W]")
+        >>> [each.text for each in solution.demands if not each.implied]
+        ['H % 16 == 0 and W % 16 == 0']
+        >>> solution.takes(B=1, H=64, W=72)
+        False
+
+    The arguments are those of `trace`, what may vary as letters; letters with a size
+    are fixed there, unless all have one. The program runs without data at some fifty
+    sizes: each line that refuses some gives a demand, which agrees with every run.
+    `want` is the shape of an output, ``"[B, 10, 64, 64]"``: sizes that give it are
+    looked for, and run. Raises `InputError` where no input has a letter.
+    """
+    from shapewright.solving.targets import solve_model
+
+    return solve_model(target, args, kwargs, want)
+
+
+def solve_target(
+    target: str,
+    spec: str | None = None,
+    *,
+    want: str | None = None,
+    training: bool | None = None,
+    timeout: float | None = None,
+) -> Solution:
+    """Solve a command-line target, as in ``solve_target("model.py:Net", "f32[B, 8]")``.
+
+    `training` puts the model into that mode first. Raises `InputError` for a target or
+    spec that cannot be used.
+    """
+    from shapewright.solving.targets import solve_command
+
+    return solve_command(target, spec, want, timeout, training)
 
 
 def _trace(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from shapewright.solving.solving import solve_target
+from shapewright.solving.targets import solve_command
 from solve.points import accepted, points
 from solve.verify import PROGRAMS, first_demand, label, names
 
@@ -26,13 +26,13 @@ def measured(name: str) -> tuple[bool, bool, str]:
     file, _, rest = said["target"].partition(":")
     target = f"{PROGRAMS / file}:{rest}"
     began = time.perf_counter()
-    solved = solve_target(target, said["spec"], training=said["training"])
+    solved = solve_command(target, said["spec"], None, None, said["training"])
     seconds = time.perf_counter() - began
     wrong, lost, count = [], [], 0
     for sizes in points(said):
         count += 1
         expected = accepted(said, sizes)
-        if solved.takes(sizes) != expected:
+        if solved.takes(**sizes) != expected:
             wrong.append(sizes)
         elif not expected:
             demand = first_demand(said, sizes)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from itertools import product as every
+from math import gcd
 
 from shapewright.dims.demand import (
     AtLeast,
@@ -25,7 +26,7 @@ from shapewright.dims.demand import (
     Sizes,
     Square,
 )
-from shapewright.dims.expression import Expression, Letter
+from shapewright.dims.expression import Expression, Letter, Total, total
 from shapewright.dims.several import product
 
 LARGEST = 128
@@ -91,6 +92,15 @@ def demands(evidence: Evidence, most: int) -> list[Demand]:
     return found
 
 
+def in_short(evidence: Evidence) -> Demand | None:
+    """One plain demand on letters that is all that the evidence shows, if there is."""
+    for family in (of_one_letter, of_each_letter, of_two_letters):
+        for each in islice(family(evidence), MANY):
+            if evidence.agrees(each):
+                return each
+    return None
+
+
 def of_one_letter(evidence: Evidence) -> Iterator[Demand]:
     """Bounds and multiples of one letter."""
     for letter in evidence.letters:
@@ -140,7 +150,7 @@ def doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[D
         for divisor in range(2, LARGEST + 1):
             rests = {each % divisor for each in passed}
             if len(rests) == 1:
-                parts.append(Multiple(atom, divisor, rests.pop()))
+                parts.append(multiple(atom, divisor, rests.pop()))
     return [
         Both(pair)
         for pair in combinations(parts, 2)
@@ -173,10 +183,38 @@ def of_size(
         if len(rests) == 1:
             (rest,) = rests
             if not any(each % divisor == rest for each in bad):
-                yield Multiple(size, divisor, rest)
+                yield multiple(size, divisor, rest)
                 found += 1
                 if found == WIDEST:
                     return
+
+
+def multiple(size: Expression, divisor: int, rest: int) -> Demand:
+    """`size % divisor == rest`, without a factor that both share."""
+    if rest == 0 and isinstance(size, Total) and not size.constant:
+        scale = gcd(divisor, *(factor for _, factor in size.terms))
+        if 1 < scale < divisor:
+            terms = [(term, factor // scale) for term, factor in size.terms]
+            return Multiple(total([*terms]), divisor // scale)
+    return Multiple(size, divisor, rest)
+
+
+def equal(one: Expression, two: Expression) -> Demand:
+    """`one == two`, without a factor that both sides share."""
+    sides = [each if isinstance(each, Total) else None for each in (one, two)]
+    left, right = sides
+    if left is not None and right is not None and not left.constant and left.terms:
+        factors = [factor for side in sides if side for _, factor in side.terms]
+        scale = gcd(right.constant, *factors)
+        if scale > 1:
+            return Equal(shrunk(left, scale), shrunk(right, scale))
+    return Equal(one, two)
+
+
+def shrunk(size: Total, scale: int) -> Expression:
+    """A size without a factor that divides it."""
+    terms = [(term, factor // scale) for term, factor in size.terms]
+    return total([*terms, (size.constant // scale, 1)])
 
 
 def bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
@@ -205,7 +243,7 @@ def said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
     """Two sizes that the refused call itself wanted to fit, over several letters."""
     for one, two in evidence.stated:
         if len(one.letters() | two.letters()) > 1:
-            yield Equal(one, two)
+            yield equal(one, two)
             yield Fits(one, two)
 
 

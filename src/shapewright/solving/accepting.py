@@ -27,6 +27,7 @@ class Refusal:
     call: int | None = None
     has: int | None = None
     needs: int | None = None
+    failure: Failure | None = None
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -99,6 +100,7 @@ def trial_of(run: Run, failures: list[Failure]) -> Trial:
         first.op,
         whole(unmet.has) if unmet else None,
         whole(unmet.needs) if unmet else None,
+        first,
     )
     return Trial(run.sizes, until(run.sample, first.op), run.trace, refusal)
 

@@ -198,6 +198,13 @@ class Domain:
                 return base
         return None
 
+    def anywhere(self) -> Iterator[dict[str, int]]:
+        """Sizes at random, without end."""
+        taken = [trial.sizes for trial in self.trials.all if trial.taken]
+        while True:
+            base = dict(self.draw.choice(taken))
+            yield {name: self.size(name, size) for name, size in base.items()}
+
     def points(self, demands: Sequence[Demand]) -> Iterator[dict[str, int]]:
         """Sizes that may tell explanations apart: near what was seen, then anywhere."""
         taken = [trial.sizes for trial in self.trials.all if trial.taken][:12]

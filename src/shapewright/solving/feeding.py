@@ -27,6 +27,15 @@ class Feeding:
     letters: Mapping[str, int]
     free: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The specs as they are written."""
+        parts = [
+            str(spec) if isinstance(place, int) else f"{place}={spec}"
+            for place, spec in self.specs
+        ]
+        return ", ".join(parts)
+
     def freed(self) -> Feeding:
         """The same, every letter without a stated size."""
         from shapewright.inputs.errors import InputError

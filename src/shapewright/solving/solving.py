@@ -2,88 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
-from shapewright.dims.demand import Demand
+from shapewright.dims.demand import Demand, Sizes
+from shapewright.dims.learning import Evidence, in_short
+from shapewright.reasoning.explaining import told
+from shapewright.reasoning.program import Program
 from shapewright.solving.accepting import Trial, Trials
-from shapewright.solving.domains import Domain
-from shapewright.solving.feeding import Feeding, of_spec
+from shapewright.solving.domains import Domain, Place
+from shapewright.solving.feeding import Feeding
+from shapewright.solving.lettering import lettered_trace
 from shapewright.solving.running import Runner
+from shapewright.solving.wanting import Wanted, sizes_giving
 from shapewright.solving.witness import witnessed
-from shapewright.source.span import Span
-
-if TYPE_CHECKING:
-    pass
-
+from shapewright.trace.solution import Demanded, Example, Solution
+from shapewright.views.shapes import nest
 
 VALUES = 1 << 20
 """Elements of tensors whose values are kept: an index out of range is seen."""
 
-
-@dataclass(frozen=True, slots=True)
-class Demanded:
-    """A condition on sizes, the line that demands it, and why."""
-
-    demand: Demand
-    span: Span | None
-    why: str
-    refusals: int
+MANY = 400
+"""Points at which it is asked whether a demand says more than the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """The sizes that a program takes."""
-
-    letters: tuple[str, ...]
-    demands: tuple[Demanded, ...]
-    witness: Trial | None
-    refused: Trial | None
-    runs: int
-    sure: bool
-
-    def takes(self, sizes: Mapping[str, int]) -> bool:
-        """Whether these sizes satisfy every demand."""
-        return all(each.demand.holds(sizes) for each in self.demands)
-
-
-def solve_target(target: str, spec: str, *, training: bool | None = None) -> Solved:
-    """What a command-line target takes."""
-    from shapewright.capture.building import building
-    from shapewright.capture.guarding import guarded
-    from shapewright.inputs.bind import bind
-    from shapewright.inputs.load import load
-    from shapewright.inputs.spec import parse
-    from shapewright.inputs.target import parse_target
-
-    given = parse(spec)
-    with guarded():
-        loaded = load(parse_target(target), building(put_back=False))
-        with loaded.program.running():
-            bind(loaded, given)
-            if training is not None and loaded.module is not None:
-                loaded.module.train(training)
-            return solved(loaded.callable, of_spec(given))
-
-
-def solved(target: Callable[..., Any], feeding: Feeding) -> Solved:
-    """What a callable takes, fed so."""
+def solved(
+    target: Callable[..., Any],
+    feeding: Feeding,
+    name: str,
+    want: Sequence[Wanted] = (),
+    asked: str = "",
+) -> Solution:
+    """What a callable takes, fed so, and which sizes give a wanted output."""
     from shapewright.capture.running import Settings
 
-    runner = Runner(
-        target, feeding, lambda: Settings(go_on=True, quick=True, known=1 << 20)
-    )
+    def settings() -> Settings:
+        return Settings(target=name, go_on=True, quick=True, known=VALUES)
+
+    runner = Runner(target, feeding, settings)
     trials = Trials(runner)
     witness = witnessed(trials)
+    spec = feeding.text
     if witness is None:
-        return Solved(runner.free, (), None, None, trials.count, False)
+        nearest = max(trials.all, key=reached)
+        return Solution(
+            name, spec, runner.free, (), None, refused(nearest), trials.count, False,
+            want=asked,
+        )  # fmt: skip
     domain = Domain(trials, witness)
     domain.learn()
-    demands = tuple(
-        Demanded(
-            place.demand, place.refusal.span, place.refusal.message, len(place.refusals)
-        )
-        for place in domain.places.values()
+    trace = lettered_trace(trials, witness, feeding)
+    wanted: list[Example] = []
+    if want:
+        found = sizes_giving(trace, want, domain, trials)
+        wanted = [taken(trial) for trial in found]
+    demands = mark_implied(
+        [demanded(place, witness) for place in in_order(domain)], domain
     )
-    return Solved(runner.free, demands, witness, None, trials.count, domain.sure)
+    nearest_refused = nearest_of(witness, [t for t in trials.all if not t.taken])
+    return Solution(
+        name,
+        spec,
+        runner.free,
+        tuple(demands),
+        taken(witness),
+        None if nearest_refused is None else refused(nearest_refused),
+        trials.count,
+        domain.sure,
+        trace,
+        asked,
+        tuple(wanted),
+        whole=whole_of(demands, domain),
+    )
+
+
+def in_order(domain: Domain) -> list[Place]:
+    """The places that demand something, in the order of the run."""
+    return sorted(domain.places.values(), key=lambda place: place.reached)
+
+
+def demanded(place: Place, witness: Trial) -> Demanded:
+    """A demand with its line, from what a line refused."""
+    nearest = nearest_of(witness, place.refusals) or place.refusals[0]
+    shown = refused(nearest)
+    calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
+    return Demanded(place.demand, shown.span, shown.message, shown, len(calls))
+
+
+def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
+    """The demands, those marked that the others together make superfluous."""
+    points = [trial.sizes for trial in domain.trials.all]
+    points += [
+        dict(each) for each, _ in zip(domain.anywhere(), range(MANY), strict=False)
+    ]
+    kept = list(demands)
+    for each in demands:
+        others = [other for other in kept if other is not each]
+        if all(
+            each.demand.holds(sizes)
+            for sizes in points
+            if all(other.demand.holds(sizes) for other in others)
+        ):
+            kept.remove(each)
+    return [each if each in kept else replace(each, implied=True) for each in demands]
+
+
+def points_of(domain: Domain) -> list[Sizes]:
+    """Sizes that were run, and others at random."""
+    points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
+    return [*points, *islice(domain.anywhere(), MANY)]
+
+
+def whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
+    """What several demands on letters come to, where that is one plain demand."""
+    several = [each for each in demands if not each.implied]
+    if len(several) < 2 and not any("//" in each.text for each in several):
+        return None
+    all_ = domain.trials.all
+    taken = [trial.sizes for trial in all_ if trial.taken]
+    refused = [trial.sizes for trial in all_ if not trial.taken]
+    found = in_short(Evidence(domain.letters, taken, refused))
+    points = points_of(domain)
+    if found is None or any(found.holds(s) != domain.takes(s) for s in points):
+        return None
+    return found
+
+
+def nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
+    """The trial whose sizes differ least from those of the witness."""
+
+    def distance(trial: Trial) -> tuple[int, int]:
+        steps = [abs(size - witness.sizes[name]) for name, size in trial.sizes.items()]
+        return sum(step > 0 for step in steps), sum(steps)
+
+    return min(trials, key=distance, default=None)
+
+
+def taken(trial: Trial) -> Example:
+    """A run that was taken, with what came out."""
+    return Example(trial.sizes, nest(trial.trace.output))
+
+
+def refused(trial: Trial) -> Example:
+    """A run that was refused, in the words of its program."""
+    refusal = trial.refusal
+    if refusal is None:
+        return taken(trial)
+    message = refusal.message
+    if refusal.failure is not None:
+        program = Program(trial.trace, (refusal.failure,))
+        message = told(program, refusal.failure)[1]
+    return Example(trial.sizes, "", message, refusal.span)
+
+
+def reached(trial: Trial) -> int:
+    """How many calls a trial made."""
+    return len(trial.sample.keys) if trial.sample is not None else 0

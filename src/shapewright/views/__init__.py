@@ -7,6 +7,8 @@ Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
 from shapewright.trace.record import Trace, renderers
 from shapewright.trace.report import Report
 from shapewright.trace.report import renderers as report_renderers
+from shapewright.trace.solution import Solution
+from shapewright.trace.solution import renderers as solution_renderers
 
 
 def _text(trace: Trace) -> str:
@@ -32,3 +34,12 @@ def _report(report: Report) -> str:
 
 
 report_renderers["text/plain"] = _report
+
+
+def _solution(solution: Solution) -> str:
+    from shapewright.views.terminal.solution import text
+
+    return text(solution)
+
+
+solution_renderers["text/plain"] = _solution

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
 from operator import le
 
 from shapewright.dims.expression import Expression, Letter
 from shapewright.dims.fitting import Column, Fit, Fitter
+from shapewright.dims.rounding import divided
+from shapewright.dims.several import product
 from shapewright.reasoning.formulas.aligning import Sample, aligned
 
 Formula = Expression | None
@@ -115,11 +119,12 @@ class Work:
         fitter = self.fitter(present)
         near = [column for each in columns_of(taken) for column in each]
         hints = [n for n in numbers[0] if 1 < n <= 4096]
+        wholes = columns_of(taken)
         shapes = []
         for one in columns_of(given):
             dims = []
             for column in one:
-                dims.append(self.formula(fitter, at, column, near, hints))
+                dims.append(self.formula(fitter, at, column, near, hints, wholes))
                 near.append(column)
             shapes.append(tuple(dims))
         strides = []
@@ -179,9 +184,10 @@ class Work:
         column: Column,
         near: list[Column],
         hints: list[int],
+        wholes: list[list[Column]],
     ) -> Formula:
         """The formula of a dim; one that has none becomes a letter of its own."""
-        fit = fitter.fit(column, near, hints)
+        fit = fitter.fit(column, near, hints) or part_of(fitter, column, wholes)
         if fit is None:
             name = f"v{len(self.result.varying) + 1}"
             sizes = [sample.letters for sample in self.samples]
@@ -213,6 +219,26 @@ class Work:
             if pair not in self.said:
                 self.said.add(pair)
                 self.result.rivals.append(pair)
+
+
+def part_of(
+    fitter: Fitter, column: Column, wholes: Sequence[Sequence[Column]]
+) -> Fit | None:
+    """A size that is a fixed part of all elements of a tensor: `view(-1, 128)`."""
+    for dims in wholes:
+        if not dims or any(0 in each for each in (column, *dims)):
+            continue
+        known = [fitter.fit(each) for each in dims]
+        whole = [prod(each) for each in zip(*dims, strict=True)]
+        ratios = {Fraction(v, u) for u, v in zip(whole, column, strict=True)}
+        if len(ratios) == 1 and all(known):
+            (ratio,) = ratios
+            formula = product([each.formula for each in known if each is not None])
+            fit = Fit(divided(formula * ratio.numerator, ratio.denominator))
+            fitter.known[column] = fit
+            fitter.pool.append(column)
+            return fit
+    return None
 
 
 def within(column: Column, present: tuple[bool, ...]) -> Column:

@@ -1,0 +1,98 @@
+"""`shapewright solve`: which sizes a program takes, and what comes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from shapewright.faces.cli import display, output
+from shapewright.faces.cli.parser import Unusable, seconds
+
+SUMMARY = "which sizes a model takes, and what comes out"
+
+DESCRIPTION = """\
+Run TARGET at many sizes of the letters in its inputs, with tensors that hold no data,
+and say which of them it takes: each demand with the line that makes it, a run that
+works and the nearest that does not, and the output as formulas in the letters.
+
+TARGET is what `shapewright trace` takes, but no script.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `shapewright solve` takes."""
+    add = parser.add_argument
+    add(
+        "-i",
+        dest="specs",
+        action="append",
+        metavar="SPEC",
+        help='what to feed it, free sizes as letters: "f32[B, 3, H, W]"; more inputs '
+        "after a comma, or with -i again",
+    )
+    add(
+        "--want",
+        metavar="SPEC",
+        help='find sizes that give an output of this shape: "[B, 10, 64, 64]"',
+    )
+    add(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="lines, or versioned JSON (default: text)",
+    )
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--train",
+        dest="training",
+        action="store_const",
+        const=True,
+        help="as in training mode, whatever the model is in",
+    )
+    mode.add_argument(
+        "--eval",
+        dest="training",
+        action="store_const",
+        const=False,
+        help="as in evaluation mode",
+    )
+    add(
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="stop after S seconds",
+    )
+    add("target", metavar="TARGET", help="what to run; options stand before it")
+    add("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve, print, return the exit code."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    if options.rest:
+        raise Unusable(
+            f"`{options.rest[0]}` stands after the target; options stand before it"
+        )
+    spec = ", ".join(options.specs) if options.specs else None
+    try:
+        solution = api.solve_target(
+            options.target,
+            spec,
+            want=options.want,
+            training=options.training,
+            timeout=options.timeout,
+        )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+    if options.format == "json":
+        from shapewright.views.solution_json import solution_json
+
+        output.show(f"{solution_json(solution)}\n")
+        return solution.exit_code
+    from shapewright.views.terminal.solution import text
+
+    seen = display.of(sys.stdout)
+    output.show(text(solution, seen.width, seen.color, seen.unicode))
+    return solution.exit_code

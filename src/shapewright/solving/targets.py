@@ -1,0 +1,100 @@
+"""`solve` for a command-line target, and for a live model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from shapewright.solving.feeding import Feeding, of_arguments, of_spec
+from shapewright.solving.solving import solved
+from shapewright.solving.wanting import Wanted
+from shapewright.trace.solution import Solution
+
+if TYPE_CHECKING:
+    from shapewright.inputs.loaded import Loaded
+
+
+def solve_command(
+    target: str,
+    spec: str | None,
+    want: str | None,
+    timeout: float | None,
+    training: bool | None = None,
+) -> Solution:
+    """What `shapewright solve` finds."""
+    from shapewright.capture.building import building
+    from shapewright.capture.forking import one_thread
+    from shapewright.capture.guarding import guarded
+    from shapewright.capture.limits import limited, on_stderr
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.load import load
+    from shapewright.inputs.pyfile import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+
+    parsed = parse_target(target)
+    given = parse(spec) if spec is not None else None
+    wanted = wanted_shapes(want)
+    if parsed.kind == "script":
+        raise InputError(
+            f"a script has no inputs to solve for: name one, `{target}:Net`"
+        )
+    if parsed.kind == "file":
+        read_source(parsed.place)
+    with on_stderr(), limited(timeout, hard=True), one_thread(), guarded():
+        loaded = load(parsed, building(put_back=False))
+        with loaded.program.running():
+            feeding = feeding_of(loaded, given)
+            if training is not None and loaded.module is not None:
+                loaded.module.train(training)
+            return solved(loaded.callable, feeding, target, wanted, want or "")
+
+
+def solve_model(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    want: str | None,
+) -> Solution:
+    """What a live model takes."""
+    feeding = of_arguments(args, kwargs)
+    feeding = feeding if feeding.free else feeding.freed()
+    name = getattr(target, "__name__", type(target).__name__)
+    return solved(target, feeding, name, wanted_shapes(want), want or "")
+
+
+def feeding_of(loaded: Loaded, given: Any) -> Feeding:
+    """What the target is fed: the spec, or inputs that were found for it."""
+    from shapewright.inputs.bind import bind
+    from shapewright.inputs.errors import InputError
+
+    if given is None:
+        raise InputError(
+            f"`{loaded.said}` needs a spec with letters: what may vary, as in"
+            ' -i "f32[B, 3, H, W]"'
+        )
+    bind(loaded, given)
+    feeding = of_spec(given)
+    return feeding if feeding.free else feeding.freed()
+
+
+def wanted_shapes(want: str | None) -> list[Wanted]:
+    """The shapes that a text asks for: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import parse
+
+    if not want:
+        return []
+    text = want.strip()
+    spec = parse(f"f32{text}" if text.startswith("[") else text)
+    shapes: list[Wanted] = []
+    for leaf in spec.leaves:
+        shapes.append(
+            [
+                size if letter is None else letter
+                for size, letter in zip(leaf.shape, leaf.letters, strict=True)
+            ]
+        )
+    if not shapes:
+        raise InputError("--want takes the shape of an output, as in [B, 10, 64, 64]")
+    return shapes

@@ -1,0 +1,101 @@
+"""What `solve` found: the sizes that a program takes, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.dims.demand import Demand
+from shapewright.source.span import Span
+from shapewright.trace.record import Trace
+
+renderers: dict[str, Callable[[Solution], str]] = {}
+"""How a solution shows itself, by MIME type; views fill this in when imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One run: the sizes, what came out, or why it was refused."""
+
+    sizes: Mapping[str, int]
+    output: str = ""
+    message: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Demanded:
+    """A condition on sizes, the line that demands it, and why.
+
+    `why` is what the program or torch says of sizes that do not satisfy it, `refused`
+    a run that shows it. `calls` counts the calls of the line that refused some sizes.
+    `implied`: the other demands together are as strict.
+    """
+
+    demand: Demand
+    span: Span | None
+    why: str
+    refused: Example
+    calls: int = 1
+    implied: bool = False
+
+    @property
+    def text(self) -> str:
+        """As a condition of Python: ``H % 16 == 0 and W % 16 == 0``."""
+        return str(self.demand)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Solution:
+    """The sizes that a program takes, and what comes out.
+
+    Example::
+
+        solution = sw.solve(unet, "f32[B, 3, H, W]")
+        solution.takes(B=1, H=64, W=80)         # True
+        solution.demands[0].text                # 'H % 16 == 0 and W % 16 == 0'
+        solution.output.shape                   # (B, 1, H, W)
+
+    `demands` say what sizes must satisfy, as far as `runs` runs without data show,
+    `whole` all of them in one, where that is plainer;
+    `sure`: the last of these came out as expected, and no two explanations of what was
+    refused were left. `works` is a run that was taken, None where none was found;
+    `fails` the nearest to it that was refused. `wanted` are sizes that give the output
+    that was asked for. `trace` has a formula for every size.
+    """
+
+    target: str
+    spec: str
+    letters: tuple[str, ...]
+    demands: tuple[Demanded, ...]
+    works: Example | None
+    fails: Example | None
+    runs: int
+    sure: bool
+    trace: Trace | None = field(default=None)
+    want: str = ""
+    wanted: tuple[Example, ...] = ()
+    proofs: tuple[Any, ...] = ()
+    whole: Demand | None = None
+
+    def takes(self, **sizes: int) -> bool:
+        """Whether these sizes satisfy every demand."""
+        return all(each.demand.holds(sizes) for each in self.demands)
+
+    @property
+    def output(self) -> Any:
+        """What comes out, in letters."""
+        return None if self.trace is None else self.trace.output
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 where nothing is taken or the wanted output was not found."""
+        return 1 if self.works is None or (self.want and not self.wanted) else 0
+
+    def __repr__(self) -> str:
+        count = len(self.demands)
+        return f"<Solution of {self.target}: {count} demand{'s' * (count != 1)}>"
+
+    def __str__(self) -> str:
+        return renderers.get("text/plain", repr)(self)

@@ -1,0 +1,102 @@
+"""What `solve` found, for the terminal."""
+
+from __future__ import annotations
+
+from shapewright.source.span import Span
+from shapewright.trace.solution import Demanded, Example, Solution
+from shapewright.views import shapes, units
+from shapewright.views.demands import said
+from shapewright.views.glyphs import ASCII, UNICODE
+from shapewright.views.terminal.footer import labelled
+from shapewright.views.terminal.paint import Line, Terminal, lower
+
+NONE_FOUND = "no sizes were found that it takes"
+
+
+def text(
+    solution: Solution,
+    width: int | None = None,
+    colour: bool = False,
+    unicode: bool = True,
+) -> str:
+    """The sizes that are taken, each demand with its line, and runs that show it."""
+    terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
+    return lower(page(solution, terminal), colour)
+
+
+def page(solution: Solution, terminal: Terminal) -> list[Line]:
+    """The lines of the page."""
+    lines: list[Line] = [
+        [(solution.target, "title"), (f"  {solution.spec}", "dim")],
+        [],
+    ]
+    if solution.works is None:
+        lines.append([(NONE_FOUND, "error")])
+        lines += failing(solution, terminal)
+        return [*lines, last_line(solution)]
+    if solution.output is not None:
+        lines += labelled("gives", shapes.nest(solution.output), terminal)
+    shown = [each for each in solution.demands if not each.implied]
+    if solution.whole is not None:
+        lines += labelled("takes", said(solution.whole), terminal)
+    elif not shown:
+        lines += labelled("takes", "every size that was tried", terminal)
+    for each in shown:
+        lines += demand_lines(each, solution.whole is None, terminal)
+    lines.append([])
+    lines += example("works", solution.works, terminal)
+    lines += failing(solution, terminal)
+    if solution.want:
+        lines += [[], *wanted_lines(solution, terminal)]
+    return [*lines, last_line(solution)]
+
+
+def demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
+    """A demand, and the line that demands it."""
+    calls = f"{each.calls} calls at " if each.calls > 1 else ""
+    where = f"{calls}{place(each.span)}: " if each.span else ""
+    lines = labelled("takes" if first else "", said(each.demand), terminal)
+    return [*lines, *labelled("", f"{where}{each.why}", terminal)]
+
+
+def example(label: str, run: Example, terminal: Terminal) -> list[Line]:
+    """A run: its sizes, and what came out."""
+    sizes = ", ".join(f"{name} = {size}" for name, size in run.sizes.items())
+    arrow = terminal.glyphs.arrow
+    rest = f" {arrow} {run.output}" if run.output else ""
+    if run.message:
+        rest = f": {run.message}" + (f", at {place(run.span)}" if run.span else "")
+    return labelled(label, f"{sizes}{rest}", terminal)
+
+
+def failing(solution: Solution, terminal: Terminal) -> list[Line]:
+    """The nearest sizes that are refused."""
+    if solution.fails is None:
+        return []
+    return example("fails", solution.fails, terminal)
+
+
+def wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+    """Sizes that give the output that was asked for."""
+    if not solution.wanted:
+        return labelled(
+            "wanted", f"no sizes were found that give {solution.want}", terminal
+        )
+    lines: list[Line] = []
+    for run in solution.wanted:
+        lines += example("wanted", run, terminal)
+    return lines
+
+
+def place(span: Span | None) -> str:
+    """``model.py:41``."""
+    return "" if span is None else f"{span.file}:{span.line}"
+
+
+def last_line(solution: Solution) -> Line:
+    """How many runs this rests on."""
+    runs = units.plural(solution.runs, "run")
+    if solution.works is None:
+        return [(f"{runs} without data", "dim")]
+    sure = "" if solution.sure else "; more runs may show more demands"
+    return [(f"{runs} without data, all as these demands say{sure}", "dim")]

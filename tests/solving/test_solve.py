@@ -1,0 +1,159 @@
+"""Which sizes a program takes: what `solve` says, and whether runs agree."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from faces.running import run as shapewright
+from solve.measure import measured
+from solving.test_formulas import LeNet, UNet
+from torch import Tensor, nn
+
+import shapewright as sw
+from shapewright.inputs.errors import InputError
+
+SAMPLE = (
+    "batch_norm_head", "gpt_block_size", "unet_square", "late_fusion", "fpn",
+    "square_tokens", "siamese_tracker", "mlp_mixer", "lenet_boxes", "vgg_view",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_domains_of_the_corpus(name):
+    domain, lines, note = measured(name)
+    assert domain and lines, note
+
+
+class Blocks(nn.Module):
+    """Attention over at most 64 positions, in blocks of 8."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.position = nn.Parameter(torch.zeros(64, 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        if T % 8:
+            raise ValueError("the length must be a multiple of 8")
+        x = x + self.position[:T]
+        return x.view(B, T // 8, 8, C).mean(2)
+
+
+def test_a_bound_and_a_multiple():
+    solution = sw.solve(Blocks(), "f32[B, T, 16]")
+    assert {each.text for each in solution.demands} == {"T % 8 == 0", "T <= 64"}
+    assert solution.takes(B=1, T=64) and not solution.takes(B=1, T=72)
+    assert str(solution.output.shape) == "(B, T//8, 16)"
+
+
+def test_each_demand_has_its_line_and_a_run_that_shows_it():
+    solution = sw.solve(Blocks(), "f32[B, T, 16]")
+    for each in solution.demands:
+        assert each.span is not None and each.span.file.endswith("test_solve.py")
+        assert not each.demand.holds(each.refused.sizes)
+        assert not sw.trace(
+            Blocks(), f"f32[{each.refused.sizes['B']}, {each.refused.sizes['T']}, 16]"
+        ).complete
+
+
+def test_the_plain_sentence():
+    text = str(sw.solve(UNet(4), "f32[B, 3, H, W]"))
+    assert "H and W are multiples of 16" in text
+    assert "works        B = 2, H = 64, W = 64" in text
+
+
+def test_a_letter_with_a_size_is_fixed():
+    solution = sw.solve(LeNet(), "f32[B=4, 3, H, 32]")
+    assert solution.letters == ("H",)
+    assert [each.text for each in solution.demands if not each.implied] == [
+        "32 <= H <= 35"
+    ]
+
+
+def test_sizes_of_two_inputs_that_agree():
+    def distance(x: Tensor, y: Tensor) -> Tensor:
+        return (x - y.flip(1)).norm(dim=2)
+
+    solution = sw.solve(distance, "f32[B, S, 8], f32[B, T, 8]")
+    assert solution.takes(B=2, S=7, T=7)
+    assert not solution.takes(B=2, S=7, T=8)
+
+
+def test_training_refuses_one_sample():
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(6)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.norm(x)
+
+    assert [e.text for e in sw.solve(Net(), "f32[B, 6]").demands] == ["B >= 2"]
+    assert not sw.solve(Net().eval(), "f32[B, 6]").demands
+
+
+def test_wanted_outputs_are_run():
+    solution = sw.solve(UNet(), "f32[B, 3, H, W]", want="[B, 8, 64, 96]")
+    sizes = solution.wanted[0].sizes
+    assert (sizes["H"], sizes["W"]) == (64, 96)
+    none = sw.solve(UNet(), "f32[B, 3, H, W]", want="[B, 8, 60, 96]")
+    assert not none.wanted and none.exit_code == 1
+
+
+def test_inputs_that_no_size_fits():
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(10, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.fc(x)
+
+    solution = sw.solve(Net(), "f32[B, 12]")
+    assert solution.works is None and solution.exit_code == 1
+    assert "needs 10 input features, got 12" in str(solution)
+
+
+def test_nothing_to_solve_for_is_one_sentence():
+    with pytest.raises(InputError, match="no input has a letter"):
+        sw.solve(UNet(), "f32[1, 3, 64, 64]")
+
+
+NET = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, 2, 1)
+        self.up = nn.ConvTranspose2d(4, 3, 2, 2)
+
+    def forward(self, x):
+        return self.up(self.conv(x)) + x
+"""
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "net.py").write_text(NET)
+    done = shapewright(
+        "solve", "-i", "f32[B, 3, H, W]", "net.py:Net", folder=tmp_path
+    )
+    assert done.code == 0, done.err
+    assert "net.py:13" in done.out
+    assert "gives        (B, 3, H, W) f32" in done.out
+
+
+def test_the_command_in_json(tmp_path):
+    (tmp_path / "net.py").write_text(NET)
+    spec = "f32[B, 3, H, W]"
+    done = shapewright(
+        "solve", "--format", "json", "-i", spec, "net.py:Net", folder=tmp_path
+    )
+    made = json.loads(done.out)
+    assert made["version"] == 1 and made["letters"] == ["B", "H", "W"]
+    assert made["works"]["sizes"] == {"B": 2, "H": 64, "W": 64}
+    assert made["demands"][0]["span"]["line"] == 13
