@@ -77,7 +77,7 @@ def test_a_comparison_is_a_demand(body: str, tmp_path: Path) -> None:
 def test_a_truth_test_stands_where_its_expression_does(tmp_path: Path) -> None:
     body = "if x.ndim and x.shape[1] % 8:\n    x = x + 1"
     (guard,) = told(tmp_path, body, torch.zeros(2, 30)).guards
-    assert str(guard).endswith("program.py:8:8: t2.shape[1] % 8 != 0: true")
+    assert str(guard).endswith("program.py:9:8: t2.shape[1] % 8 != 0: true")
     body = "x = 1 if not x.shape[1] % 8 else 2"
     (guard,) = told(tmp_path, body, torch.zeros(2, 30)).guards
     assert guard.span is not None
@@ -88,5 +88,5 @@ def test_a_demand_stands_where_the_program_has_it(tmp_path: Path) -> None:
     body = "assert (\n    x.shape[1]\n    <= 64\n), 'bad'"
     (guard,) = told(tmp_path, body, torch.zeros(2, 30)).guards
     assert guard.span is not None
-    assert (guard.span.line, guard.span.end_line) == (9, 10)
+    assert (guard.span.line, guard.span.end_line) == (10, 11)
     assert guard.demand == Demand("AssertionError", "bad")

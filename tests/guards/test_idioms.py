@@ -75,6 +75,18 @@ IDIOMS: dict[str, list[str]] = {
     "x.shape[0] is None or x.shape[0] == 'a' or x.shape[0] == None": [],
     "cache = {2: 'two'}\ncache[x.shape[0]]; x.shape[0] in cache": [],
     "seen = {(x.shape[0], 'cpu'): 1}\nseen[(x.shape[0], 'cpu')]": [],
+    "int(x.shape[2] / 3) == 2": ["int(x2 / 3) == 2: true"],
+    "int(x.shape[2]) > 2": ["x2 > 2: true"],
+    "float(x.shape[2]) > 2.5": ["float(x2) > 2.5: true"],
+    "h = int((x.shape[0] * x.shape[2]) ** 0.5)\nassert h * h == 16": [
+        "int((x0 * x2) ** 0.5) * int((x0 * x2) ** 0.5) == 16: true",
+    ],
+    "math.sqrt(x.shape[2]) > 2.5": ["sqrt(x2) > 2.5: true"],
+    "round(log(x.shape[2])) == ceil(x.size(0) / 4)": [
+        "round(log2(x2)) == ceil(x0 / 4): false",
+    ],
+    "math.log2(x.shape[2]) % 1 == 0": ["log2(x2) % 1 == 0: true"],
+    "math.gcd(x.shape[2], x.shape[3]) == 4": ["gcd(x2, x3) == 4: true"],
     "x = F.interpolate(x, size=(x.shape[2] * 2, 7))": [],
     "torch.nn.GRU(12, 3)(x[0])": [],
     "x = x.view(x.shape[0], -1); y[:, : x.shape[0]]": [],

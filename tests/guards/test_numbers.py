@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -71,6 +72,24 @@ USES = [
     "x = x.shape[0] + True, True * x.shape[0], x.shape[0] + 1j",
     "from fractions import Fraction\nx = Fraction(x.shape[0], 3) * x.shape[1]",
     "x = x.shape.numel(), x.shape[1:].numel()",
+    "x = type(3) == int, int == type(4), type(3) in (str, int)",
+    "x = isinstance(3, (int, float)), isinstance(True, int), isinstance('a', int)",
+    "x = issubclass(bool, int), issubclass(int, int), issubclass(float, (int, str))",
+    "x = torch.zeros(2, dtype=int), x.to(float), torch.zeros(3).to(dtype=int)",
+    "x = numpy.zeros(2, dtype=int).dtype, numpy.ones(2).astype(int).dtype",
+    "x = int('7'), int('ff', 16), int.from_bytes(b'a', 'big'), int(), float('-inf')",
+    "from collections import defaultdict\nd = defaultdict(int)\nd[1] += 2\nx = dict(d)",
+    "x = list(map(int, x.shape)), max(map(float, x.shape)), str(int), f'{float}'",
+    "match x.shape[0]:\n    case int(n): x = n\n    case _: x = None",
+    "match 3.5:\n    case int(): x = 1\n    case float(n): x = n",
+    "x = str(int | None), isinstance(3, int | None), list[int] == list[int]",
+    "class Own(int):\n    pass\nx = Own(3) + 1, isinstance(Own(3), int)",
+    "x = {int: 1, float: 2}[type(3)], {type(3): 1}.get(int), type(3) in (int, float)",
+    "import typing\nx = str(typing.Optional[int]), typing.cast(int, 3)",
+    "x = [math.sqrt(9), math.gcd(12, 8), math.log(8, 2), math.isqrt(17)]",
+    "try:\n    x = int('a')\nexcept ValueError as error:\n    x = str(error)",
+    "try:\n    x = int(None)\nexcept TypeError as error:\n    x = str(error)",
+    "try:\n    x = math.sqrt(-x.size(0))\nexcept ValueError as error:\n    x = f'{error}'",
     "x = torch.Size([x.shape[0], 3]), torch.Size(x.shape) + (4,)",
     "x = x.to(torch.float16), torch.iinfo(torch.int8).max > x.shape[0]",
     "n = x.shape[0]\nn += 1\nn *= 2\nx = n",
@@ -86,6 +105,44 @@ USES = [
 @pytest.mark.parametrize("body", USES)
 def test_the_program_does_the_same(body: str, tmp_path: Path) -> None:
     told(tmp_path, body, torch.zeros(2, 30, 8, 12), torch.zeros(30, 5))
+
+
+def test_names_that_stood_for_others_are_put_back(tmp_path: Path) -> None:
+    functions = dict(vars(math))
+    run = program(tmp_path, "global int\ny = int(log(x.shape[0]))\nfloat = 1")
+    space = run.__globals__
+    before = dict(space)
+    _, guards = watched(run, torch.zeros(8, 4))
+    assert guards.reason is None
+    assert space == before
+    assert math.__dict__ == functions
+
+
+def test_a_program_that_asks_for_exactly_an_int_is_watched_all_the_same(
+    tmp_path: Path,
+) -> None:
+    body = "if type(3) is not int: x = x + 1\nassert x.shape[0] < 9"
+    _, guards = watched(program(tmp_path, body), torch.zeros(8, 4))
+    assert guards.reason is None
+    assert len(guards.guards) == 1
+
+
+def test_where_a_size_is_lost_is_told(tmp_path: Path) -> None:
+    body = "h = complex(x.shape[0]).real\nif h > 3: x = x + 1"
+    _, guards = watched(program(tmp_path, body), torch.zeros(8, 4))
+    assert not guards.guards
+    ((what, line),) = [(lost.what, lost.span.line) for lost in guards.lost if lost.span]
+    assert (what, line) == ("float()", 9)
+
+
+def test_a_program_that_does_otherwise_tells_no_guards(tmp_path: Path) -> None:
+    body = "if type(x.shape[0]) is not int: x = x + 1\nassert x.shape[0] < 9"
+    _, guards = watched(program(tmp_path, body), torch.zeros(8, 4))
+    assert guards.reason == "watched, the program ran otherwise: ops"
+    assert not guards.guards
+    body = "assert type(x.shape[0]) is int"
+    _, guards = watched(program(tmp_path, body), torch.zeros(8, 4))
+    assert guards.reason is not None
 
 
 def test_what_the_program_kept_is_a_plain_number_afterwards(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 import shapewright as sw
 from shapewright.capture.running import Settings, record
 from shapewright.capture.tracked.asking import guards_of
+from shapewright.capture.tracked.comparisons import Watching
 from shapewright.trace.guards import Guard, Guards
 
 
@@ -21,7 +22,7 @@ def watched(
     """The plain trace and what the watched run told of it."""
     plain = record(program, args, kwargs, Settings())
 
-    def again(told: list[Guards]) -> sw.Trace:
+    def again(told: Watching) -> sw.Trace:
         return record(program, args, kwargs, Settings(guards=told))
 
     return plain, guards_of(again, plain)
@@ -30,8 +31,9 @@ def watched(
 def program(folder: Path, body: str) -> Callable[..., Any]:
     """The function `run(x, y)` with this body, in a file of its own."""
     lines = [f"    {line}" for line in body.strip("\n").split("\n")]
-    head = "import math, json, copy\nimport numpy\nimport torch\n"
-    head += "import torch.nn.functional as F\n\n\ndef run(x, y=None):\n"
+    head = "import math, json, copy\nfrom math import ceil, log2 as log\n"
+    head += "import numpy\nimport torch\nimport torch.nn.functional as F\n\n\n"
+    head += "def run(x, y=None):\n"
     file = folder / "program.py"
     file.write_text(head + "\n".join(lines) + "\n    return x\n", "utf-8")
     space: dict[str, Any] = {}

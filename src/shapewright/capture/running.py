@@ -36,14 +36,13 @@ from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
 from shapewright.capture.taking import Taken, as_taken, take
 from shapewright.capture.threads import followed
-from shapewright.capture.tracked.comparisons import Comparisons
-from shapewright.capture.tracked.reading import lengths
+from shapewright.capture.tracked.comparisons import Comparisons, Watching
+from shapewright.capture.tracked.reading import remembered
 from shapewright.capture.transforming import transforms_seen
 from shapewright.findings.finding import Finding, Related
 from shapewright.rules.needs.ending import Ending
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
-from shapewright.trace.guards import Guards
 from shapewright.trace.record import Assumption, Source, Trace
 
 
@@ -79,7 +78,7 @@ class Settings:
     stepped: tuple[Span, ...] = ()  # what the run took element by element
     sampled: bool = False  # the numbers are wanted as well, in `sample`
     sample: Sample | None = None
-    guards: list[Guards] | None = None  # watch comparisons of sizes; filled by the run
+    guards: Watching | None = None  # watch what sizes are compared with
 
 
 def record(
@@ -149,7 +148,7 @@ def watched_run(
         settings.failures = engine.failures
     engine.watch = settings.watch
     if settings.guards is not None:
-        engine.comparisons = Comparisons()
+        engine.comparisons = Comparisons(settings.guards.stand_ins)
     calls = Calls(engine, taken.modules)
     calls.progress = settings.progress
     engine.sites.bound(_call.__code__)
@@ -178,7 +177,8 @@ def watched_run(
         stack.enter_context(autocast.claimed())
         stack.enter_context(followed(engine))
         if engine.comparisons is not None:
-            stack.enter_context(lengths(engine, engine.comparisons))
+            modules = [module for _, module in taken.modules]
+            stack.enter_context(remembered(engine, engine.comparisons, target, modules))
         stack.enter_context(engine)
         try:
             with heard():
@@ -364,7 +364,7 @@ def finish(
     )
     if engine.comparisons is not None and settings.guards is not None:
         list(made.ops), list(made.calls), list(made.states)  # their numbers come first
-        settings.guards[:] = [engine.comparisons.close(folder, fold.number_of)]
+        settings.guards.told = engine.comparisons.close(folder, fold.number_of)
     release(engine)
     return made
 

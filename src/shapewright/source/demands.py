@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
@@ -15,18 +15,20 @@ class Demand:
 
     `message` is the text that it raises with, as it stands in the program (``{T}`` in
     it is the program's own), None where there is no literal. `straight` is False where
-    another comparison in the same condition may still prevent it.
+    another comparison in the same condition may still prevent it. `met` is False where
+    the comparison came out so that the program raised.
     """
 
     kind: str  # the exception's name as written, or `AssertionError`
     message: str | None = None
     straight: bool = True
+    met: bool = True
 
 
 def demand_at(
     text: Text, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, Demand | None]:
-    """Where a comparison stands, and what follows if it comes out otherwise.
+    """Where a comparison stands, and what the program raises if it comes out otherwise.
 
     Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
     """
@@ -35,11 +37,21 @@ def demand_at(
         return span, None
     tests = tested(node)
     if tests is None:
-        value = turned(node, operator, not outcome)
-        return span, upwards(text, node, value)
-    found = {upwards(text, each, not outcome) for each in tests}
+        now, other = (turned(node, operator, each) for each in (outcome, not outcome))
+        return span, between(text, node, now, other)
+    found = {between(text, each, outcome, not outcome) for each in tests}
     demand = found.pop() if len(found) == 1 else None
     return (text.span(tests[0]) if len(tests) == 1 else condition(text, node)), demand
+
+
+def between(
+    text: Text, node: ast.AST, now: bool | None, other: bool | None
+) -> Demand | None:
+    """The demand on an expression that came out as `now`."""
+    raised = upwards(text, node, now)
+    if raised is not None and raised.straight:
+        return replace(raised, met=False)
+    return upwards(text, node, other)
 
 
 def tested(node: ast.AST) -> list[ast.expr] | None:

@@ -93,9 +93,9 @@ APPLIED: dict[str, Callable[..., Any]] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
     "<<": operator.lshift, ">>": operator.rshift, "~": operator.invert,
     "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
-    "round": round, "sqrt": math.sqrt, "log": math.log, "log2": math.log2,
-    "log10": math.log10, "exp": math.exp, "isqrt": math.isqrt, "gcd": math.gcd,
-    "bit_length": int.bit_length,
+    "round": round, "sqrt": math.sqrt, "isqrt": math.isqrt, "log": math.log,
+    "log2": math.log2, "log10": math.log10, "exp": math.exp, "pow": math.pow,
+    "gcd": math.gcd, "lcm": math.lcm, "bit_length": int.bit_length,
 }  # fmt: skip
 
 

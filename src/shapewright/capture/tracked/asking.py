@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
+from shapewright.capture.tracked.comparisons import Watching
 from shapewright.trace.fact import Fact
 from shapewright.trace.guards import Guard, Guards, Read, exchanged
 from shapewright.trace.module import ModuleCall, State
@@ -13,19 +14,30 @@ from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
 
-def guards_of(again: Callable[[list[Guards]], Trace], plain: Trace) -> Guards:
+def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
     """Run the program again, its sizes watched, and tell what it compared.
 
-    `again` runs it with `Settings(guards=...)` of the list that it is given, and else
-    as `plain` was made. Where the two runs differ in anything, nothing is claimed.
+    `again` runs it with `Settings(guards=...)` as it is given, and else as `plain` was
+    made. Where the two runs differ in anything, it is run once more without stand-ins
+    for Python's own names; where they still differ, nothing is claimed.
 
         guards_of(lambda told: record(model, (x,), {}, Settings(guards=told)), trace)
     """
-    told: list[Guards] = []
+    found = attempt(again, plain, Watching())
+    if found.reason is None:
+        return found
+    return attempt(again, plain, Watching(stand_ins=False))
+
+
+def attempt(
+    again: Callable[[Watching], Trace], plain: Trace, watching: Watching
+) -> Guards:
+    """One watched run: its guards, or how it differs from the plain one."""
     try:
-        watched = again(told)
-        if not told:
-            return Guards(reason="the run told nothing")
+        watched = again(watching)
+        found = watching.told
+        if found is None:
+            return Guards(reason="the run was not watched")
         numbers = Numbers()
         difference = numbers.difference(watched, plain)
     except Exception as error:
@@ -33,7 +45,6 @@ def guards_of(again: Callable[[list[Guards]], Trace], plain: Trace) -> Guards:
         return Guards(reason=f"the run that watched sizes failed: {kind}: {error}")
     if difference is not None:
         return Guards(reason=f"watched, the program ran otherwise: {difference}")
-    found = told[0]
     return replace(
         found,
         guards=tuple(map(numbers.guard, found.guards)),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import CodeType, FrameType
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType
 
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.sites import OURS, TORCH, USER, Sites
+from shapewright.capture.tracked.standing import Names
 from shapewright.source.demands import Demand, demand_at
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
@@ -27,11 +29,23 @@ PER_PLACE = 64
 """Different comparisons that are kept of one place: a loop over positions has many."""
 
 
+@dataclass(slots=True)
+class Watching:
+    """Asks a run to watch the sizes that its program reads; the run fills `told`.
+
+    Without `stand_ins`, `int(h / 2)` and `len(x)` are plain numbers, as Python has it.
+    """
+
+    stand_ins: bool = True
+    told: Guards | None = None
+
+
 class Comparisons:
     """What a run compared, kept until its tensors have the numbers of the record."""
 
-    def __init__(self) -> None:
+    def __init__(self, stand_ins: bool = False) -> None:
         self.open = True
+        self.names = Names() if stand_ins else None
         self.sites = Sites()
         self.made: dict[tuple[int, int], dict[Sides, int]] = {}
         self.lost: dict[tuple[str, tuple[int, int]], int] = {}
@@ -63,6 +77,16 @@ class Comparisons:
         if place is not None:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
 
+    def enter(self, function: FunctionType) -> None:
+        """A function of the program that will run."""
+        if self.names is not None and self.sites.kind_of(function.__code__) == USER:
+            self.names.furnish(function.__globals__)
+
+    def meet(self) -> None:
+        """Sizes are read or calculated with: the module finds what remembers them."""
+        if self.names is not None:
+            self.place()
+
     def place(self) -> tuple[int, int] | None:
         """The innermost line of the program, or of torch, that is running.
 
@@ -79,6 +103,8 @@ class Comparisons:
                 return None
             torch = code.co_filename.startswith(TORCH)
             if torch or self.sites.kind_of(code) == USER:
+                if self.names is not None and not torch:
+                    self.names.furnish(frame.f_globals)
                 place = id(code), frame.f_lasti
                 self.places[place] = code, torch
                 return place

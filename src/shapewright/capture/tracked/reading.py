@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from operator import mul
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,6 +15,7 @@ from shapewright.capture.names import plain_name
 from shapewright.capture.private import is_transformed
 from shapewright.capture.tracked.comparisons import Comparisons
 from shapewright.capture.tracked.size import KINDS, plain, tracked
+from shapewright.capture.tracked.standing import STANDING, standing
 from shapewright.trace.guards import Read
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def told(
     """The answer to a read, with memory, where the tensor's dims are what they say."""
     if not seen.open or is_transformed(tensor):
         return out
+    seen.meet()
     with torch._C.DisableTorchFunction():
         info = engine.info(tensor)
     sizes = steps(info, seen) if name == "stride" else dims(info, seen)
@@ -93,6 +94,8 @@ def plainly(value: Any) -> Any:
     kind = type(value)
     if kind in KINDS:
         return plain(value)
+    if kind is type(STANDING["int"]):
+        return value.stands_for
     if kind is tuple or kind is list or kind is torch.Size:
         items = [plainly(item) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))
@@ -105,21 +108,22 @@ def plainly(value: Any) -> Any:
     return value
 
 
-@contextmanager
-def lengths(engine: Engine, seen: Comparisons) -> Iterator[None]:
-    """`len(x)` remembers, too; Python makes a plain number of what a tensor answers."""
-    original = builtins.len
+def remembered(
+    engine: Engine, seen: Comparisons, target: Any, modules: list[Any]
+) -> AbstractContextManager[None]:
+    """For the time of a run, `len(x)`, `int(size)` and the like remember, too."""
 
-    def len(value: Any, /) -> int:
-        size = original(value)
+    def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:
             return size
         found: int = told(engine, "size", value, size, (0,), {}, seen)
         return found
 
-    builtins.len = len
-    try:
-        yield
-    finally:
-        if builtins.len is len:
-            builtins.len = original
+    if seen.names is None:
+        return nullcontext()
+    kinds = {type(module) for module in modules}
+    for function in (target, *(kind.forward for kind in kinds)):
+        function = getattr(function, "__func__", function)
+        if isinstance(function, FunctionType):
+            seen.enter(function)
+    return standing(seen.names, length)

@@ -125,6 +125,7 @@ def made(symbol: str, value: Any, *parts: Any) -> Any:
     seen: Comparisons = source.seen
     if type(value) not in (int, float) or not seen.open:
         return value
+    seen.meet()
     length = 1 + sum(part.length for part in parts if type(part) in KINDS)
     if length > LONGEST:
         seen.lose(f"more than {LONGEST} operators")
