@@ -23,7 +23,7 @@ class GPT2(nn.Module):
         self.register_buffer("mask", torch.ones(block_size, block_size).tril())
 
     def forward(self, tokens: Tensor) -> Tensor:
-        b, t = tokens.size()
+        _, t = tokens.size()
         assert t <= self.block_size, (
             f"Cannot forward sequence of length {t}, block size is {self.block_size}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +11,15 @@ import torch
 
 from models import CASES
 from shapewright.capture.running import Settings, record
-from shapewright.capture.tracked.asking import Numbers
+from shapewright.capture.tracked.asking import Numbers, guards_of
 from shapewright.capture.tracked.comparisons import Watching
+from shapewright.inputs.target import parse_target
+from shapewright.source.demands import Demand
 from shapewright.trace.fact import Fact
 from shapewright.trace.guards import Guard, outcome_of, reads_of
 from shapewright.trace.record import Trace
 from shapewright.trace.thresholds import thresholds
+from shapewright.tracing import run_target
 from tests.guards import programs
 from tests.guards.watching import shown, watched
 
@@ -63,37 +68,62 @@ def guards(model: Any, *args: Any) -> list[str]:
 
 
 def line(guard: Guard, trace: Trace) -> str:
-    changes = " ".join(
-        str(list(sizes)) for sizes in thresholds(guard).values() if sizes
-    )
-    demand = f" else {guard.demand.kind}: {guard.demand.message}" if guard.demand else ""
-    return f"{shown(guard, trace)} {changes}{demand}".rstrip()
+    """`x1 <= 64: true [65] else AssertionError: too long`; `t` is a tensor it made."""
+    parts = [re.sub(r"\bt\d+", "t", shown(guard, trace))]
+    parts += [str(list(sizes)) for sizes in thresholds(guard).values() if sizes]
+    if guard.demand:
+        parts += ["else", f"{guard.demand.kind}:", str(guard.demand.message)]
+    return " ".join(parts)
 
 
 def test_gpt2_has_a_longest_sequence() -> None:
-    tokens = torch.zeros(2, 12, dtype=torch.long)
-    assert guards(programs.GPT2(), tokens) == [
+    assert guards(programs.GPT2(), torch.zeros(2, 12, dtype=torch.long)) == [
         "x1 <= 64: true [65] else AssertionError: Cannot forward sequence of length "
         "{t}, block size is {self.block_size}",
-        "t9.shape[2] % 4 != 0: false [25, 28, 29, 32, 33, 36, 37, 40] else ValueError: "
+        "t.shape[2] % 4 != 0: false [24, 25, 28, 29, 32, 33, 36, 37] else ValueError: "
         "width must be divisible by heads",
     ]
 
 
 def test_swin_pads_to_whole_windows() -> None:
-    assert guards(programs.Windowed(), torch.zeros(1, 30, 28, 4)) == []
+    assert guards(programs.Windowed(), torch.zeros(1, 30, 28, 4)) == [
+        "x2 < x1: true [30] [29]",
+        "x2 <= 7: false [8]",
+        "(7 - x2 % 7) % 7 != 0: false [14, 15, 21, 22, 28, 29, 35, 36]",
+        "(7 - x1 % 7) % 7 != 0: true [21, 22, 28, 29, 35, 36, 42, 43]",
+        "(7 - x2 % 7) % 7 > 0: false [14, 15, 21, 22, 28, 29, 35, 36]",
+        "(7 - x1 % 7) % 7 > 0: true [21, 22, 28, 29, 35, 36, 42, 43]",
+    ]
 
 
 def test_a_u_net_checks_its_size_and_its_skips() -> None:
-    assert guards(programs.UNet(), torch.zeros(1, 3, 30, 36)) == []
+    assert guards(programs.UNet(), torch.zeros(1, 3, 30, 36)) == [
+        "x3 < 4: false [4] else ValueError: image too small: {tuple(x.shape)}",
+        "x2 < 4: false [4] else ValueError: image too small: {tuple(x.shape)}",
+        "t.shape[2] == t.shape[2]: false [15, 16] [16, 17]",
+        "t.shape[2] == x2: true [30, 31] [30, 31]",
+        "t.shape[3] == x3: true [36, 37] [36, 37]",
+    ]
 
 
 def test_tokens_form_a_square() -> None:
-    assert guards(programs.Square(), torch.zeros(2, 49, 8)) == []
+    assert guards(programs.Square(), torch.zeros(2, 49, 8)) == [
+        "int(x1 ** 0.5) * int(x1 ** 0.5) == x1: true [25, 26, 36, 37, 49, 50, 64, 65] "
+        "else AssertionError: tokens must form a square"
+    ]
 
 
 def test_halvings_end_at_a_size() -> None:
-    assert guards(programs.Pyramid(), torch.zeros(1, 3, 30, 20)) == []
+    assert guards(programs.Pyramid(), torch.zeros(1, 3, 30, 17)) == [
+        "x3 < x2: true [30] [18]",
+        "x3 > 4: true [5]",
+        "t.shape[3] < t.shape[2]: true [15] [10]",
+        "t.shape[3] < t.shape[2]: true [8] [6]",
+        "t.shape[3] < t.shape[2]: true [4] [4]",
+        "t.shape[3] > 4: true [5]",
+        "t.shape[3] > 4: true [5]",
+        "t.shape[3] > 4: false [5]",
+    ]
 
 
 def test_at_most_512_positions() -> None:
@@ -106,4 +136,43 @@ def test_a_demand_that_is_not_met_is_told() -> None:
     assert found.reason is None
     (guard,) = found.guards
     assert not guard.outcome
-    assert guard.demand is None
+    assert guard.demand == Demand(
+        "AssertionError", "tokens must form a square", met=False
+    )
+
+
+def test_a_script_is_watched(tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(
+        "import torch\nx = torch.zeros(2, 30)\nn = x.shape[1]\n"
+        "half = int(n / 2)\nif half > 8:\n    x = x[:, :half]\n"
+    )
+
+    def run(watching: Watching | None = None) -> Trace:
+        return run_target(parse_target(str(file)), None, Settings(guards=watching))
+
+    found = guards_of(run, run())
+    assert found.reason is None
+    ((text, span),) = [(str(each.left), each.span) for each in found.guards]
+    assert text.startswith("int(t")
+    assert span is not None
+    assert (span.line, span.column) == (5, 4)
+
+
+def test_checks_of_torch_are_told_apart() -> None:
+    _, found = watched(torch.nn.LSTM(5, 3), torch.zeros(7, 2, 5))
+    assert not found.guards
+    assert [str(guard.right) for guard in found.in_torch] == ["5"]
+
+
+def test_each_place_keeps_some_of_its_comparisons() -> None:
+    def last(x: torch.Tensor) -> torch.Tensor:
+        for step in range(x.shape[0]):
+            if step == x.shape[0] - 1:
+                x = x + 1
+        return x
+
+    _, found = watched(last, torch.zeros(100, 3))
+    assert len(found.guards) == 64
+    ((what, count),) = [(lost.what, lost.count) for lost in found.lost]
+    assert (what, count) == ("more than 64 different comparisons", 36)

@@ -89,7 +89,7 @@ USES = [
     "x = [math.sqrt(9), math.gcd(12, 8), math.log(8, 2), math.isqrt(17)]",
     "try:\n    x = int('a')\nexcept ValueError as error:\n    x = str(error)",
     "try:\n    x = int(None)\nexcept TypeError as error:\n    x = str(error)",
-    "try:\n    x = math.sqrt(-x.size(0))\nexcept ValueError as error:\n    x = f'{error}'",
+    "try: math.sqrt(-x.size(0))\nexcept ValueError as error: x = str(error)",
     "x = torch.Size([x.shape[0], 3]), torch.Size(x.shape) + (4,)",
     "x = x.to(torch.float16), torch.iinfo(torch.int8).max > x.shape[0]",
     "n = x.shape[0]\nn += 1\nn *= 2\nx = n",

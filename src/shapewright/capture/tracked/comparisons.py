@@ -84,8 +84,11 @@ class Comparisons:
 
     def meet(self) -> None:
         """Sizes are read or calculated with: the module finds what remembers them."""
-        if self.names is not None:
-            self.place()
+        frame: FrameType | None = sys._getframe(2) if self.names else None
+        while frame is not None and self.sites.kind_of(frame.f_code) != USER:
+            frame = frame.f_back
+        if frame is not None and self.names is not None:
+            self.names.furnish(frame.f_globals)
 
     def place(self) -> tuple[int, int] | None:
         """The innermost line of the program, or of torch, that is running.
@@ -103,8 +106,6 @@ class Comparisons:
                 return None
             torch = code.co_filename.startswith(TORCH)
             if torch or self.sites.kind_of(code) == USER:
-                if self.names is not None and not torch:
-                    self.names.furnish(frame.f_globals)
                 place = id(code), frame.f_lasti
                 self.places[place] = code, torch
                 return place
