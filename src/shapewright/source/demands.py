@@ -33,8 +33,8 @@ def demand_at(
     Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
     """
     node = text.node(span)
-    if node is None:
-        return span, None
+    if node is None or (isinstance(node, ast.Call) and called(node) not in TELLING):
+        return span, None  # `min(h, w)` compares, but is not what it finds
     tests = tested(node)
     if tests is None:
         now, other = (turned(node, operator, each) for each in (outcome, not outcome))
@@ -83,6 +83,8 @@ def turned(node: ast.AST, operator: str, value: bool) -> bool | None:
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
     """
+    if isinstance(node, ast.Call) and called(node) in ("all", "any"):
+        return decided(value, by=called(node) == "any")
     if not isinstance(node, ast.Compare):
         return value
     last = node.ops[-1] if len(node.ops) == 1 else None
@@ -112,18 +114,19 @@ def upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
             if is_check(parent) and parent.args and node is parent.args[0]:
                 message = parent.args[1] if len(parent.args) > 1 else None
                 return failing("AssertionError", message, value, False)
-            if not isinstance(parent.func, ast.Name):
+            if called(parent) not in TELLING or node not in parent.args:
                 return None
-            if parent.func.id not in ("all", "any", "bool"):
-                return None
-            if parent.func.id != "bool" and value is not None:
-                value = decided(value, by=parent.func.id == "any")
+            if called(parent) != "bool" and value is not None:
+                value = decided(value, by=called(parent) == "any")
         elif isinstance(parent, ast.Assert):
             given = parent.msg if node is parent.test else None
             return failing("AssertionError", given, value, False)
         elif isinstance(parent, ast.If):
             return branch(parent, value) if node is parent.test else None
-        elif not isinstance(parent, ast.GeneratorExp | ast.ListComp | ast.NamedExpr):
+        elif isinstance(parent, ast.GeneratorExp | ast.ListComp):
+            if not isinstance(text.parents.get(id(parent)), ast.Call):
+                return None
+        elif not isinstance(parent, ast.NamedExpr):
             return None
         node = parent
     return None
@@ -131,9 +134,17 @@ def upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
 
 def is_check(call: ast.Call) -> bool:
     """`torch._assert(condition, message)` and `torch._check(condition, ...)`."""
+    return called(call) in ("_assert", "_check")
+
+
+TELLING = frozenset({"all", "any", "bool", "is_integer"})
+"""Calls that are what the comparison in them finds."""
+
+
+def called(call: ast.Call) -> str:
+    """The last name of what is called: ``_assert`` of ``torch._assert(...)``."""
     func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name in ("_assert", "_check")
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def branch(statement: ast.If, value: bool | None) -> Demand | None:
@@ -141,8 +152,8 @@ def branch(statement: ast.If, value: bool | None) -> Demand | None:
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
             raised = body[0].exc
-            called = raised.func if isinstance(raised, ast.Call) else raised
-            kind = ast.unparse(called) if called is not None else "raise"
+            error = raised.func if isinstance(raised, ast.Call) else raised
+            kind = ast.unparse(error) if error is not None else "raise"
             arguments = raised.args if isinstance(raised, ast.Call) else []
             return failing(kind, arguments[0] if arguments else None, value, taken)
     return None
