@@ -40,6 +40,19 @@ CASES: list[tuple[Callable[[Any], Any], int, tuple[int, ...]]] = [
     (lambda t: (t // 2) * (t // 4) > 100, 16, (30,)),
     (lambda t: abs(t - 10) < 3, 16, (8, 13)),
     (lambda t: 64 // t > 3, 10, (17,)),
+    (lambda t: 64 // t > 3, 1_000_000, (17,)),
+    (
+        lambda t: t % 99 == 3,
+        700_000,
+        tuple(
+            at + extra
+            for at in (699_834, 699_933, 700_032, 700_131)
+            for extra in (0, 1)
+        ),
+    ),
+    (lambda t: 2**t > 1000, 5, (10,)),
+    (lambda t: 1 << t > 1000, 5, (10,)),
+    (lambda t: t ** (t * t) > 10**9, 2, (4,)),
     (lambda t: t & (t - 1) == 0, 6, (3, 4, 5, 8, 9, 16, 17, 32)),
 ]
 

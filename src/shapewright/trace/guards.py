@@ -87,11 +87,26 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip
 
+EXPONENT = 4096
+"""The greatest exponent for which a power is calculated."""
+
+
+def bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A power or a shift, refused where it would have thousands of digits."""
+
+    def applied(base: Any, exponent: Any) -> Any:
+        if exponent > EXPONENT:
+            raise OverflowError("the exponent is too great")
+        return apply(base, exponent)
+
+    return applied
+
+
 APPLIED: dict[str, Callable[..., Any]] = {
     "+": operator.add, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
+    "//": operator.floordiv, "%": operator.mod, "**": bounded(operator.pow),
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": operator.lshift, ">>": operator.rshift, "~": operator.invert,
+    "<<": bounded(operator.lshift), ">>": operator.rshift, "~": operator.invert,
     "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
     "round": round, "sqrt": math.sqrt, "isqrt": math.isqrt, "log": math.log,
     "log2": math.log2, "log10": math.log10, "exp": math.exp, "pow": math.pow,

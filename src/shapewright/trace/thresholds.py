@@ -16,7 +16,8 @@ from shapewright.trace.guards import (
 )
 
 SCANNED = 2048
-"""Sizes that are tried one by one, where the comparison is not of a straight line."""
+"""Sizes that are tried one by one, where a side is no straight line: the first ones,
+and as many about the size that the program had."""
 FARTHEST = 1 << 24
 """Beyond those only powers of two are tried, up to here."""
 MOST = 8
@@ -31,7 +32,7 @@ def thresholds(guard: Guard) -> dict[Read, tuple[int, ...]]:
     A size c is told where the outcome at c is another than at c - 1, with c at least
     1: ``T <= 512`` changes at 513, ``H % 8 == 0`` at 24, 25, 32, 33 and so on. Exact
     where the read stands in sums and products with numbers; else the sizes up to 2048
-    were tried, and farther ones by powers of two.
+    and those about its own were tried, and farther ones by powers of two.
 
         >>> read = Read(tensor=1, dim=1, value=16)
         >>> thresholds(Guard(read, "<=", 512, True, None))
@@ -51,18 +52,23 @@ def changes(guard: Guard, read: Read) -> tuple[int, ...]:
 
     left, right = line(guard.left, read), line(guard.right, read)
     if left is not None and right is not None:
-        slope, offset = left[0] - right[0], left[1] - right[1]
-        if not slope:
-            return ()
-        crossing = int(-offset // slope)
-        tried = range(max(0, crossing - 2), crossing + 4)
-        found = [c for c in tried[1:] if changed(outcome(c - 1), outcome(c))]
-        return tuple(found)
-    tried = range(1, max(SCANNED, 2 * read.value) + 1)
+        around = crossing(left, right)
+        return tuple(c for c in around if changed(outcome(c - 1), outcome(c)))
+    near = range(max(1, read.value - SCANNED // 2), read.value + SCANNED // 2)
+    tried = sorted({*range(1, SCANNED + 1), *near})
     found = [c for c in tried if changed(outcome(c - 1), outcome(c))]
-    found += far(outcome, tried[-1]) if len(found) <= MOST else []
+    found += far(outcome, SCANNED) if len(found) <= MOST else []
     nearest = sorted(found, key=lambda c: abs(c - read.value))[:MOST]
-    return tuple(sorted(nearest))
+    return tuple(sorted(set(nearest)))
+
+
+def crossing(left: Line, right: Line) -> range:
+    """The sizes about which two straight lines cross."""
+    slope, offset = left[0] - right[0], left[1] - right[1]
+    if not slope:
+        return range(0)
+    middle = int(-offset // slope)
+    return range(max(1, middle - 1), middle + 4)
 
 
 def changed(before: bool | None, now: bool | None) -> bool:
