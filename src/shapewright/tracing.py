@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
@@ -13,6 +14,8 @@ from shapewright.trace.record import Source, Trace
 if TYPE_CHECKING:
     from shapewright.inputs.example import Candidate
     from shapewright.inputs.loaded import Loaded
+    from shapewright.inputs.program import Program
+    from shapewright.inputs.spec import Spec
     from shapewright.inputs.tensor import TensorSpec
 
 
@@ -20,9 +23,33 @@ Given = Callable[["Loaded", Any, Any], Trace]
 """Runs a loaded target on a spec, with settings."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What ran, and what it was given, so that it can run again with other inputs.
+
+    `module` is the model, if any; `spec` is there where the inputs were made from one.
+    """
+
+    callable: Any
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    spec: Spec | None = None
+    program: Program | None = None
+
+    def running(self) -> AbstractContextManager[Any]:
+        """The program's folder and modules in place."""
+        return nullcontext() if self.program is None else self.program.running()
+
+
 def run_target(
-    parsed: Any, given: Any, settings: Any, run: Given | None = None
+    parsed: Any,
+    given: Any,
+    settings: Any,
+    run: Given | None = None,
+    took: list[Fed] | None = None,
 ) -> Trace:
+    """Load a target and run it; what it was given in the end is added to `took`."""
     from shapewright.capture.building import building
     from shapewright.capture.running import record
     from shapewright.inputs.bind import bind
@@ -33,26 +60,41 @@ def run_target(
     with loaded.program.running():
         if given is not None:
             bind(loaded, given)
-            return (run or run_once)(loaded, given, settings)
+            if run is not None:
+                return run(loaded, given, settings)
+            return run_once(loaded, given, settings, took)
         if parsed.kind == "script":
             return record(loaded.callable, (), {}, settings)
-        found = first_that_runs(loaded, settings)
+        found = first_that_runs(loaded, settings, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
     return found
 
 
-def run_once(loaded: Loaded, given: Any, settings: Any) -> Trace:
+def run_once(
+    loaded: Loaded, given: Spec, settings: Any, took: list[Fed] | None = None
+) -> Trace:
     """The target on a spec, at its stated and usual sizes."""
     from shapewright.capture.running import record
     from shapewright.inputs.example import materialize
 
     args, kwargs = materialize(given, made_of)
     settings.letters = dict(given.letters)
+    note(took, loaded, args, kwargs, given)
     return record(loaded.callable, args, kwargs, settings)
 
 
-def searched(target: Any, settings: Any) -> Trace | None:
+def note(
+    took: list[Fed] | None, loaded: Loaded, args: Any, kwargs: Any, spec: Spec | None
+) -> None:
+    """Remember what ran last."""
+    if took is not None:
+        took[:] = [
+            Fed(loaded.callable, loaded.module, args, kwargs, spec, loaded.program)
+        ]
+
+
+def searched(target: Any, settings: Any, took: list[Fed] | None = None) -> Trace | None:
     """Trace with inputs that nobody gave; None where it takes none."""
     from pathlib import Path
 
@@ -60,10 +102,13 @@ def searched(target: Any, settings: Any) -> Trace | None:
     from shapewright.inputs.program import Program
 
     name = getattr(target, "__name__", type(target).__name__)
-    return first_that_runs(loaded_object(target, name, Program(Path.cwd())), settings)
+    loaded = loaded_object(target, name, Program(Path.cwd()))
+    return first_that_runs(loaded, settings, took)
 
 
-def first_that_runs(loaded: Loaded, settings: Any) -> Trace | None:
+def first_that_runs(
+    loaded: Loaded, settings: Any, took: list[Fed] | None = None
+) -> Trace | None:
     """Try declared inputs, then likely ones; keep the first that runs to its end."""
     from shapewright.capture.running import record
     from shapewright.inputs.guess import guess
@@ -81,6 +126,7 @@ def first_that_runs(loaded: Loaded, settings: Any) -> Trace | None:
         settings.assumed = (f"inputs: {described(candidate, args, kwargs)}",)
         if not args and not kwargs:
             settings.assumed = ()
+        note(took, loaded, args, kwargs, spec_of(candidate))
         made = record(loaded.callable, args, kwargs, settings)
         if made.complete or any(f.code == "timeout" for f in made.findings):
             return made
@@ -89,6 +135,13 @@ def first_that_runs(loaded: Loaded, settings: Any) -> Trace | None:
         if declared:
             return made
     return best
+
+
+def spec_of(candidate: Candidate) -> Spec | None:
+    """The spec that a candidate is, if it is one."""
+    from shapewright.inputs.spec import Spec
+
+    return candidate.inputs if isinstance(candidate.inputs, Spec) else None
 
 
 def described(candidate: Candidate, args: Any, kwargs: Any) -> str:

@@ -7,12 +7,12 @@ import json
 import pytest
 import torch
 from faces.running import run as shapewright
-from solve.measure import measured
-from solving.test_formulas import LeNet, UNet
 from torch import Tensor, nn
 
 import shapewright as sw
 from shapewright.inputs.errors import InputError
+from solve.measure import measured
+from solving.test_formulas import LeNet, UNet
 
 SAMPLE = (
     "batch_norm_head", "gpt_block_size", "unet_square", "late_fusion", "fpn",
@@ -139,9 +139,7 @@ class Net(nn.Module):
 
 def test_the_command(tmp_path):
     (tmp_path / "net.py").write_text(NET)
-    done = shapewright(
-        "solve", "-i", "f32[B, 3, H, W]", "net.py:Net", folder=tmp_path
-    )
+    done = shapewright("solve", "-i", "f32[B, 3, H, W]", "net.py:Net", folder=tmp_path)
     assert done.code == 0, done.err
     assert "net.py:13" in done.out
     assert "gives        (B, 3, H, W) f32" in done.out

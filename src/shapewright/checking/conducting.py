@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program, kept
 from shapewright.trace.record import Trace
-from shapewright.tracing import fed, run_target, searched, unborn, with_loops
+from shapewright.tracing import (
+    Fed,
+    fed,
+    run_target,
+    searched,
+    unborn,
+    with_loops,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,29 +28,37 @@ if TYPE_CHECKING:
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """What `shapewright.check` finds in a live model or function."""
     from shapewright.capture.running import Settings, record
+    from shapewright.capture.taking import module_of
+    from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.session import Session
     from shapewright.inputs.configuration import ignored_codes
 
     settings = Settings(go_on=True)
+    took: list[Fed] = []
     if not args and not kwargs:
-        found = searched(target, settings)
+        found = searched(target, settings, took)
         made = found if found is not None else record(target, (), {}, settings)
     else:
         args, kwargs, settings.letters = fed(args, kwargs)
+        took.append(Fed(target, module_of(target), args, kwargs))
         made = record(target, args, kwargs, settings)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
-    return Session(program, ignored=ignored).report()
+    report = Session(program, ignored=ignored).report()
+    run = runner(took, lambda trace, settings: program_of(trace, settings, None))
+    return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
 
 def check_command(
     target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
+    from shapewright.capture.failing.built import Constructions
     from shapewright.capture.forking import Children, Lost, in_child, one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.session import Session
     from shapewright.checking.tried import Tried, in_short
     from shapewright.inputs import overlay
@@ -60,16 +75,18 @@ def check_command(
         read_source(parsed.place)
     ignored = ignored_codes(folder_of_place(parsed))
 
-    def run(gone: Place | None = None, loops: bool = False) -> Program:
-        from shapewright.capture.failing.built import Constructions
+    took: list[Fed] = []
+    seen = Constructions()
 
+    def run(gone: Place | None = None, loops: bool = False) -> Program:
+        nonlocal seen
         settings = Settings(target=target, go_on=True, quick=gone is not None)
         if gone is not None:
             settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
         try:
             with guarded(), seen.watched():
-                made = run_target(parsed, given, settings)
+                made = run_target(parsed, given, settings, took=took)
         except ProgramError as error:
             made = unborn(target, error)
         if loops:
@@ -108,7 +125,12 @@ def check_command(
             program = run(loops=True)
             allowed = 3.0 + 30 * (time.perf_counter() - began)
             session = Session(program, again, attempt, first, ignored, strict)
-            return session.report()
+            report = session.report()
+            sized = runner(
+                took, lambda made, settings: program_of(made, settings, seen)
+            )
+            with Children(sized, allowed, processors()) as other:
+                return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()

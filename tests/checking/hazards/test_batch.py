@@ -182,7 +182,7 @@ LEGAL = {
         "self.fc = nn.Linear(6, 6)",
         """x:
         y = x * torch.tensor(2.0) + torch.ones(())
-        first = x[torch.arange(5), torch.zeros(5, dtype=torch.long)]
+        first = x[torch.zeros(5, dtype=torch.long), torch.arange(5)]
         return y, first, x[:, torch.tensor([0, 2])]""",
         "torch.randn(5, 7, 6)",
     ),
@@ -208,8 +208,9 @@ def test_legal(tmp_path: Path, name: str) -> None:
     assert warned(tmp_path, program(*LEGAL[name])) == []
 
 
-def test_a_batch_that_would_be_lost_is_a_note(tmp_path: Path) -> None:
+def test_a_batch_that_is_lost_with_one_sample_is_told_with_its_size(
+    tmp_path: Path,
+) -> None:
     layers, forward, _ = TRUE["lost-batch: one image"]
     (one,) = found(tmp_path, program(layers, forward, "torch.randn(4, 3, 9, 9)"))
-    assert (one.code, one.severity) == ("lost-batch", "note")
-    assert one.message.endswith("takes the batch away too where it has one sample")
+    assert (one.code, one.severity, one.sizes) == ("lost-batch", "warning", "B=1")

@@ -148,7 +148,7 @@ def test_equal_blocks_are_one_finding(tmp_path: Path) -> None:
         "self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(4))",
         """x:
         for layer in self.layers:
-            x = x + layer(x).view(4, 6, 11).transpose(1, 2)
+            x = x + layer(x).view(-1, 6, 11).transpose(1, 2)
         return x""",
         "torch.randn(4, 11, 6)",
     )

@@ -11,7 +11,7 @@ class Model(nn.Module):
         h = self.f(x)
         p = h.mean(1, keepdim=True)
         idx = torch.randperm(x.size(1), device=x.device)
-        return h - p, h[:, idx].max(1).values, h.sum(1).squeeze()
+        return h - p, h[:, idx].max(1).values, h.sum(1, keepdim=True).squeeze(1)
 
 
 def example_inputs():

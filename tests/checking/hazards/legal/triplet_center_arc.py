@@ -15,8 +15,8 @@ class Model(nn.Module):
         hot = F.one_hot(y, 10).float()
         d = (z - self.c[y]).pow(2).sum(1)
         m = (
-            z.pow(2).sum(1, keepdim=True).expand(9, 10)
-            + self.c.pow(2).sum(1, keepdim=True).expand(10, 9).t()
+            z.pow(2).sum(1, keepdim=True).expand(x.size(0), 10)
+            + self.c.pow(2).sum(1, keepdim=True).expand(10, x.size(0)).t()
         )
         return (hot * cos).sum(), d.mean(), m
 

@@ -1,0 +1,128 @@
+"""The same arguments at other sizes, and a model in another mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.capture import nests
+from shapewright.capture.engine import KNOWN_LIMIT
+from shapewright.capture.feeding import feed
+from shapewright.capture.identity import DTYPE_NAMES
+
+PLAIN = (int, float, str, bool, type(None))
+
+
+def can_resize(nest: Any) -> bool:
+    """Whether arguments are dense tensors and plain values in lists, tuples, dicts."""
+    if isinstance(nest, torch.Tensor):
+        return type(nest) is torch.Tensor and nest.layout == torch.strided
+    if isinstance(nest, dict):
+        return all(can_resize(each) for each in nest.values())
+    if isinstance(nest, list | tuple):
+        return all(can_resize(each) for each in nest)
+    return isinstance(nest, PLAIN)
+
+
+def numbers_in(nest: Any) -> set[int]:
+    """The plain numbers among arguments."""
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, list | tuple):
+        return {number for each in nest for number in numbers_in(each)}
+    return {nest} if type(nest) is int else set()
+
+
+Sizes = Mapping[tuple[int, int], int]
+"""New sizes, by tensor (each counted once, in order) and dim."""
+
+
+def resized(
+    args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with other sizes at these places.
+
+    Example: ``resized((x,), {}, {(0, 0): 1})`` gives `x` (8, 3) as (1, 3). Known values
+    are taken again from the first on; lengths that counted to the old size of a dim
+    count to the new one.
+    """
+    made: dict[int, torch.Tensor] = {}
+    shrunk = {
+        tensor.shape[dim]: size
+        for (at, dim), size in sizes.items()
+        for tensor in distinct((args, kwargs))[at : at + 1]
+        if size < tensor.shape[dim]
+    }
+    for at, tensor in enumerate(distinct((args, kwargs))):
+        mine = {dim: size for (n, dim), size in sizes.items() if n == at}
+        made[id(tensor)] = one(tensor, mine, shrunk) if mine else tensor
+    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap(
+        (args, kwargs), lambda tensor: made[id(tensor)]
+    )
+    return nest
+
+
+def distinct(nest: Any) -> list[torch.Tensor]:
+    """The tensors of a nest, each once."""
+    return list({id(each): each for each in nests.tensors(nest)}.values())
+
+
+def one(
+    tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
+) -> torch.Tensor:
+    """One tensor with other sizes of some dims."""
+    info = getattr(tensor, "_sw", None)
+    shape = tuple(sizes.get(dim, size) for dim, size in enumerate(tensor.shape))
+    device = info.meta.device if info is not None else str(tensor.device)
+    count = 1
+    for size in shape:
+        count *= size
+    values = None
+    guessed = info is not None and info.storage.assumed is not None
+    if not tensor.is_meta and not guessed and count <= KNOWN_LIMIT:
+        values = tensor.detach()
+        for dim, size in sizes.items():
+            index = torch.arange(size) % values.shape[dim]
+            values = values.index_select(dim, index)
+        values = counted(values, shrunk)
+    kind = DTYPE_NAMES[tensor.dtype]
+    return feed(shape, kind, device, "", values, tensor.requires_grad)
+
+
+def counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
+    """Lengths no longer than what they count."""
+    whole = not values.is_floating_point() and not values.is_complex()
+    if values.dim() != 1 or not whole or values.dtype == torch.bool:
+        return values
+    for old, new in shrunk.items():
+        if values.numel() and int(values.min()) >= 1 and int(values.max()) <= old:
+            values = values.clamp(max=new)
+    return values
+
+
+def has_own_mode(module: nn.Module) -> bool:
+    """Whether some class says itself what training and evaluation mean."""
+    kinds = {type(each) for each in module.modules()}
+    return any(
+        kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
+        for kind in kinds
+    )
+
+
+@contextmanager
+def in_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
+    """A module in training or in evaluation, and each part as it was afterwards."""
+    if module is None or training is None:
+        yield
+        return
+    before = [(each, each.training) for each in module.modules()]
+    try:
+        module.train(training)
+        yield
+    finally:
+        for each, was in before:
+            each.training = was

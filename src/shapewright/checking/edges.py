@@ -1,0 +1,119 @@
+"""A program run at sizes that nobody gave, in training and in evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.edges.asking import Request
+from shapewright.reasoning.edges.looking import Make, edges
+from shapewright.reasoning.edges.seen import Seen, seen
+from shapewright.reasoning.hazards.ignoring import ignored_here
+from shapewright.reasoning.program import Program
+from shapewright.trace.report import Report
+
+if TYPE_CHECKING:
+    from shapewright.tracing import Fed
+
+
+def with_edges(
+    report: Report,
+    program: Program,
+    took: Sequence[Fed],
+    make: Make,
+    ignored: Collection[str] = (),
+) -> Report:
+    """The report with what breaks only at other sizes, where nothing else is wrong."""
+    wrong = any(each.severity == "error" for each in report.findings)
+    if not took or wrong or not report.complete or not can_vary(took[0]):
+        return report
+    fed = took[0]
+    found = [
+        each
+        for each in looked_for(program, make, fed)
+        if each.code not in ignored and not ignored_here(program, each)
+    ]
+    if not found:
+        return report
+    kept = tuple(each for each in report.findings if not told_better(each, found))
+    return replace(report, findings=(*kept, *found))
+
+
+def looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
+    """What breaks at other sizes. A mistake of our own is told, and stops nothing."""
+    letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
+    try:
+        return edges(program, make, letters)
+    except Exception as error:  # ours, not the program's
+        said = f"{type(error).__name__}: {error}"
+        message = f"other sizes could not be looked at ({said})"
+        return [Finding("torch-error", "note", message)]
+
+
+def told_better(finding: Finding, found: Sequence[Finding]) -> bool:
+    """Whether a run showed what a note only foresaw."""
+    if finding.code != "lost-batch" or finding.severity != "note":
+        return False
+    lines = {
+        (span.file, span.line)
+        for each in found
+        for span in (each.span, *(other.span for other in each.related))
+        if span is not None
+    }
+    span = finding.span
+    return span is not None and (span.file, span.line) in lines
+
+
+def can_vary(fed: Fed) -> bool:
+    """Whether a model got tensors whose sizes can be changed."""
+    from shapewright.capture.resizing import can_resize
+
+    return fed.module is not None and can_resize((fed.args, fed.kwargs))
+
+
+def runner(
+    took: Sequence[Fed], as_program: Callable[[Any, Any], Program]
+) -> Callable[[Request], Seen]:
+    """How to run what was fed at other sizes, one request after the other."""
+    from shapewright.capture.memo import Memo
+    from shapewright.capture.resizing import in_mode
+    from shapewright.capture.running import Settings, record
+
+    memo = Memo()
+
+    def run(request: Request) -> Seen:
+        (fed,) = took
+        made = at(fed, request)
+        if made is None:
+            return Seen("unsure")
+        settings = Settings(go_on=True, quick=True, memo=memo)
+        with fed.running(), in_mode(fed.module, request.training):
+            trace = record(fed.callable, *made, settings)
+            return seen(as_program(trace, settings), request.whole)
+
+    return run
+
+
+def at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments at other sizes; None where they cannot have them."""
+    from shapewright.capture.resizing import resized
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.example import materialize
+    from shapewright.tracing import made_of
+
+    args, kwargs = fed.args, fed.kwargs
+    letters = {free.letter: size for free, size in request.sizes if free.stated}
+    if letters and fed.spec is not None:
+        try:
+            args, kwargs = materialize(fed.spec.with_sizes(**letters), made_of)
+        except InputError:
+            return None
+    places = {
+        place: size
+        for free, size in request.sizes
+        if not free.stated
+        for place in free.places
+    }
+    return resized(args, kwargs, places) if places else (args, kwargs)

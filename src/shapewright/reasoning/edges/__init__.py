@@ -1,0 +1,1 @@
+"""What breaks only at sizes that nobody gave."""

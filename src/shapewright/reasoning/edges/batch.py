@@ -1,0 +1,184 @@
+"""What breaks at another batch: one sample, an odd number, any but the given one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from shapewright.findings.finding import Finding, Severity
+from shapewright.reasoning.edges.asking import Request, Runs
+from shapewright.reasoning.edges.free import Free
+from shapewright.reasoning.edges.seen import Seen, Shape, Step
+from shapewright.reasoning.edges.telling import (
+    Place,
+    at_sizes,
+    first_other,
+    listed,
+    placed,
+    text,
+)
+from shapewright.reasoning.explaining import MOST_RELATED
+from shapewright.reasoning.program import Program
+
+SMALL = (1, 2, 3)
+"""Batches that are tried."""
+
+
+def first_requests(free: Free) -> list[Request]:
+    """The runs that a batch is judged by."""
+    ways = [(1, False), (2, False), (1, True), (3, False)]
+    return [Request(((free, size),), mode) for size, mode in ways]
+
+
+def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+    """What fails, or gives something else, at another batch."""
+    small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
+    fails = [n for n, each in small.items() if each.state == "fails"]
+    if fails:
+        finding = failing(free, runs, small, fails)
+        yield from [finding] if finding is not None else []
+        return
+    lost = list(lost_batch(free, runs)) or list(constant(free, runs, program))
+    yield from lost
+    trained = runs.at(Request(((free, 1),), True))
+    if trained.finding is not None and trained.state == "fails" and free.size != 1:
+        yield at_sizes(trained.finding, "note", [(free, 1)], True)
+
+
+def failing(
+    free: Free, runs: Runs, small: dict[int, Seen], fails: Sequence[int]
+) -> Finding | None:
+    """Another batch that torch refuses; None where the program wants multiples of a
+    number, as windows do, or inputs belong to each other in a way that is not known.
+    """
+    runs_at = [n for n, each in small.items() if each.state == "runs"]
+    severity: Severity = "warning" if 1 in fails else "note"
+    if {*fails, 1} >= set(small):
+        more = [free.size + 1, 2 * free.size]
+        runs.ask([Request(((free, n),), False) for n in more])
+        larger = {n: runs.at(Request(((free, n),), False)) for n in more}
+        if all(each.state == "fails" for each in larger.values()):
+            if free.guessed:
+                return None
+            return hard_coded(free, runs, larger[more[0]], [*fails, *more], severity)
+        if larger[more[0]].state != "runs" and len(fails) > 1:
+            return None
+        runs_at += [n for n, each in larger.items() if each.state == "runs"]
+    first = small[fails[0]].finding
+    assert first is not None
+    made = at_sizes(first, severity, [(free, fails[0])], False)
+    others = list(fails[1:])
+    said = []
+    if others:
+        said = [f"{listed(free, others)} {'fails' if len(others) == 1 else 'fail'} too"]
+    lines = (*made.lines, *said, *ran(free, runs_at))
+    return replace(made, lines=lines)
+
+
+def ran(free: Free, sizes: Sequence[int]) -> list[str]:
+    """`batch 2, 3 and 8 run`."""
+    known = sorted({*sizes, free.size})
+    return [f"{listed(free, known)} run{'s' * (len(known) == 1)}"]
+
+
+def hard_coded(
+    free: Free, runs: Runs, seen: Seen, fails: Sequence[int], severity: Severity
+) -> Finding:
+    """The program runs with the given batch only."""
+    finding = seen.finding
+    assert finding is not None
+    sized = [free.size, free.size + 1, 2 * free.size]
+    asked = [Request(((free, n),), False, True) for n in sized]
+    runs.ask(asked)
+    place = stays(free.size, [runs.at(each).steps for each in asked])
+    related = placed(finding, place).related if place is not None else ()
+    said = f"runs with {free.at(free.size)} only: at {free.at(free.size + 1)},"
+    sizes = ", ".join(f"{free.letter}={n}" for n in fails)
+    tried = f"{listed(free, sorted(fails))} fail"
+    return replace(
+        finding,
+        code="batch-hard-coded",
+        severity=severity,
+        message=f"{said} {finding.message}",
+        sizes=sizes,
+        lines=(*finding.lines, tried),
+        related=(*related, *finding.related)[:MOST_RELATED],
+        fixes=(),
+    )
+
+
+def stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
+    """The first call that always gives the given batch, and grows elsewhere."""
+    for given, *others in zip(*runs, strict=False):
+        if any((given.name, given.place) != (o.name, o.place) for o in others):
+            break
+        shapes = (given.shapes, *(each.shapes for each in others))
+        for shape, *rest in zip(*shapes, strict=False):
+            same = all(len(each) == len(shape) for each in rest)
+            first = bool(shape) and {each[:1] for each in rest} == {(size,)}
+            if same and first and shape[0] == size and shape not in rest:
+                said = f"dim 0 is {size} here whatever the batch is: {text(rest[0])}"
+                return given, said
+    return None
+
+
+# -- what runs, and gives something else -----------------------------------------------
+
+
+def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
+    """One sample, of which less comes out than its share of several."""
+    one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
+    if any(each.state != "runs" for each in (one, two, three)):
+        return
+    if not len(one.output) == len(two.output) == len(three.output):
+        return
+    for out, second, third in zip(one.output, two.output, three.output, strict=True):
+        wanted = expected(second, third)
+        if wanted is None or len(out) == len(wanted):
+            continue
+        asked = [Request(((free, n),), False, True) for n in (1, 2)]
+        runs.ask(asked)
+        message = f"the output is {text(out)}, not {text(wanted)}"
+        lines = (f"at {free.at(2)} it is {text(second)}",)
+        found = Finding("lost-batch", "warning", message, lines=lines)
+        made = at_sizes(found, "warning", [(free, 1)], False)
+        yield placed(made, first_other(*(runs.at(each).steps for each in asked)))
+        return
+
+
+def expected(two: Shape, three: Shape) -> Shape | None:
+    """The shape for one sample, by those for two and three."""
+    if len(two) != len(three) or two == three:
+        return None
+    return tuple(2 * a - b for a, b in zip(two, three, strict=True))
+
+
+def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+    """An output that has the given batch whatever comes in, and grows elsewhere."""
+    from shapewright.trace.module import leaves
+
+    given = [fact.shape for fact in leaves(program.trace.output)]
+    seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]
+    if free.size in SMALL or any(each.state != "runs" for each in seen):
+        return
+    for at, shape in enumerate(given):
+        if any(len(each.output) != len(given) for each in seen):
+            return
+        two, three = (each.output[at] for each in seen)
+        ranks = {len(shape), len(two), len(three)}
+        if len(ranks) > 1 or not shape or two == three:
+            continue
+        if shape[0] == two[0] == three[0] == free.size:
+            stay = f"dim 0 stays {free.size}, the batch that was given"
+            found = Finding(
+                "batch-hard-coded",
+                "warning",
+                f"the output is {text(two)}: {stay}",
+                lines=(f"at {free.at(3)} it is {text(three)}",),
+            )
+            asked = [Request(((free, n),), False, True) for n in (free.size, 2, 3)]
+            runs.ask(asked)
+            place = stays(free.size, [runs.at(each).steps for each in asked])
+            made = at_sizes(found, "warning", [(free, 2)], False)
+            yield placed(made, place)
+            return
