@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 STRIDED = torch.strided
 KNOWN_LIMIT = 1 << 15
+MOST_FAILURES = 200
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
 
@@ -104,6 +105,7 @@ class Engine(TorchFunctionMode):
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
         self.failures: list[Failure] | None = [] if go_on else None  # passed over
+        self.most = MOST_FAILURES  # failures that are passed; the next ends the run
         self.quick = False  # a failure is passed without looking for all its repairs
         self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
         self.heeds = True  # what the program catches itself is left alone

@@ -20,7 +20,7 @@ from shapewright.capture.backward import backward_seen
 from shapewright.capture.building import blank_parameters
 from shapewright.capture.calls import Calls
 from shapewright.capture.defaults import claimed_defaults
-from shapewright.capture.engine import Engine, NeedsGraph
+from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
 from shapewright.capture.folding import Fold, Lazy, innermost
 from shapewright.capture.functions import applied
@@ -63,6 +63,7 @@ class Settings:
     known: int | None = None  # elements of the largest tensor whose values are kept
     graph: bool = False
     go_on: bool = False  # pass over calls that torch refuses
+    most: int = MOST_FAILURES  # so many of them
     quick: bool = False  # without looking for all that repairs them
     gone: tuple[str, int] | None = None  # but those at this line, which end the run
     heeds: bool = True  # what the program catches itself is left alone
@@ -140,6 +141,7 @@ def watched_run(
         keep_values=settings.values,
         go_on=settings.go_on,
     )
+    engine.most = settings.most
     engine.quick, engine.gone = settings.quick, settings.gone
     if settings.known is not None:
         engine.known_limit = settings.known

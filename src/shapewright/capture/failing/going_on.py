@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from shapewright.capture.planning import Plan
 
 Tensor = torch.Tensor
-MOST = 200
 """Failures that a run passes."""
 
 
@@ -77,7 +76,7 @@ def passed(
     failures = engine.failures
     assert failures is not None
     handled = engine.heeds and is_handled(error, frame, engine.sites)
-    if handled or len(failures) >= MOST:
+    if handled or len(failures) >= engine.most:
         raise error
     if engine.gone is not None and user_line(frame, engine.sites) == engine.gone:
         raise error

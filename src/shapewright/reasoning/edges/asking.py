@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from shapewright.findings.finding import Finding
 from shapewright.reasoning.edges.free import Free
-from shapewright.reasoning.edges.seen import UNSURE, Seen
+from shapewright.reasoning.edges.seen import UNSURE, Seen, Step
 
 RUNS = 24
 """Runs of one program at other sizes."""
 FEWEST = 4
 """Runs of a program however large."""
-OPS = 16_000
+OPS = 12_000
 """Calls of all these runs together, about."""
+
+
+Look = Literal["", "steps", "cause"]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A run to be made: new sizes of free dims, and the model's mode (None: as it is).
 
-    `whole` asks for what each call gave.
+    `look` asks more of a run that was made: what each call gave ("steps"), or why it
+    fails ("cause").
     """
 
     sizes: tuple[tuple[Free, int], ...] = ()
     training: bool | None = None
-    whole: bool = False
+    look: Look = ""
 
 
 @dataclass(slots=True)
@@ -39,10 +45,24 @@ class Runs:
     def ask(self, requests: Sequence[Request]) -> None:
         """Make those that are not made yet, as far as the budget goes."""
         new = [each for each in dict.fromkeys(requests) if each not in self.known]
-        new = new[: self.left]
-        self.left -= len(new)
+        if not any(each.look for each in new):
+            new = new[: self.left]
+            self.left -= len(new)
         for request, found in zip(new, self.make(new) if new else (), strict=True):
             self.known[request] = found or UNSURE
+
+    def steps(self, requests: Sequence[Request]) -> list[tuple[Step, ...]]:
+        """What each call gave in some runs."""
+        asked = [replace(each, look="steps") for each in requests]
+        self.ask(asked)
+        return [self.at(each).steps for each in asked]
+
+    def cause(self, request: Request) -> Finding | None:
+        """Why a run fails; None where that depends on what only the data tells."""
+        asked = replace(request, look="cause")
+        self.ask([asked])
+        seen = self.at(asked)
+        return seen.finding if seen.state == "fails" else None
 
     def at(self, request: Request) -> Seen:
         """A run; `UNSURE` where it was not made."""

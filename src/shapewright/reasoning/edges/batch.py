@@ -41,8 +41,9 @@ def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     lost = list(lost_batch(free, runs)) or list(constant(free, runs, program))
     yield from lost
     trained = runs.at(Request(((free, 1),), True))
-    if trained.finding is not None and trained.state == "fails" and free.size != 1:
-        yield at_sizes(trained.finding, "note", [(free, 1)], True)
+    if trained.state == "fails" and free.size != 1:
+        cause = runs.cause(Request(((free, 1),), True))
+        yield from [at_sizes(cause, "note", [(free, 1)], True)] if cause else []
 
 
 def failing(
@@ -60,12 +61,13 @@ def failing(
         if all(each.state == "fails" for each in larger.values()):
             if free.guessed:
                 return None
-            return hard_coded(free, runs, larger[more[0]], [*fails, *more], severity)
+            return hard_coded(free, runs, [*fails, *more], severity)
         if larger[more[0]].state != "runs" and len(fails) > 1:
             return None
         runs_at += [n for n, each in larger.items() if each.state == "runs"]
-    first = small[fails[0]].finding
-    assert first is not None
+    first = runs.cause(Request(((free, fails[0]),), False))
+    if first is None:
+        return None
     made = at_sizes(first, severity, [(free, fails[0])], False)
     others = list(fails[1:])
     said = []
@@ -82,15 +84,15 @@ def ran(free: Free, sizes: Sequence[int]) -> list[str]:
 
 
 def hard_coded(
-    free: Free, runs: Runs, seen: Seen, fails: Sequence[int], severity: Severity
-) -> Finding:
+    free: Free, runs: Runs, fails: Sequence[int], severity: Severity
+) -> Finding | None:
     """The program runs with the given batch only."""
-    finding = seen.finding
-    assert finding is not None
     sized = [free.size, free.size + 1, 2 * free.size]
-    asked = [Request(((free, n),), False, True) for n in sized]
-    runs.ask(asked)
-    place = stays(free.size, [runs.at(each).steps for each in asked])
+    asked = [Request(((free, n),), False) for n in sized]
+    finding = runs.cause(asked[1])
+    if finding is None:
+        return None
+    place = stays(free.size, runs.steps(asked))
     related = placed(finding, place).related if place is not None else ()
     said = f"runs with {free.at(free.size)} only: at {free.at(free.size + 1)},"
     sizes = ", ".join(f"{free.letter}={n}" for n in fails)
@@ -136,13 +138,12 @@ def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
         wanted = expected(second, third)
         if wanted is None or len(out) == len(wanted):
             continue
-        asked = [Request(((free, n),), False, True) for n in (1, 2)]
-        runs.ask(asked)
+        steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
         message = f"the output is {text(out)}, not {text(wanted)}"
         lines = (f"at {free.at(2)} it is {text(second)}",)
         found = Finding("lost-batch", "warning", message, lines=lines)
         made = at_sizes(found, "warning", [(free, 1)], False)
-        yield placed(made, first_other(*(runs.at(each).steps for each in asked)))
+        yield placed(made, first_other(*steps))
         return
 
 
@@ -176,9 +177,8 @@ def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
                 f"the output is {text(two)}: {stay}",
                 lines=(f"at {free.at(3)} it is {text(three)}",),
             )
-            asked = [Request(((free, n),), False, True) for n in (free.size, 2, 3)]
-            runs.ask(asked)
-            place = stays(free.size, [runs.at(each).steps for each in asked])
+            asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
+            place = stays(free.size, runs.steps(asked))
             made = at_sizes(found, "warning", [(free, 2)], False)
             yield placed(made, place)
             return

@@ -44,10 +44,10 @@ def looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Findi
     for each in steps:
         wanted += first_steps(each)
     runs.ask([*wanted, *beside(sides)])
-    seen = runs.at(other)
-    if seen.finding is not None and seen.state == "fails":
+    if runs.at(other).state == "fails":
         severity: Severity = "warning" if training else "note"
-        yield at_sizes(seen.finding, severity, (), not training)
+        cause = runs.cause(other)
+        yield from [at_sizes(cause, severity, (), not training)] if cause else []
         return
     for each in batch:
         yield from of_batch(each, runs, program)

@@ -72,11 +72,11 @@ def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Fin
     failing = fails_beside(free, runs)
     step = multiple(failing, runs) if failing else None
     if step is not None:
-        finding = runs.at(Request(((failing[0], failing[0].size + 1),), False)).finding
-        assert finding is not None
+        cause = runs.cause(Request(((failing[0], failing[0].size + 1),), False))
         sizes = [(each, each.size + 1) for each in failing]
-        made = at_sizes(finding, "note", sizes, False, " or ")
-        yield replace(made, lines=(*made.lines, taken(failing, step)))
+        if cause is not None:
+            made = at_sizes(cause, "note", sizes, False, " or ")
+            yield replace(made, lines=(*made.lines, taken(failing, step)))
         return
     yield from of_smallest(free, runs, program)
 
@@ -107,9 +107,7 @@ def lost_dim(
         return
     for out, wanted, known in zip(one, other, given, strict=True):
         if len(wanted) == len(known) != len(out):
-            asked = [replace(each, whole=True) for each in (small, large)]
-            runs.ask(asked)
-            steps = [runs.at(each).steps for each in asked]
+            steps = runs.steps([small, large])
             yield told_lost(small, large, out, wanted, first_other(*steps))
             return
 
@@ -137,30 +135,32 @@ def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
         if step is not None or any(
             runs.at(each).state == "runs" for each in (more, *others)
         ):
-            yield short(free, runs, one, step)
+            yield from short(free, runs, one, step)
         return
     if step is not None:
-        finding = runs.at(more).finding
-        assert finding is not None
-        made = at_sizes(finding, "note", more.sizes, False)
-        yield replace(made, lines=(*made.lines, taken([free], step)))
+        cause = runs.cause(more)
+        if cause is not None:
+            made = at_sizes(cause, "note", more.sizes, False)
+            yield replace(made, lines=(*made.lines, taken([free], step)))
         return
     if not beyond:
         yield from lost_dim(one, more, runs, program)
-    trained = runs.at(replace(one, training=True))
-    if trained.state == "fails" and trained.finding is not None:
-        yield at_sizes(trained.finding, "note", one.sizes, True)
+    trained = replace(one, training=True)
+    cause = runs.cause(trained) if runs.at(trained).state == "fails" else None
+    if cause is not None:
+        yield at_sizes(cause, "note", one.sizes, True)
 
 
-def short(free: Free, runs: Runs, one: Request, step: int | None) -> Finding:
+def short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
     """What fails with one step."""
-    finding = runs.at(one).finding
-    assert finding is not None
-    made = at_sizes(finding, "note", one.sizes, False)
+    cause = runs.cause(one)
+    if cause is None:
+        return
+    made = at_sizes(cause, "note", one.sizes, False)
+    more: tuple[str, ...] = ()
     if step is not None:
         more = (f"{free.at(free.size + 1)} fails too", taken([free], step))
-        return replace(made, lines=(*made.lines, *more))
-    return made
+    yield replace(made, lines=(*made.lines, *more))
 
 
 def first_steps(free: Free) -> list[Request]:

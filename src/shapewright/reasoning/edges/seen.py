@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from shapewright.findings.finding import Finding
@@ -48,17 +48,18 @@ UNSURE = Seen("unsure")
 def seen(program: Program, whole: bool) -> Seen:
     """A run in short; with `whole` also what each call gave."""
     trace = program.trace
+    passed = steps(program) if whole else ()
     finding = refused(program)
     if finding is not None:
-        guessed = finding.code == "index-out-of-range" and trace.assumptions
-        guessed = guessed or finding.code in OF_VALUES
-        passed = steps(program) if whole else ()
-        return Seen("unsure" if guessed else "fails", finding, steps=passed)
+        drawn = finding.code == "index-out-of-range" and bool(trace.assumptions)
+        unsure = drawn or finding.code in OF_VALUES
+        return Seen("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
-    if ended is not None or not trace.complete:
-        return ending(program, ended) if ended is not None else UNSURE
-    shapes = tuple(fact.shape for fact in leaves(trace.output))
-    return Seen("runs", None, shapes, steps(program) if whole else ())
+    if ended is not None:
+        return replace(ending(program, ended), steps=passed)
+    if not trace.complete:
+        return UNSURE
+    return Seen("runs", None, tuple(f.shape for f in leaves(trace.output)), passed)
 
 
 def refused(program: Program) -> Finding | None:
@@ -74,8 +75,9 @@ def ending(program: Program, finding: Finding) -> Seen:
     told = telling.told(program, finding)
     if told.code == "size-check" or stated(program, finding):
         return Seen("refuses", told)
-    python = finding.torch_message.partition(":")[0] in OF_PYTHON
-    return Seen("fails" if told.code == "unpacked-sizes" or python else "refuses", told)
+    python = finding.torch_message.startswith(OF_PYTHON)
+    unpacks = "to unpack (expected" in finding.torch_message
+    return Seen("fails" if unpacks or python else "refuses", told)
 
 
 def stated(program: Program, finding: Finding) -> bool:
