@@ -22,6 +22,9 @@ KEPT = 8
 CALM = 24
 """Runs in a row that came out as expected, before the demands are believed."""
 
+SOON = 4
+"""Runs after which a demand that is alone is held against new ones."""
+
 LARGE = 2048
 BATCH = 64
 
@@ -34,6 +37,7 @@ class Place:
     demands: list[Demand] = field(default_factory=list)
     call: Refused = field(default_factory=Refused)
     looked: int = 0
+    asked: int = 0
 
     @property
     def keys(self) -> tuple[Any, ...]:
@@ -115,9 +119,11 @@ class Domain:
             evidence = Evidence(self.letters, passed, refused)
             kept = [each for each in place.demands if evidence.agrees(each)]
             again = len(place.refusals) >= 2 * place.looked
-            if kept and kept[0] is place.demands[0] and not again:
+            stale = len(kept) == 1 and self.trials.count >= place.asked + SOON
+            if kept and kept[0] is place.demands[0] and not again and not stale:
                 place.demands = kept
                 continue
+            place.asked = self.trials.count
             self.look(place)
             call = place.call
             evidence = Evidence(

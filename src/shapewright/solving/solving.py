@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from shapewright.dims.demand import Demand, Sizes
+from shapewright.dims.demand import Always, Demand, Sizes
 from shapewright.dims.learning import Evidence, in_short
 from shapewright.reasoning.explaining import told
 from shapewright.reasoning.program import Program
@@ -70,7 +70,7 @@ def solved(
         taken(witness),
         None if nearest_refused is None else refused(nearest_refused),
         trials.count,
-        domain.sure,
+        domain.sure and not unexplained(domain),
         trace,
         asked,
         tuple(wanted),
@@ -98,7 +98,7 @@ def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
         dict(each) for each, _ in zip(domain.anywhere(), range(MANY), strict=False)
     ]
     kept = list(demands)
-    for each in demands:
+    for each in [d for d in demands if not isinstance(d.demand, Always)]:
         others = [other for other in kept if other is not each]
         if all(
             each.demand.holds(sizes)
@@ -106,7 +106,16 @@ def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
             if all(other.demand.holds(sizes) for other in others)
         ):
             kept.remove(each)
+    for each in [d for d in demands if isinstance(d.demand, Always)]:
+        if not domain.takes(each.refused.sizes):
+            kept.remove(each)
     return [each if each in kept else replace(each, implied=True) for each in demands]
+
+
+def unexplained(domain: Domain) -> bool:
+    """Whether sizes were refused that every demand allows."""
+    refused = [trial for trial in domain.trials.all if not trial.taken]
+    return any(domain.takes(trial.sizes) for trial in refused)
 
 
 def points_of(domain: Domain) -> list[Sizes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shapewright.dims.demand import (
+    Always,
     AtLeast,
     AtMost,
     Between,
@@ -26,6 +27,8 @@ def said(demand: Demand) -> str:
         alike = together(demand)
         return alike or " and ".join(bracketed(part) for part in demand.parts)
     match demand:
+        case Always():
+            return "some sizes are refused for which no plain demand was found"
         case Multiple(Letter(name), divisor, 0):
             return f"{name} is a multiple of {divisor}"
         case Multiple(size, divisor, 0):

@@ -51,7 +51,7 @@ def seen(program: Program, whole: bool) -> Seen:
     passed = steps(program) if whole else ()
     finding = refused(program)
     if finding is not None:
-        drawn = finding.code == "index-out-of-range" and bool(trace.assumptions)
+        drawn = finding.code == "index-out-of-range" and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
         return Seen("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
