@@ -138,7 +138,7 @@ class Net(nn.Module):
         self.up = nn.ConvTranspose2d(4, 3, 2, 2)
 
     def forward(self, x):
-        return self.up(self.conv(x)) + x
+        return torch.cat([self.up(self.conv(x)), x], 1)
 """
 
 
@@ -148,7 +148,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert main(["solve", "-i", "f32[B, 3, H, W]", "net.py:Net"]) == 0
     out = capsys.readouterr().out
     assert "net.py:13" in out
-    assert "gives        (B, 3, H, W) f32" in out
+    assert "gives        (B, 6, H, W) f32" in out
 
 
 def test_the_command_in_json(tmp_path, capsys, monkeypatch):
