@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from shapewright.dims.fitting import Fitter
 from shapewright.reasoning.formulas.aligning import parting
 from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
-from shapewright.reasoning.formulas.lettered import lettered
+from shapewright.reasoning.formulas.lettered import known_tensors, lettered
 from shapewright.reasoning.formulas.shortening import shortened
+from shapewright.reasoning.formulas.turning import Point, Turn, points, turns, unseen
 from shapewright.solving.lattice import Lattice
 from shapewright.solving.planning import (
     FAR,
@@ -27,6 +28,9 @@ from shapewright.trace.record import Trace
 
 FEW = 12
 """Runs for one or two letters."""
+
+EDGES = 4
+"""Runs more where a program turns at some sizes."""
 
 MANY = 24
 """Runs for more."""
@@ -54,6 +58,10 @@ class Solving:
         self.base: Run
         self.lattices: dict[str, Lattice] = {}
         self.fitted: Fitted
+        self.turns: list[Turn] = []
+        self.clipped: list[tuple[str, int, bool]] = []
+        self.parted: list[Branch] = []
+        self.unwatched: str | None = None
 
     def trace(self) -> Trace:
         """All of it."""
@@ -68,23 +76,94 @@ class Solving:
         self.ends()
         self.gather()
         self.tell_apart()
+        self.turn()
         return self.told()
+
+    def turn(self) -> None:
+        """Run at both sides of each size at which the program turns, or stay before.
+
+        What is compared is known from one more run, with its sizes watched.
+        """
+        guards = self.runner.guards(self.base)
+        self.unwatched = guards.reason
+        known = known_tensors(self.base.trace, self.fitted.calls, self.given())
+        self.turns = turns(self.base.trace, known, guards)
+        steps = {name: each.step for name, each in self.lattices.items()}
+        for point in self.not_seen(steps):
+            before = max(1, point.size - max(steps[point.letter], 1))
+            sizes = [point.size] if point.turn.periodic else [before, point.size]
+            for size in sizes:
+                if self.runner.count < self.most + EDGES:
+                    self.runner.at({**self.apart(point.letter), point.letter: size})
+        self.gather()
+        self.tell_apart()
+        for point in self.not_seen(steps):
+            if not point.turn.periodic:
+                self.stay_before(point)
+        if self.fitted.varying:
+            self.stay_on_one_way(steps)
+
+    def apart(self, letter: str) -> dict[str, int]:
+        """Sizes for the other letters, not those of the base."""
+        sizes = {name: lattice.at(2) for name, lattice in self.lattices.items()}
+        return {**sizes, letter: self.base.sizes[letter]}
+
+    def edges(self, steps: Mapping[str, int]) -> list[Point]:
+        """Where the program turns within the range."""
+        low, high = self.bounds()
+        base = self.base.sizes
+        return [p for each in self.turns for p in points(each, base, low, high, steps)]
+
+    def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
+        """The turns that no two runs are on both sides of."""
+        sampled = [run.sizes for run in self.accepted]
+        return unseen(self.edges(steps), sampled, steps)
+
+    def stay_before(self, point: Point) -> None:
+        """Claim nothing on the other side of a turn."""
+        base = self.base.sizes[point.letter]
+        self.clipped.append((point.letter, point.size, base >= point.size))
+
+    def stay_on_one_way(self, steps: Mapping[str, int]) -> None:
+        """Leave out the runs beyond a turn where sizes have formulas without them."""
+        for point in self.edges(steps):
+            if point.turn.periodic:
+                continue
+            before = len(self.fitted.varying)
+            self.stay_before(point)
+            self.gather()
+            if len(self.fitted.varying) >= before:
+                self.clipped.pop()
+                self.gather()
+            else:
+                text = f"the program goes another way at {point.letter} = {point.size}"
+                self.parted.append(Branch(text, point.turn.span))
+
+    def within(self, sizes: Mapping[str, int]) -> bool:
+        """Whether sizes are on the base's side of what was left out."""
+        return all(
+            (sizes[letter] >= size) == above for letter, size, above in self.clipped
+        )
 
     def scatter(self) -> None:
         """The first runs, far apart."""
-        for sizes in islice(spread(self.lattices), 6 if self.most == FEW else 8):
+        for sizes in islice(spread(self.lattices), 5 if self.most == FEW else 8):
             self.runner.at(sizes)
 
     def gather(self) -> None:
         """Formulas from all runs so far."""
         others = [run for run in self.runner.made.values() if run is not self.base]
-        self.runs = [self.base, *(run for run in others if run.sample is not None)]
+        self.runs = [
+            self.base,
+            *(r for r in others if r.sample is not None and self.within(r.sizes)),
+        ]
         self.fitted = fitted([run.sample for run in self.runs])
 
     @property
     def accepted(self) -> list[Run]:
         """The runs that reached their end."""
-        return [run for run in self.runner.made.values() if run.accepted]
+        made = self.runner.made.values()
+        return [run for run in made if run.accepted and self.within(run.sizes)]
 
     def ends(self) -> None:
         """Small and large sizes, at which formulas often stop to hold."""
@@ -172,7 +251,7 @@ class Solving:
 
     def branches(self) -> Sequence[Branch]:
         """Lines after which runs went different ways."""
-        found: dict[object, Branch] = {}
+        found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
             at = parting(self.base.sample, run.sample) if run.accepted else None
             if at is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
 from shapewright.rules.needs.failure import Failure
+from shapewright.trace.guards import Guards
 from shapewright.trace.record import Trace
 
 if TYPE_CHECKING:
@@ -77,6 +78,21 @@ class Runner:
         if found is None:
             found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
         return found
+
+    def guards(self, run: Run) -> Guards:
+        """What the program compares sizes with, from one more run of the same sizes."""
+        from shapewright.capture.running import record
+        from shapewright.capture.tracked.asking import guards_of
+
+        def again(watching: Any) -> Trace:
+            args, kwargs = self.feeding.arguments(run.sizes)
+            settings = self.settings()
+            settings.taken, settings.guards = self.taken, watching
+            settings.letters = {**self.feeding.letters, **run.sizes}
+            made: Trace = record(self.target, args, kwargs, settings)
+            return made
+
+        return guards_of(again, run.trace)
 
     def run(self, sizes: dict[str, int]) -> Run:
         from shapewright.capture.memo import Memo
