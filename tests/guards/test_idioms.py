@@ -87,6 +87,13 @@ IDIOMS: dict[str, list[str]] = {
     ],
     "math.log2(x.shape[2]) % 1 == 0": ["log2(x2) % 1 == 0: true"],
     "math.gcd(x.shape[2], x.shape[3]) == 4": ["gcd(x2, x3) == 4: true"],
+    "import enum\nkind = enum.IntEnum('Kind', {'A': 2})\nx.shape[0] == kind.A": [
+        "x0 == 2: true",
+    ],
+    "x.shape[0] == numpy.int64(2) and x.shape[1] < numpy.float32(40)": [
+        "x0 == 2: true", "x1 < 40.0: true",
+    ],
+    "x.shape[0] < torch.tensor(3)": [],
     "x = F.interpolate(x, size=(x.shape[2] * 2, 7))": [],
     "torch.nn.GRU(12, 3)(x[0])": [],
     "x = x.view(x.shape[0], -1); y[:, : x.shape[0]]": [],

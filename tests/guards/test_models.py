@@ -168,6 +168,15 @@ def test_checks_of_torch_are_told_apart() -> None:
     assert str(first).endswith(".shape[2] != 5: false")
 
 
+def test_sizes_inside_a_transform_are_not_known() -> None:
+    def each(x: torch.Tensor) -> torch.Tensor:
+        return torch.vmap(lambda row: row * 2 if row.shape[0] > 2 else row)(x)
+
+    _, found = watched(each, torch.zeros(2, 5))
+    assert not found.guards
+    assert [lost.what for lost in found.lost] == ["inside torch.func"]
+
+
 def test_each_place_keeps_some_of_its_comparisons() -> None:
     def last(x: torch.Tensor) -> torch.Tensor:
         for step in range(x.shape[0]):

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import torch
 
+from shapewright.capture.running import Settings, record
+from shapewright.capture.tracked.comparisons import Watching
+from shapewright.trace.guards import reads_of
 from tests.guards.watching import program, told, watched
 
 USES = [
@@ -143,6 +146,19 @@ def test_a_program_that_does_otherwise_tells_no_guards(tmp_path: Path) -> None:
     body = "assert type(x.shape[0]) is int"
     _, guards = watched(program(tmp_path, body), torch.zeros(8, 4))
     assert guards.reason is not None
+
+
+def test_numbers_of_an_earlier_run_are_plain_numbers(tmp_path: Path) -> None:
+    body = "if y.empty(): y.put(x.shape[0])\nn = y.get(); y.put(n)\nn + x.shape[1] > 9"
+    kept: SimpleQueue[Any] = SimpleQueue()
+    run = program(tmp_path, body)
+    first, second = Watching(), Watching()
+    record(run, (torch.zeros(3, 4), kept), {}, Settings(guards=first))
+    record(run, (torch.zeros(3, 5), kept), {}, Settings(guards=second))
+    assert second.told is not None
+    (guard,) = second.told.guards
+    assert [read.dim for read in reads_of(guard.left)] == [1]
+    assert str(guard).endswith("shape[1] + 3 > 9: false")
 
 
 def test_what_the_program_kept_is_a_plain_number_afterwards(tmp_path: Path) -> None:

@@ -71,9 +71,9 @@ class Comparisons:
         if self.open:
             self.asked = self.place()
 
-    def lose(self, what: str) -> None:
-        """A size becomes a plain number here."""
-        place = self.place()
+    def lose(self, what: str, far: bool = False) -> None:
+        """A size becomes a plain number here; `far`: below the engine."""
+        place = self.place(far)
         if place is not None:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
 
@@ -90,7 +90,7 @@ class Comparisons:
         if frame is not None and self.names is not None:
             self.names.furnish(frame.f_globals)
 
-    def place(self) -> tuple[int, int] | None:
+    def place(self, far: bool = False) -> tuple[int, int] | None:
         """The innermost line of the program, or of torch, that is running.
 
         Python's own modules act for whom they were called by; we do not count.
@@ -102,7 +102,7 @@ class Comparisons:
             frame = frame.f_back
         while frame is not None:
             code = frame.f_code
-            if code.co_filename.startswith(OURS):
+            if code.co_filename.startswith(OURS) and not far:
                 return None
             torch = code.co_filename.startswith(TORCH)
             if torch or self.sites.kind_of(code) == USER:

@@ -55,7 +55,10 @@ def told(
     seen: Comparisons,
 ) -> Any:
     """The answer to a read, with memory, where the tensor's dims are what they say."""
-    if not seen.open or is_transformed(tensor):
+    if not seen.open:
+        return out
+    if is_transformed(tensor):
+        seen.lose("inside torch.func", far=True)
         return out
     seen.meet()
     with torch._C.DisableTorchFunction():

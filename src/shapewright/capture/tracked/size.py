@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.tracked.writing import written
@@ -100,8 +101,6 @@ class TrackedNumber(float):
 
 
 KINDS = (TrackedSize, TrackedNumber)
-NUMBERS = frozenset({int, float, bool, *KINDS})
-"""What is calculated with; numpy's numbers and tensors see a plain one instead."""
 
 
 def plain(value: Any) -> Any:
@@ -121,27 +120,40 @@ def tracked(value: Any, expression: Expression, length: int, seen: Comparisons) 
 
 def made(symbol: str, value: Any, *parts: Any) -> Any:
     """What an operator made of numbers, at least one of which remembers."""
-    source = next(part for part in parts if type(part) in KINDS)
-    seen: Comparisons = source.seen
-    if type(value) not in (int, float) or not seen.open:
+    seen = record_of(*parts)
+    if seen is None or type(value) not in (int, float):
         return value
     seen.meet()
-    length = 1 + sum(part.length for part in parts if type(part) in KINDS)
+    length = 1 + sum(getattr(part, "length", 0) for part in parts)
     if length > LONGEST:
         seen.lose(f"more than {LONGEST} operators")
         return value
-    whole = all(type(part) in (int, bool, TrackedSize) for part in parts)
+    whole = all(isinstance(part, int) for part in parts)
     expression = written(symbol, tuple(map(expression_of, parts)), whole)
     if not isinstance(expression, Applied | Read):
         return value
     return tracked(value, expression, length, seen)
 
 
+def record_of(*parts: Any) -> Comparisons | None:
+    """The record of the run that some of these numbers belong to, if it still runs."""
+    for part in parts:
+        if type(part) in KINDS and part.seen.open:
+            return part.seen  # type: ignore[no-any-return]
+    return None
+
+
 def expression_of(number: Any) -> Any:
-    """What a number is to an expression: an `Expression`."""
+    """What a number is to an expression; None for what is no number."""
     if type(number) in KINDS:
-        return number.expression
-    return int(number) if type(number) is bool else number
+        return number.expression if number.seen.open else plain(number)
+    if isinstance(number, int):
+        return int.__int__(number)
+    if isinstance(number, float):
+        return float.__float__(number)
+    if isinstance(number, Real):  # numpy's
+        return int(number) if isinstance(number, Integral) else float(number)
+    return None
 
 
 # -- what Python calls ---------------------------------------------------------
@@ -153,9 +165,10 @@ def comparison(symbol: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         outcome = compare(plain(self), plain(other))
-        if type(other) in NUMBERS:
-            sides = self.expression, expression_of(other)
-            self.seen.compared(sides[0], symbol, sides[1], outcome)
+        right = expression_of(other)
+        seen = record_of(self, other)
+        if right is not None and seen is not None:
+            seen.compared(expression_of(self), symbol, right, bool(outcome))
         return outcome
 
     return method
@@ -165,8 +178,7 @@ def forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]
     """`a + b` where the first remembers."""
 
     def method(self: Any, other: Any) -> Any:
-        value = apply(plain(self), plain(other))
-        return made(symbol, value, self, other) if type(other) in NUMBERS else value
+        return made(symbol, apply(plain(self), plain(other)), self, other)
 
     return method
 
@@ -175,8 +187,7 @@ def backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any
     """`b + a` where only the second remembers."""
 
     def method(self: Any, other: Any) -> Any:
-        value = apply(plain(other), plain(self))
-        return made(symbol, value, other, self) if type(other) in NUMBERS else value
+        return made(symbol, apply(plain(other), plain(self)), other, self)
 
     return method
 
@@ -202,8 +213,7 @@ def power(self: Any, other: Any, modulus: Any = None) -> Any:
     """`a ** b`."""
     if modulus is not None:
         return pow(plain(self), plain(other), plain(modulus))
-    value = plain(self) ** plain(other)
-    return made("**", value, self, other) if type(other) in NUMBERS else value
+    return made("**", plain(self) ** plain(other), self, other)
 
 
 def both(self: Any, other: Any) -> Any:
@@ -218,7 +228,7 @@ def both_backward(self: Any, other: Any) -> Any:
 
 def halves(found: Any, left: Any, right: Any) -> Any:
     """Quotient and remainder, each with its memory."""
-    if type(left) not in NUMBERS or type(right) not in NUMBERS:
+    if not isinstance(found, tuple):
         return found
     return made("//", found[0], left, right), made("%", found[1], left, right)
 
