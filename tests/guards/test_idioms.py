@@ -94,6 +94,8 @@ IDIOMS: dict[str, list[str]] = {
         "x0 == 2: true", "x1 < 40.0: true",
     ],
     "x.shape[0] < torch.tensor(3)": [],
+    "torch.broadcast_shapes(x.shape, (1, 1))[1] > 4": ["x1 > 4: true"],
+    "torch.Size(x.shape)[1] > 4": ["x1 > 4: true"],
     "x = F.interpolate(x, size=(x.shape[2] * 2, 7))": [],
     "torch.nn.GRU(12, 3)(x[0])": [],
     "x = x.view(x.shape[0], -1); y[:, : x.shape[0]]": [],

@@ -19,7 +19,9 @@ def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
 
     `again` runs it with `Settings(guards=...)` as it is given, and else as `plain` was
     made. Where the two runs differ in anything, it is run once more without stand-ins
-    for Python's own names; where they still differ, nothing is claimed.
+    for Python's own names; where they still differ, nothing is claimed. Feed both the
+    same values; of a program that keeps results between runs, `plain` is best a second
+    run.
 
         guards_of(lambda told: record(model, (x,), {}, Settings(guards=told)), trace)
     """
