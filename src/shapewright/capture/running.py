@@ -338,7 +338,12 @@ def finish(
     said = {place: message for message, place in engine.assumptions}
     fold = Fold(engine.events, calls.records, positions, states, said)
     if settings.sampled:
-        settings.sample = sample_of(engine.events, calls.records, settings.letters)
+        settings.sample = sample_of(
+            engine.events,
+            calls.records,
+            settings.letters,
+            returned(output) if error is None else None,
+        )
     settings.stepped = stepped(engine.events, fold)
     own = isinstance(error, Exception) and is_own(error, engine)
     names = frozen(engine, error) if own and settings.go_on and error else None
@@ -369,6 +374,17 @@ def finish(
         settings.guards.told = engine.comparisons.close(folder, fold.number_of)
     release(engine)
     return made
+
+
+def returned(nest: Any) -> tuple[tuple[int, ...], ...]:
+    """The shapes of what the target returned, in order."""
+    if isinstance(nest, Info):
+        return (nest.meta.shape,)
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, list | tuple):
+        return tuple(shape for each in nest for shape in returned(each))
+    return ()
 
 
 def supposed(engine: Engine, fold: Fold) -> list[Assumption]:

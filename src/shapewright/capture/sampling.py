@@ -19,7 +19,8 @@ class Sample:
 
     For each call: `keys` says which it was (function, place, module), so that calls of
     two runs can be told to be the same; `taken` and `given` are the shapes in and out,
-    `steps` the strides out, `numbers` the whole numbers among its arguments.
+    `steps` the strides out, `numbers` the whole numbers among its arguments. What the
+    target returned stands last, as if a call had given it.
     """
 
     letters: Mapping[str, int]
@@ -31,10 +32,14 @@ class Sample:
 
 
 def sample_of(
-    events: Iterable[tuple[Any, ...]], calls: list[Call], letters: Mapping[str, int]
+    events: Iterable[tuple[Any, ...]],
+    calls: list[Call],
+    letters: Mapping[str, int],
+    output: Shapes | None,
 ) -> Sample:
     """The numbers of a run, without names and facts."""
-    keys, taken, given, steps, numbers = [], [], [], [], []
+    keys: list[Any] = []
+    taken, given, steps, numbers = [], [], [], []
     known: dict[int, tuple[int, ...]] = {}
     for answer, ins, outs, site, number in events:
         call = calls[number] if calls else None
@@ -46,6 +51,12 @@ def sample_of(
         if found is None:
             found = known[id(answer)] = tuple(whole_numbers(arguments(answer)))
         numbers.append(found)
+    if output is not None:
+        keys.append(("output", len(output)))
+        taken.append(())
+        given.append(output)
+        steps.append(())
+        numbers.append(())
     return Sample(
         dict(letters), tuple(keys), tuple(taken), tuple(given), tuple(steps),
         tuple(numbers),

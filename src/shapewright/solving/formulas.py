@@ -23,6 +23,7 @@ from shapewright.solving.planning import (
     telling_apart,
 )
 from shapewright.solving.running import Run, Runner
+from shapewright.source.span import Span
 from shapewright.trace.formulas import Branch, Checked, Formulas
 from shapewright.trace.record import Trace
 
@@ -241,13 +242,13 @@ class Solving:
 
     def seen(self, varying: Varying) -> Branch:
         """What a size without a formula was, run by run."""
-        op = self.base.trace.ops[varying.call]
+        span = self.span_of(varying.call)
         letters = self.runner.free
         seen = ", ".join(
             f"{size} at {', '.join(f'{n}={sizes[n]}' for n in letters)}"
             for sizes, size in varying.seen[:6]
         )
-        return Branch(f"varies: {seen}", op.span)
+        return Branch(f"varies: {seen}", span)
 
     def branches(self) -> Sequence[Branch]:
         """Lines after which runs went different ways."""
@@ -256,8 +257,19 @@ class Solving:
             at = parting(self.base.sample, run.sample) if run.accepted else None
             if at is None:
                 continue
-            span = self.base.trace.ops[at].span if len(self.base.trace.ops) else None
+            span = self.turned(run.sizes) or self.span_of(at)
             sizes = ", ".join(f"{n}={v}" for n, v in run.sizes.items())
             text = f"the program goes another way at {sizes}"
             found.setdefault(span, Branch(text, span))
         return tuple(found.values())
+
+    def turned(self, sizes: Mapping[str, int]) -> Span | None:
+        """The first line that compares sizes and comes out otherwise at these."""
+        base = self.base.sizes
+        differ = (t for t in self.turns if t.outcome(sizes) != t.outcome(base))
+        return next((each.span for each in differ), None)
+
+    def span_of(self, call: int) -> Span | None:
+        """The line of a call of the base run."""
+        ops = self.base.trace.ops
+        return ops[call].span if call < len(ops) else None

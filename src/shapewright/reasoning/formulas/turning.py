@@ -51,7 +51,7 @@ def turns(trace: Trace, known: Mapping[int, Dims], guards: Guards) -> list[Turn]
         )
         if letters:
             shown = str(guard.left), guard.operator, str(guard.right)
-            key = (guard.span, tuple(map(str, formulas.values())), shown[1:])
+            key: Any = (guard.span, tuple(map(str, formulas.values())), shown[1:])
             periodic = any("%" in side for side in shown)
             found.setdefault(
                 key, Turn(letters, guard.span, periodic, of_guard(guard, formulas))
