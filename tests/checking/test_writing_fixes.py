@@ -90,3 +90,14 @@ def test_github_and_sarif_name_the_place(
     change = results[1]["fixes"][0]["artifactChanges"][0]["replacements"][0]
     assert change["insertedContent"]["text"] == "8"
     assert data["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("also", [[], ["--fix"]])
+def test_a_diff_of_nothing_says_that_no_fix_is_known(
+    file: Path, capsys: pytest.CaptureFixture[str], also: list[str]
+) -> None:
+    file.write_text("import nothing_of_this_name\n")
+    assert main(["check", *also, "--diff", "net.py"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines()[-1].startswith("net.py: no fix is known")

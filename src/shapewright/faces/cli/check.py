@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "every shape error, where it came from, and a fix that was tried"
 
+NO_FIX = "no fix is known; without --diff what is wrong is shown"
+
 DESCRIPTION = """\
 Run TARGET with tensors that hold no data and explain every call that does not fit.
 
@@ -94,7 +96,10 @@ def run(options: argparse.Namespace) -> int:
         except InputError as error:
             raise Unusable(str(error)) from None
         if options.diff:
-            output.show(difference(chosen(report, True)))
+            shown = difference(chosen(report, True))
+            output.show(shown)
+            if not shown and report.exit_code:
+                print(f"{target}: {NO_FIX}", file=sys.stderr)
         else:
             output.show(_rendered(report, options))
         if (options.fix or options.unsafe_fixes) and not options.diff:
