@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shapewright import searching
 from shapewright.findings.finding import Finding
+from shapewright.searching.feeding import made_of
 from shapewright.source.span import Span
 from shapewright.trace.record import Source, Trace
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.program import Program
     from shapewright.inputs.spec import Spec
-    from shapewright.inputs.tensor import TensorSpec
 
 
 Given = Callable[["Loaded", Any, Any], Trace]
@@ -109,32 +110,19 @@ def searched(target: Any, settings: Any, took: list[Fed] | None = None) -> Trace
 def first_that_runs(
     loaded: Loaded, settings: Any, took: list[Fed] | None = None
 ) -> Trace | None:
-    """Try declared inputs, then likely ones; keep the first that runs to its end."""
-    from shapewright.capture.running import record
-    from shapewright.inputs.guess import guess
-    from shapewright.inputs.loaded import declared_by
-
-    declared = loaded.examples
-    if not declared and loaded.module is not None:
-        declared = tuple(declared_by(loaded.module))
-    candidates: list[Candidate] = list(declared)
-    if not candidates:
-        candidates = guess(loaded)
+    """The first of the declared inputs that runs to its end, else what is found."""
+    declared = declared_for(loaded)
     best: Trace | None = None
-    for candidate in candidates:
-        args, kwargs = candidate.arguments(made_of)
-        settings.assumed = (f"inputs: {described(candidate, args, kwargs)}",)
-        if not args and not kwargs:
-            settings.assumed = ()
-        note(took, loaded, args, kwargs, spec_of(candidate))
-        made = record(loaded.callable, args, kwargs, settings)
+    for candidate in declared:
+        made = on_candidate(loaded, candidate, settings, took)
         if made.complete or any(f.code == "timeout" for f in made.findings):
             return made
         if best is None or len(made.ops) > len(best.ops):
             best = made
-        if declared:
-            return made
-    return best
+    if declared:
+        return best
+    found = searching.search(loaded)
+    return on_candidate(loaded, found.candidate, settings, took) if found else None
 
 
 def spec_of(candidate: Candidate) -> Spec | None:
@@ -144,7 +132,51 @@ def spec_of(candidate: Candidate) -> Spec | None:
     return candidate.inputs if isinstance(candidate.inputs, Spec) else None
 
 
-def described(candidate: Candidate, args: Any, kwargs: Any) -> str:
+def found_inputs(loaded: Loaded) -> Candidate | None:
+    """Inputs with which a target runs: declared, or else found by search.
+
+    The `inputs` of what is found are a `Spec`; of what an author declares they may be a
+    function. None where nothing runs. The program must be running
+    (``with loaded.program.running()``).
+    """
+    from shapewright.capture.running import Settings
+
+    for candidate in declared_for(loaded):
+        if on_candidate(loaded, candidate, Settings()).complete:
+            return candidate
+    found = searching.search(loaded)
+    return found.candidate if found is not None and found.fits else None
+
+
+def declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
+    """What the model's author or library declares."""
+    from shapewright.inputs.loaded import declared_by
+
+    if loaded.examples or loaded.module is None:
+        return loaded.examples
+    return tuple(declared_by(loaded.module))
+
+
+def on_candidate(
+    loaded: Loaded,
+    candidate: Candidate,
+    settings: Any,
+    took: list[Fed] | None = None,
+) -> Trace:
+    """A run on these inputs, which says what they are."""
+    from shapewright.capture.running import record
+
+    args, kwargs = candidate.arguments(made_of)
+    settings.assumed = (f"inputs: {described(candidate)}",)
+    if not args and not kwargs:
+        settings.assumed = ()
+    note(took, loaded, args, kwargs, spec_of(candidate))
+    settings.letters = dict(getattr(candidate.inputs, "letters", {}))
+    return record(loaded.callable, args, kwargs, settings)
+
+
+def described(candidate: Candidate) -> str:
+    """`f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
     from shapewright.inputs.spec import Spec
 
     if isinstance(candidate.inputs, Spec):
@@ -185,17 +217,6 @@ def fed(
                 named[name] = materialize(spec, made_of)[0][0]
                 letters |= spec.letters
     return tuple(fed), named, letters
-
-
-def made_of(leaf: TensorSpec) -> Any:
-    """A tensor of a spec, as capture feeds it."""
-    from shapewright.capture.feeding import feed
-    from shapewright.inputs.example import filled
-
-    device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
-    return feed(
-        leaf.shape, leaf.dtype, device, leaf.name, filled(leaf), leaf.requires_grad
-    )
 
 
 def with_loops(made: Trace, settings: Any) -> Trace:

@@ -109,7 +109,7 @@ def at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | N
     from shapewright.capture.resizing import resized
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.example import materialize
-    from shapewright.tracing import made_of
+    from shapewright.searching.feeding import made_of
 
     args, kwargs = fed.args, fed.kwargs
     letters = {free.letter: size for free, size in request.sizes if free.stated}

@@ -61,7 +61,7 @@ class Feeding:
     def arguments(self, sizes: Mapping[str, int]) -> Arguments:
         """The arguments at these sizes of the letters."""
         from shapewright.inputs.example import materialize
-        from shapewright.tracing import made_of
+        from shapewright.searching.feeding import made_of
 
         specs = dict(self.sized(sizes))
         args: list[Any] = []

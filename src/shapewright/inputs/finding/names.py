@@ -1,0 +1,46 @@
+"""What names of arguments that libraries share nearly always mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.inputs.finding.hypothesis import Tensor
+
+TOKENS = Tensor(("B", "T"), "int64", "ones")
+ONES = Tensor(("B", "T"), "int64", "ones")
+ZEROS = Tensor(("B", "T"), "int64", "zeros")
+IMAGE = Tensor(("B", "C", "H", "W"))
+STEP = Tensor(("B",), "int64", "1")
+NODES = Tensor(("N", "F"))
+
+_MEANINGS: dict[str, Any] = {
+    "input_ids ids idx tokens token_ids input_tokens src_tokens source_ids text"
+    " decoder_input_ids prev_output_tokens target_ids word_ids words": TOKENS,
+    "attention_mask decoder_attention_mask encoder_attention_mask": ONES,
+    "token_type_ids position_ids segment_ids token_type": ZEROS,
+    "lengths length lens seq_len seq_lens seq_lengths input_lengths src_lengths"
+    " x_lengths x_lens": Tensor(("B",), "int64", "T"),
+    "timestep timesteps labels label target targets class_labels": STEP,
+    "t time_step": STEP,
+    "edge_index edges": Tensor((2, "E"), "int64", "zeros"),
+    "edge_weight": Tensor(("E",)),
+    "edge_attr": Tensor(("E", "F")),
+    "pixel_values image images img imgs": IMAGE,
+    "pixel_values_videos video videos frames clip": Tensor(("B", 16, "C", "H", "W")),
+    "pixel_mask": Tensor(("B", "H", "W"), "int64", "ones"),
+    "input_features": Tensor(("B", "M", 3000)),
+    "input_values waveform wav audio waveforms wave": Tensor(("B", 16000)),
+    "bbox boxes": Tensor(("B", "T", 4), "int64", "zeros"),
+    "inputs_embeds encoder_hidden_states hidden_states decoder_inputs_embeds"
+    " encoder_outputs context memory": Tensor(("B", "T", "F")),
+    "mask attn_mask src_mask tgt_mask padding_mask key_padding_mask": None,
+    "hidden hidden_state state cache past_key_values": None,
+}
+MEANINGS = {name: value for names, value in _MEANINGS.items() for name in names.split()}
+"""A value for each such name. Letters that are no size of the input stand for sizes
+of the model: C channels, F features, M bins."""
+
+MASKS = frozenset(
+    "mask attn_mask src_mask tgt_mask padding_mask key_padding_mask pad_mask".split()
+)
+"""Names of masks, which may be left out and else are as the tokens are."""

@@ -1,0 +1,169 @@
+"""What signatures, docstrings and comments say of arguments."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.inputs.finding.hypothesis import Dim
+
+LETTERS = {
+    "B": "b bs batch batch_size bsz nbatch n_batch num_samples batchsize",
+    "T": "t l s seq seq_len sequence_length time length steps seqlen len tokens"
+    " num_tokens n_tokens time_steps timesteps num_frames",
+    "H": "h height", "W": "w width", "C": "c channels channel in_channels",
+    "D": "depth", "N": "n nodes num_nodes n_nodes points num_points",
+    "E": "e edges num_edges n_edges",
+    "F": "f features feature dim d d_model hidden_size embed_dim hidden in_features",
+}  # fmt: skip
+LETTER_OF = {
+    word: letter for letter, words in LETTERS.items() for word in words.split()
+}
+
+KINDS = (
+    ("list", r"(List|list|Sequence|Iterable)\["),
+    ("tuple", r"(Tuple|tuple)\["),
+    ("tensor", r"Tensor|Float\[|Int\["),
+    ("dict", r"Dict|dict|Mapping"),
+    ("bool", r"\bbool\b"),
+    ("int", r"\bint\b"),
+    ("float", r"\bfloat\b"),
+    ("str", r"\bstr\b"),
+)
+
+ITEM = r"\s*[-\w.*/+\" ']+\s*"
+SHAPE = re.compile(rf"[\[(]((?:{ITEM}[,x])*{ITEM},?)[\])]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """By argument: what kind its annotation names, and shapes that are written down."""
+
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[tuple[tuple[Dim, ...], str], ...]] = field(
+        default_factory=dict
+    )
+
+
+def read(called: Any, parameters: Mapping[str, Any], owner: Any) -> Reading:
+    """Read a callable's annotations, its text and its docstrings."""
+    annotations: dict[str, str] = {}
+    shapes: dict[str, tuple[tuple[tuple[Dim, ...], str], ...]] = {}
+    texts = list(texts_of(called, owner))
+    for name, parameter in parameters.items():
+        said = annotation_text(parameter.annotation)
+        for kind, pattern in KINDS:
+            if said and re.search(pattern, said):
+                annotations[name] = kind
+                break
+        if not re.fullmatch(r"\*?\w+", name):
+            continue
+        found = list(shapes_of(name, said, texts, owner))
+        if found:
+            shapes[name] = tuple(found)
+    return Reading(annotations, shapes)
+
+
+def annotation_text(annotation: Any) -> str:
+    """An annotation as text; empty without one."""
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        return annotation.__name__
+    return str(annotation)
+
+
+def texts_of(called: Any, owner: Any) -> Iterator[str]:
+    """Docstrings, then the text of the function with its comments."""
+    function = inspect.unwrap(getattr(called, "__func__", called))
+    for documented in (function, type(owner) if owner is not None else None):
+        text = getattr(documented, "__doc__", None)
+        module = getattr(documented, "__module__", None) or ""
+        if text and module.split(".")[0] != "torch":
+            yield inspect.cleandoc(text)
+    try:
+        yield comments(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError):
+        return
+
+
+def comments(text: str) -> str:
+    """The signature with its comments, and the comments that begin with a name."""
+    try:
+        node = ast.parse(text).body[0]
+        body = node.body[0].lineno if isinstance(node, ast.FunctionDef) else 1
+    except (SyntaxError, IndexError):
+        return ""
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        code, mark, comment = line.partition("#")
+        if not mark:
+            continue
+        name = re.match(r"\s*(?:def \w+\(self, )?(\w+)", code)
+        if number < body and name:
+            found.append(f"{name[1]}: {comment}")
+        elif not code.strip():
+            found.append(comment)
+    return "\n".join(found)
+
+
+def shapes_of(
+    name: str, annotation: str, texts: list[str], owner: Any
+) -> Iterator[tuple[tuple[Dim, ...], str]]:
+    """Shapes that the annotation or a text gives an argument."""
+    for quoted in re.findall(r"[\"']([\w ]+)[\"']\]", annotation):
+        dims = dims_of(quoted.split(), owner)
+        if dims is not None:
+            yield dims, f"`{name}` is annotated `{quoted}`"
+    opening = rf"(?:^|[\s`*])\*?{re.escape(name)}\b[`*]*\s*(?:[:=\-]|of|is|has|\()?"
+    for text in texts:
+        for found in re.finditer(opening + r"[^\n\[(]{0,60}(?=[\[(])", text):
+            for written in SHAPE.finditer(text, found.end()):
+                if (
+                    written.start() > found.end() + 60
+                    or "\n" in text[found.end() : written.start()]
+                ):
+                    break
+                dims = dims_of(re.split(r"[,x]", written[1].strip(" ,")), owner)
+                if dims is not None:
+                    yield dims, f"`{name}` is described as ({written[1].strip()})"
+                    break
+
+
+def dims_of(words: list[str], owner: Any) -> tuple[Dim, ...] | None:
+    """Sizes and letters of words; None where they are none."""
+    words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
+    if not words or words == ["*"] or any(word in PROSE for word in words):
+        return None
+    found = []
+    for word in words:
+        dim = dim_of(word, owner)
+        if dim is None:
+            return None
+        found.append(dim)
+    if all(type(dim) is int for dim in found) and len(found) < 2:
+        return None
+    return tuple(found)
+
+
+PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".split())
+
+
+def dim_of(word: str, owner: Any) -> Dim | None:
+    """The size of a word: a number, a setting of the model, a letter."""
+    if word.isdigit():
+        return int(word)
+    if not re.fullmatch(r"[A-Za-z_]\w*", word):
+        return None
+    value = getattr(owner, "__dict__", {}).get(word)
+    if type(value) is int and value > 0:
+        return value
+    letter = LETTER_OF.get(word.lower())
+    if letter is not None:
+        return letter
+    return word.upper() if len(word) <= 2 else word

@@ -1,0 +1,106 @@
+"""From a tensor of a run back to the inputs that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shapewright.inputs.finding.hypothesis import Hypothesis, Path
+from shapewright.reasoning.origins import origin
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import leaves
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+DEEPEST = 400
+"""Calls on one way back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A dim of an input; `exact` says that the size is the same all the way."""
+
+    path: Path
+    dim: int
+    exact: bool
+
+
+@dataclass(slots=True)
+class Back:
+    """The ways back in one run."""
+
+    inputs: dict[int, tuple[Path, Fact]]
+    makers: dict[int, Op] = field(default_factory=dict)
+
+    def input(self, fact: Fact) -> Path | None:
+        """The input that a tensor is."""
+        found = self.inputs.get(fact.tensor)
+        return found[0] if found is not None else None
+
+    def sources(self, fact: Fact, dim: int) -> list[Source]:
+        """The dims of inputs that a dim of a tensor was made of."""
+        found = self._sources(fact, dim, True, 0)
+        return list(dict.fromkeys(found))
+
+    def _sources(
+        self, fact: Fact, dim: int, exact: bool, depth: int
+    ) -> Iterator[Source]:
+        known = self.inputs.get(fact.tensor)
+        if known is not None:
+            if dim < len(known[1].shape):
+                yield Source(known[0], dim, exact)
+            return
+        op = self.makers.get(fact.tensor)
+        if op is None or depth > DEEPEST:
+            return
+        out = next((each for each in op.outputs if each.tensor == fact.tensor), fact)
+        came = origin(op, out, dim)
+        if came is None:
+            return
+        for at, place in came.places[:4]:
+            same = exact and came.how == "same"
+            yield from self._sources(op.inputs[at], place, same, depth + 1)
+
+    def ancestors(self, fact: Fact) -> list[Path]:
+        """The inputs that a tensor depends on, the nearest first."""
+        found: dict[Path, None] = {}
+        met, todo = {fact.tensor}, [fact.tensor]
+        for number in todo:
+            if number in self.inputs:
+                found[self.inputs[number][0]] = None
+                continue
+            op = self.makers.get(number)
+            for each in op.inputs if op is not None else ():
+                if each.tensor not in met and len(met) < DEEPEST:
+                    met.add(each.tensor)
+                    todo.append(each.tensor)
+        return list(found)
+
+    def carried(self, fact: Fact) -> Path | None:
+        """The input whose elements a tensor holds: moved or joined, not changed."""
+        for _ in range(DEEPEST):
+            path = self.input(fact)
+            if path is not None:
+                return path
+            op = self.makers.get(fact.tensor)
+            same = [one for one in op.inputs if one.dtype == fact.dtype] if op else []
+            if not same:
+                return None
+            fact = next((one for one in same if self.ancestors(one)), same[0])
+        return None
+
+
+def back(made: Trace, hypothesis: Hypothesis) -> Back:
+    """The ways back in a run on the inputs of a hypothesis."""
+    given = leaves(made.calls[0].inputs) if made.calls else []
+    paths = [path for path, _ in hypothesis.tensors()]
+    inputs: dict[int, tuple[Path, Fact]] = {}
+    for path, fact in zip(paths, given, strict=False):
+        inputs.setdefault(fact.tensor, (path, fact))
+    makers: dict[int, Op] = {}
+    for op in made.ops:
+        taken = {each.tensor for each in op.inputs}
+        for each in op.outputs:
+            if each.tensor not in taken and each.tensor not in inputs:
+                makers.setdefault(each.tensor, op)
+    return Back(inputs, makers)

@@ -1,0 +1,178 @@
+"""The search: the cheapest hypothesis is run, and what it fails at makes more."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from shapewright.inputs.finding.hypothesis import Hypothesis
+from shapewright.rules.needs.ending import Ending
+from shapewright.rules.needs.failure import Failure
+from shapewright.searching.estimating import Observations, nice
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.example import Candidate
+    from shapewright.inputs.finding.beginning import Beginning
+    from shapewright.inputs.loaded import Loaded
+
+MOST = 60
+"""Runs of one search."""
+FAILURES = 4
+"""Failures that a run passes over."""
+CALLS = 40_000
+"""Calls after which a run is ended: it steps through something that is too large."""
+NICER = 4
+"""Of these, runs that look for a size that people choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Inputs, whether they run to the end, and after how many runs they were found.
+
+    Where nothing ran to its end, they are those with which it came furthest.
+    """
+
+    candidate: Candidate
+    fits: bool
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One run of a hypothesis."""
+
+    hypothesis: Hypothesis
+    candidate: Candidate
+    trace: Trace
+    failures: tuple[Failure, ...]
+    ending: Ending | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it came to its end and nothing was passed over."""
+        return self.trace.complete and not self.failures
+
+    @property
+    def reach(self) -> int:
+        """How many places of the program ran before something failed."""
+        end = self.failures[0].op if self.failures else len(self.trace.ops)
+        places = {(op.span, op.name) for op in islice(self.trace.ops, end)}
+        return len(places)
+
+
+@dataclass(slots=True)
+class Search:
+    """A search under way."""
+
+    loaded: Loaded
+    known: Beginning
+    observed: Observations = field(default_factory=Observations)
+    queue: list[tuple[float, int, Hypothesis]] = field(default_factory=list)
+    met: set[str] = field(default_factory=set)
+    runs: int = 0
+
+    def add(self, many: Iterable[Hypothesis]) -> None:
+        """Put hypotheses that are new into the queue."""
+        for each in many:
+            text = each.text()
+            if text not in self.met:
+                self.met.add(text)
+                heapq.heappush(self.queue, (each.cost, len(self.met), each))
+
+    def conducted(self) -> Tried | None:
+        """The first run that fits, or the one that came furthest."""
+        from shapewright.searching.mending import mender
+        from shapewright.searching.raising import of_ending
+
+        self.add(self.known.hypotheses())
+        best: Tried | None = None
+        while self.queue and self.runs < MOST:
+            tried = self.tried(heapq.heappop(self.queue)[2])
+            if tried is None:
+                continue
+            if tried.fits:
+                return self.nicer(tried)
+            if best is None or tried.reach > best.reach:
+                best = tried
+            each = mender(
+                self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
+            )
+            self.add(each.mended())
+            self.add(of_ending(each, tried.ending))
+        return best
+
+    def nicer(self, found: Tried) -> Tried:
+        """The same with a size of images that people choose, if that fits, too."""
+        sizes = found.hypothesis.sizes
+        used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
+        sides = [letter for letter in ("H", "W") if letter in used]
+        if len(sides) != 2 or sizes["H"] != sizes["W"] or sizes["H"] % 32 in (0, 28):
+            return found
+        for side in nice(sizes["H"])[:NICER]:
+            if side % 4 == 0 and side != sizes["H"]:
+                tried = self.tried(found.hypothesis.with_sizes({"H": side, "W": side}))
+                if tried is not None and tried.fits:
+                    return tried
+        return found
+
+    def tried(self, hypothesis: Hypothesis) -> Tried | None:
+        """Run a hypothesis; None where it cannot be written as a spec."""
+        from shapewright.capture.running import Settings, record
+        from shapewright.inputs.errors import InputError
+        from shapewright.inputs.example import Candidate
+        from shapewright.searching.feeding import made_of
+
+        why = "; ".join(hypothesis.why) or "usual shapes were tried"
+        try:
+            candidate = Candidate(f"found by search: {why}", hypothesis.spec())
+        except InputError:
+            return None
+        args, kwargs = candidate.arguments(made_of)
+        settings = Settings(go_on=True, quick=True, watch=counted())
+        settings.most = FAILURES
+        self.runs += 1
+        made = record(self.loaded.callable, args, kwargs, settings)
+        ending = None
+        if settings.ending is not None and tuple(made.ops) is not None:
+            ending = settings.ending()
+        failures = tuple(settings.failures)
+        return Tried(hypothesis, candidate, made, failures, ending)
+
+
+def counted() -> Any:
+    """What ends a run after so many calls."""
+    from shapewright.capture.running import Stopped
+
+    count = 0
+
+    def watch(plan: Any) -> Any:
+        def counting(engine: Any, func: Any, args: Any, kwargs: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count > CALLS:
+                raise Stopped(f"the run was ended after {CALLS} calls")
+            return plan(engine, func, args, kwargs)
+
+        return counting
+
+    return watch
+
+
+def search(loaded: Loaded) -> Found | None:
+    """Look for inputs with which the target runs to its end."""
+    from shapewright.inputs.example import Candidate
+    from shapewright.inputs.finding.beginning import beginning
+    from shapewright.inputs.spec import parse
+
+    known = beginning(loaded)
+    if known is None:
+        return Found(Candidate("it needs no inputs", parse("")), True, 0)
+    under_way = Search(loaded, known)
+    best = under_way.conducted()
+    if best is None:
+        return None
+    return Found(best.candidate, best.fits, under_way.runs)

@@ -1,0 +1,106 @@
+"""Hypotheses that take away what the program's own Python raised at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from shapewright.inputs.finding.hypothesis import Hypothesis, Path
+from shapewright.rules.needs.ending import Ending
+from shapewright.searching.mending import Mender, numbers_in, reranked
+from shapewright.trace.fact import Fact
+
+UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
+NOTHING = re.compile(
+    r"NoneType|is None|must be (?:given|specified|provided)|You have to"
+)
+
+
+def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
+    """What to try after an exception of the program's own."""
+    error = mender.made.findings[-1] if mender.made.findings else None
+    if error is None or mender.made.complete:
+        return
+    message = f"{error.message} {error.torch_message or ''}"
+    named = dict(named_tensors(mender, ending)) if ending is not None else {}
+    unpacking = UNPACKING.search(message)
+    if unpacking:
+        yield from unpacked(mender, named, int(unpacking[1]))
+    yield from more_given(mender, message)
+    yield from resized(mender, message)
+    paths = [path for fact in named.values() for path in mender.way.ancestors(fact)]
+    if not mender.failures:
+        paths += [path for path, _ in mender.hypothesis.tensors()]
+        paths += [(name,) for name in mender.hypothesis.arguments]
+    for path in dict.fromkeys(paths):
+        yield from mender.known.alternatives(mender.hypothesis, path)
+
+
+def named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
+    """The tensors that the failing line names."""
+    line = failing_line(mender)
+    for name, fact in ending.tensors.items():
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
+            yield name, fact
+
+
+def failing_line(mender: Mender) -> str:
+    """The text of the line that ended the run."""
+    span = mender.made.findings[-1].span
+    source = mender.made.sources.get(span.file) if span is not None else None
+    if span is None or source is None or source.text is None:
+        return ""
+    lines = source.text.split("\n")
+    return "\n".join(lines[span.line - 1 : span.end_line])
+
+
+def unpacked(
+    mender: Mender, named: Mapping[str, Fact], count: int
+) -> Iterator[Hypothesis]:
+    """As many dims as a shape is unpacked into."""
+    for fact in named.values():
+        more = count - len(fact.shape)
+        for path in mender.way.ancestors(fact):
+            yield from reranked(mender, path, more)
+
+
+def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """Arguments that may be left out, where something is missing."""
+    given = mender.hypothesis.arguments
+    left = [name for name in mender.known.left if name not in given]
+    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", message)]
+    missing = NOTHING.search(message) is not None
+    for n, name in enumerate([*mentioned, *left]):
+        cost = 0.3 if name in mentioned else 0.6 if missing else 3.0
+        yield mender.known.with_more(mender.hypothesis, name, cost + 0.2 * n)
+    for name, value in given.items():
+        if value is None:
+            path: Path = (name,)
+            for each in mender.known.alternatives(mender.hypothesis, path):
+                yield replace(each, cost=mender.hypothesis.cost + 0.5)
+
+
+def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """A size that a message names beside one that was given."""
+    sizes, found = mender.hypothesis.sizes, numbers_in(message)
+    used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
+    for number in dict.fromkeys(found):
+        letters = [one for one in sizes if one in used and sizes[one] == number]
+        if not letters:
+            continue
+        for other in dict.fromkeys(found):
+            if other != number and 0 < other <= 8192:
+                change = dict.fromkeys(letters, other)
+                why = f"the program asks for {other}"
+                yield mender.hypothesis.with_sizes(change, why, 0.5)
+    usual = [256, 288, 384, 448, 512, 192, 128, 96, 64, 32, 299, 240, 260, 336]
+    for number in found:
+        if "H" in used and "W" in used and 8 <= number <= 1024 and number != sizes["H"]:
+            change = {"H": number, "W": number}
+            yield mender.hypothesis.with_sizes(change, f"the program names {number}", 1)
+    if {"H", "W"} & used:
+        for n, side in enumerate(usual):
+            if side != sizes["H"]:
+                change = {"H": side, "W": side}
+                yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)

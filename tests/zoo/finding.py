@@ -1,0 +1,268 @@
+"""Inputs found by search alone, for models whose inputs are known to exist.
+
+Items are `timm:NAME`, `transformers:TYPE`, `models:CASE` (tests/models) and
+`bugs:NAME` (the programs of tests/bugs that run); each also with `-renamed`: then the
+arguments of `forward` are called a, b, c. What the author or the library declares is
+not looked at: no `default_cfg`, no `dummy_inputs`, no `example_inputs`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+import random
+import string
+import tempfile
+import textwrap
+import tomllib
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.inputs.loaded import Loaded, loaded_object
+from shapewright.inputs.program import Program
+from zoo.observe import TooSlow, time_limit
+
+SECONDS = 120.0
+SAMPLE = 200
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def names() -> list[str]:
+    """Every item, the samples drawn with a seed, in the order of their names."""
+    found = [f"models:{case}" for case in small_cases()]
+    found += [f"bugs:{name}" for name in programs()]
+    for library in ("timm", "transformers"):
+        found += [f"{library}:{name}" for name in sampled(library)]
+    return [
+        f"{kind}{renamed}:{name}"
+        for renamed in ("", "-renamed")
+        for kind, _, name in (item.partition(":") for item in found)
+    ]
+
+
+def small_cases() -> list[str]:
+    from models import CASES
+
+    return list(CASES)
+
+
+def programs() -> list[str]:
+    """Programs of tests/bugs that run as they stand and have a class `Model`."""
+    found = []
+    for path in sorted((TESTS / "bugs" / "labels").glob("*.toml")):
+        kind = tomllib.loads(path.read_text(encoding="utf-8"))["kind"]
+        text = (TESTS / "bugs" / "programs" / f"{path.stem}.py").read_text("utf-8")
+        if kind != "error" and "class Model(" in text:
+            found.append(path.stem)
+    return found
+
+
+def sampled(library: str) -> list[str]:
+    """The library's models, at most `SAMPLE` of them."""
+    try:
+        if library == "timm":
+            from zoo.timm_models import names as all_names
+        else:
+            from zoo.transformers_models import names as all_names
+    except ImportError:
+        return []
+    known = all_names()
+    drawn = random.Random(0).sample(known, min(SAMPLE, len(known)))
+    return sorted(drawn)
+
+
+def check(name: str) -> dict[str, Any]:
+    """Search one item's inputs. `verdict`: found, not found, not built."""
+    kind, _, place = name.partition(":")
+    kind, renaming, _ = kind.partition("-renamed")
+    try:
+        with time_limit(SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = BUILDING[kind](place)
+            if renaming:
+                loaded = renamed(loaded, kind in ("timm", "transformers"))
+    except (Exception, TooSlow, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        return {"verdict": "not built", "cause": said[:200]}
+    try:
+        with time_limit(SECONDS):
+            return searched(loaded)
+    except (Exception, TooSlow, SystemExit) as error:
+        said = f"raised {type(error).__name__}: {error}".splitlines()[0]
+        return {"verdict": "not found", "cause": said[:200]}
+
+
+def searched(loaded: Loaded) -> dict[str, Any]:
+    """What the search finds, in how many runs, and what stops the best run."""
+    from shapewright.capture.running import Settings
+    from shapewright.searching import search
+    from shapewright.tracing import on_candidate
+
+    with loaded.program.running(), torch.no_grad():
+        found = search(loaded)
+        if found is None:
+            return {"verdict": "not found", "cause": "nothing to try"}
+        trace = on_candidate(loaded, found.candidate, Settings())
+    said = {"spec": str(found.candidate.inputs), "runs": found.runs}
+    said["why"] = found.candidate.reason
+    errors = [each for each in trace.findings if each.severity == "error"]
+    if trace.complete and not errors:
+        return {"verdict": "found", **said}
+    cause = f"{errors[0].code}: {errors[0].message}" if errors else "stopped"
+    return {"verdict": "not found", "cause": cause[:200], **said}
+
+
+def bare(model: Any, name: str) -> Loaded:
+    """A model with nothing declared."""
+    return replace(loaded_object(model, name, Program(TESTS)), examples=())
+
+
+def small(place: str) -> Loaded:
+    from models import CASES
+
+    return bare(CASES[place]()[0], place)
+
+
+def program(place: str) -> Loaded:
+    from shapewright.inputs.load import load
+    from shapewright.inputs.target import parse_target
+
+    file = TESTS / "bugs" / "programs" / f"{place}.py"
+    return replace(load(parse_target(f"{file}:Model")), examples=())
+
+
+def of_timm(place: str) -> Loaded:
+    from zoo.timm_models import build
+
+    return bare(build(place), place)
+
+
+def of_transformers(place: str) -> Loaded:
+    from zoo.transformers_models import build, without_initialisation
+
+    without_initialisation()
+    model = build(place)
+    return replace(bare(model, place), config=model.config)
+
+
+BUILDING = {
+    "models": small,
+    "bugs": program,
+    "timm": of_timm,
+    "transformers": of_transformers,
+}
+
+
+# -- names that say nothing ---------------------------------------------------------
+
+
+def renamed(loaded: Loaded, hidden: bool) -> Loaded:
+    """The same with arguments a, b, c: by rewriting its text, or behind a wrapper."""
+    model = loaded.module
+    if model is None:
+        return loaded
+    if not hidden:
+        try:
+            rewritten(model)
+        except (OSError, TypeError, SyntaxError):
+            hidden = True
+    if hidden:
+        model = wrapper(model)
+    return replace(loaded, callable=model, module=model)
+
+
+def letters() -> Iterator[str]:
+    for size in itertools.count(1):
+        for each in itertools.product(string.ascii_lowercase, repeat=size):
+            yield "".join(each)
+
+
+class Renamer(ast.NodeTransformer):
+    """Names in one function."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        self.generic_visit(node)
+        node.arg = self.names.get(node.arg, node.arg)
+        return node
+
+
+def rewritten(model: nn.Module) -> None:
+    """`forward` with the arguments renamed in its text, comments gone."""
+    forward = type(model).forward
+    tree = ast.parse(textwrap.dedent(inspect.getsource(forward)))
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    taken = {each.id for each in ast.walk(function) if isinstance(each, ast.Name)}
+    free = (name for name in letters() if name not in taken)
+    given = [*function.args.posonlyargs, *function.args.args][1:]
+    given += function.args.kwonlyargs
+    given += [one for one in (function.args.vararg, function.args.kwarg) if one]
+    Renamer({each.arg: next(free) for each in given}).visit(function)
+    if ast.get_docstring(function) is not None:
+        function.body = function.body[1:] or [ast.Pass()]
+    function.decorator_list = []
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    namespace = compiled(text, forward)
+    kind = type(type(model).__name__, (type(model),), {"forward": namespace["forward"]})
+    kind.__module__ = type(model).__module__
+    model.__class__ = kind
+
+
+def compiled(text: str, original: Any) -> dict[str, Any]:
+    """A function's text run in the globals and closure of the original."""
+    place = Path(tempfile.mkdtemp(prefix="renamed")) / "renamed.py"
+    place.write_text(text, encoding="utf-8")
+    linecache.checkcache(str(place))
+    closed = inspect.getclosurevars(original).nonlocals if original.__closure__ else {}
+    namespace = {**original.__globals__, **closed}
+    exec(compile(text, str(place), "exec"), namespace)
+    return namespace
+
+
+def wrapper(model: nn.Module) -> nn.Module:
+    """A module whose `forward` hands a, b, c on by their real names."""
+    signature = inspect.signature(model.forward)
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    taken, free = [], letters()
+    for name, parameter in signature.parameters.items():
+        if parameter.kind not in kinds:
+            taken.append((next(free), name, parameter.default))
+    given = ", ".join(
+        letter if default is inspect.Parameter.empty else f"{letter}=None"
+        for letter, _, default in taken
+    )
+    lines = ["def forward(self, " + given + "):", "    more = {}"]
+    for letter, name, default in taken:
+        if default is not inspect.Parameter.empty:
+            lines.append(f"    if {letter} is not None:")
+            lines.append(f"        more[{name!r}] = {letter}")
+    firsts = ", ".join(
+        f"{name}={letter}"
+        for letter, name, default in taken
+        if default is inspect.Parameter.empty
+    )
+    lines.append(f"    return self.inner({firsts}{', ' if firsts else ''}**more)")
+
+    def forward() -> None: ...
+
+    namespace = compiled("\n".join(lines) + "\n", forward)
+    kind = type("Wrapper", (nn.Module,), {"forward": namespace["forward"]})
+    made = kind()
+    made.inner = model
+    made.train(model.training)
+    return made
