@@ -32,6 +32,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.session import Session
     from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.spec import parse
 
     settings = Settings(go_on=True)
     took: list[Fed] = []
@@ -39,14 +40,20 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
         found = searched(target, settings, took)
         made = found if found is not None else record(target, (), {}, settings)
     else:
+        spec = parse(args[0]) if is_one_spec(args, kwargs) else None
         args, kwargs, settings.letters = fed(args, kwargs)
-        took.append(Fed(target, module_of(target), args, kwargs))
+        took.append(Fed(target, module_of(target), args, kwargs, spec))
         made = record(target, args, kwargs, settings)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
     report = Session(program, ignored=ignored).report()
-    run = runner(took, lambda trace, settings: program_of(trace, settings, None))
+    run = runner(took, lambda trace, how: program_of(trace, how, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
+
+
+def is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the inputs are all in one text."""
+    return len(args) == 1 and isinstance(args[0], str) and not kwargs
 
 
 def check_command(
@@ -129,6 +136,8 @@ def check_command(
             sized = runner(
                 took, lambda made, settings: program_of(made, settings, seen)
             )
+            if first and report.findings:
+                return report
             with Children(sized, allowed, processors()) as other:
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:

@@ -74,11 +74,17 @@ def can_vary(fed: Fed) -> bool:
 
 
 def runner(
-    took: Sequence[Fed], as_program: Callable[[Any, Any], Program]
+    took: Sequence[Fed],
+    as_program: Callable[[Any, Any], Program],
+    live: bool = False,
 ) -> Callable[[Request], Seen]:
-    """How to run what was fed at other sizes, one request after the other."""
+    """How to run what was fed at other sizes, one request after the other.
+
+    With `live` the model is somebody's own: a `train` or `eval` of its own class, which
+    may change weights, is not called.
+    """
     from shapewright.capture.memo import Memo
-    from shapewright.capture.resizing import in_mode
+    from shapewright.capture.resizing import has_own_mode, in_mode
     from shapewright.capture.running import Settings, record
 
     memo = Memo()
@@ -97,7 +103,12 @@ def runner(
             return Seen("unsure")
         why = request.look == "cause"
         settings = Settings(go_on=why, quick=True, most=1, memo=memo)
-        with fed.running(), in_mode(fed.module, request.training):
+        mode = request.training
+        if live and has_own_mode(fed.module):
+            if mode is not None and mode != fed.module.training:
+                return Seen("unsure")
+            mode = None
+        with fed.running(), in_mode(fed.module, mode):
             trace = record(fed.callable, *made, settings)
             return seen(as_program(trace, settings), request.look == "steps")
 

@@ -44,8 +44,8 @@ NAMED: dict[str, Role] = {
 class Free:
     """Dims of the inputs that have one size, which may be another.
 
-    `stated` says that `letter` is the user's own; `guessed`, that some of the dims
-    belong to it by their size alone.
+    `stated` says that `letter` is the user's own; `guessed`, that it is not sure that
+    these are all the dims that go together.
     """
 
     role: Role
@@ -137,6 +137,8 @@ def grouped(
         places += own + more
         guessed |= bool(more)
     found = tuple(dict.fromkeys(places))
+    alone = {n for n, fact in enumerate(facts) if fact.shape} - {n for n, _ in found}
+    guessed |= role == "batch" and bool(alone)  # which may go with it by a formula
     return Free(role, LETTERS[role], size, found, guessed=guessed)
 
 
