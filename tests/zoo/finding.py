@@ -236,27 +236,18 @@ def compiled(text: str, original: Any) -> dict[str, Any]:
 
 def wrapper(model: nn.Module) -> nn.Module:
     """A module whose `forward` hands a, b, c on by their real names."""
-    signature = inspect.signature(model.forward)
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    taken, free = [], letters()
-    for name, parameter in signature.parameters.items():
-        if parameter.kind not in kinds:
-            taken.append((next(free), name, parameter.default))
-    given = ", ".join(
-        letter if default is inspect.Parameter.empty else f"{letter}=None"
-        for letter, _, default in taken
-    )
-    lines = ["def forward(self, " + given + "):", "    more = {}"]
-    for letter, name, default in taken:
-        if default is not inspect.Parameter.empty:
-            lines.append(f"    if {letter} is not None:")
-            lines.append(f"        more[{name!r}] = {letter}")
-    firsts = ", ".join(
-        f"{name}={letter}"
-        for letter, name, default in taken
-        if default is inspect.Parameter.empty
-    )
-    lines.append(f"    return self.inner({firsts}{', ' if firsts else ''}**more)")
+    empty = inspect.Parameter.empty
+    free, given, handed = letters(), [], []
+    for name, parameter in inspect.signature(model.forward).parameters.items():
+        plain = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if plain and parameter.default in (None, empty):
+            letter = next(free)
+            given.append(letter if parameter.default is empty else f"{letter}=None")
+            handed.append(f"{name}={letter}")
+    lines = [
+        f"def forward(self, {', '.join(given)}):",
+        f"    return self.inner({', '.join(handed)})",
+    ]
 
     def forward() -> None: ...
 

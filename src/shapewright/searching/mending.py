@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from shapewright.inputs.finding.beginning import Beginning, settled
 from shapewright.inputs.finding.hypothesis import Dim, Hypothesis, Path, Tensor
 from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.unmet import Unmet
 from shapewright.searching.estimating import Observations
 from shapewright.searching.following import Back, Source, back
 from shapewright.trace.fact import Fact
@@ -51,6 +52,7 @@ class Mender:
 
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         """By the changes with which torch takes the call, and by what it needs."""
+        yield from self.batches(failure)
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
@@ -58,15 +60,36 @@ class Mender:
                     yield replace(each, cost=each.cost + 0.3 * place)
         unmet = failure.unmet
         if unmet is None or unmet.got is None:
-            yield from self.batches(failure)
             return
+        yield from self.matched(failure, op, unmet)
         names = list(failure.arguments)
         at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
         ranks = unmet.code in ("wrong-rank", "einsum-letters")
         if ranks and at >= 0 and type(unmet.needs) is int:
             fact = op.inputs[at]
             yield from self.ranked(fact, unmet.needs - len(fact.shape))
-        yield from self.batches(failure)
+
+    def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
+        """Either side of two sizes that do not fit, as the other has it."""
+        if type(unmet.has) is not int or type(unmet.needs) is not int:
+            return
+        names = list(failure.arguments)
+        sides = (
+            (unmet.got, unmet.has, unmet.needs),
+            (unmet.wanted, unmet.needs, unmet.has),
+        )
+        said = [place.argument for place, _, _ in sides if place is not None]
+        places = [names.index(name) for name in said if name in names]
+        decided = any(not self.way.ancestors(op.inputs[at]) for at in places)
+        for place, old, new in sides:
+            known = place is not None and place.argument in names
+            if place is None or not known or place.dim is None:
+                continue
+            fact = op.inputs[names.index(place.argument)]
+            fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
+            if fits and self.way.ancestors(fact):
+                for each in self.sized(fact, place.dim, old, new, op):
+                    yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
         """More than one row, where a norm in training needs them."""
@@ -136,6 +159,10 @@ class Mender:
         dim = tensor.dims[source.dim]
         why = f"`{source.path[-1]}` has a dim of {new} by `{op.name}`"
         uses = [d for _, each in hypothesis.tensors() for d in each.dims].count(dim)
+        if dim in ("H", "W") and "H" in tensor.dims and "W" in tensor.dims:
+            yield hypothesis.with_sizes({"H": new, "W": new}, why, 0.3)
+            yield hypothesis.with_sizes({str(dim): new}, why, 1.5)
+            return
         if isinstance(dim, str) and uses > 1:
             yield hypothesis.with_sizes({dim: new}, why, 0.6)
         letters = [

@@ -161,6 +161,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
         if not left:
             return None
         needed, left = {left[0]: False}, left[1:]
+        evidence.main = next(iter(needed))
     return Beginning(evidence, needed, left)
 
 
@@ -170,7 +171,9 @@ def likeliness(name: str, evidence: Evidence) -> int:
         return 3
     uses = evidence.uses.get((name,))
     if name in MEANINGS:
-        return 0 if MEANINGS[name] is not None else 2
+        if name.startswith(("inputs_embeds", "decoder_", "encoder_")):
+            return 2
+        return 0 if MEANINGS[name] is not None else 3
     return 1 if uses is not None and uses.used else 2
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shapewright.inputs.finding.hypothesis import Path, Tensor
+from shapewright.inputs.finding.hypothesis import Dim, Path, Tensor
 from shapewright.inputs.finding.names import MASKS, MEANINGS
 from shapewright.inputs.finding.reading import Reading
 from shapewright.inputs.finding.taken import tensors_beside, tensors_for
@@ -36,6 +36,7 @@ class Evidence:
     parameters: Mapping[str, inspect.Parameter] = field(default_factory=dict)
     first_layer: tuple[tuple[Tensor, ...], str] = ((), "")
     is_function: bool = False
+    main: str = ""
 
     def options(self, path: Path, place: int = 0) -> list[Option]:
         """What may stand at a place among the arguments."""
@@ -98,7 +99,8 @@ class Evidence:
             yield Option(NUMBERS[said], 0, f"{said_of(path)} is annotated `{said}`")
         elif uses.number and not uses.tensor:
             yield Option(2, 0.5, f"{said_of(path)} is used as a number")
-        if uses.optional or name in MASKS:
+        needed = len(path) == 1 and path[0] == self.main
+        if (uses.optional or name in MASKS) and not needed:
             yield Option(None, 0 if uses.optional else 2.5)
         if said is None and not uses.used and not uses.tensor and uses.flag:
             yield Option(False, 1)
@@ -115,7 +117,7 @@ class Evidence:
         name = str(path[-1])
         cost = 0.0
         for dims, why in self.reading.shapes.get(name, ()):
-            yield Option(Tensor(dims), cost, why)
+            yield Option(self.like(name, dims), cost, why)
             cost += 0.3
         for met in uses.layers:
             for tensor in tensors_for(met):
@@ -140,6 +142,15 @@ class Evidence:
         for n, tensor in enumerate(FUNCTIONS if self.is_function else USUAL):
             yield Option(tensor, 8 + n, "usual shapes were tried")
 
+    def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
+        """A tensor of these dims, of the dtype that its name or annotation says."""
+        said, meant = self.reading.annotations.get(name), MEANINGS.get(name)
+        if isinstance(meant, Tensor) and meant.dtype == "int64":
+            return Tensor(dims, meant.dtype, meant.fill if meant.fill != "T" else "1")
+        if said in ("whole", "boolean"):
+            return Tensor(dims, "int64" if said == "whole" else "bool", "zeros")
+        return Tensor(dims)
+
     def by_hints(self, path: Path, uses: Uses) -> Iterator[Option]:
         """By what is done with it, where that says less than a shape."""
         if uses.lengths:
@@ -152,7 +163,7 @@ class Evidence:
                 yield Option(Tensor(RANKS[rank]), 1.5, why)
                 if rank == 4:
                     yield Option(Tensor(("B", "T", "S", "F")), 3, why)
-        if uses.whole:
+        if uses.whole or self.reading.annotations.get(str(path[-1])) == "whole":
             for n, dims in enumerate((("B", "T"), ("B",), ())):
                 fill, why = whole_fill(uses), f"{said_of(path)} holds whole numbers"
                 yield Option(Tensor(dims, "int64", fill), 2 + n, why)

@@ -16,10 +16,12 @@ LETTERS = {
     "B": "b bs batch batch_size bsz nbatch n_batch num_samples batchsize",
     "T": "t l s seq seq_len sequence_length time length steps seqlen len tokens"
     " num_tokens n_tokens time_steps timesteps num_frames",
-    "H": "h height", "W": "w width", "C": "c channels channel in_channels",
+    "H": "h height image_size img_size", "W": "w width",
+    "C": "c channels channel in_channels num_channels", "M": "num_mel_bins n_mels",
     "D": "depth", "N": "n nodes num_nodes n_nodes points num_points",
     "E": "e edges num_edges n_edges",
-    "F": "f features feature dim d d_model hidden_size embed_dim hidden in_features",
+    "F": "f features feature dim d d_model hidden_size embed_dim hidden in_features"
+    " hidden_dim embedding_dim embed_size feature_dim feature_size num_features",
 }  # fmt: skip
 LETTER_OF = {
     word: letter for letter, words in LETTERS.items() for word in words.split()
@@ -28,7 +30,9 @@ LETTER_OF = {
 KINDS = (
     ("list", r"(List|list|Sequence|Iterable)\["),
     ("tuple", r"(Tuple|tuple)\["),
-    ("tensor", r"Tensor|Float\[|Int\["),
+    ("whole", r"LongTensor|IntTensor|Int\[|Int64"),
+    ("boolean", r"BoolTensor|Bool\["),
+    ("tensor", r"Tensor|Float\["),
     ("dict", r"Dict|dict|Mapping"),
     ("bool", r"\bbool\b"),
     ("int", r"\bint\b"),
@@ -145,7 +149,7 @@ def dims_of(words: list[str], owner: Any) -> tuple[Dim, ...] | None:
         dim = dim_of(word, owner)
         if dim is None:
             return None
-        found.append(dim)
+        found.append("W" if dim == "H" and "H" in found else dim)
     if all(type(dim) is int for dim in found) and len(found) < 2:
         return None
     return tuple(found)
