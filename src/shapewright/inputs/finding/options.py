@@ -139,7 +139,8 @@ class Evidence:
             start = 2.0 if not uses.layers else 5 + cost
             for n, tensor in enumerate(self.first_layer[0]):
                 yield Option(tensor, start + n, self.first_layer[1])
-        for n, tensor in enumerate(FUNCTIONS if self.is_function else USUAL):
+        usual = FUNCTIONS if self.is_function else FURTHER if place else USUAL
+        for n, tensor in enumerate(usual):
             yield Option(tensor, 8 + n, "usual shapes were tried")
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
@@ -201,6 +202,15 @@ USUAL = (
     Tensor(("B", "C", "D", "H", "W")),
     Tensor(("B",)),
 )
+FURTHER = (
+    Tensor(("B",)),
+    Tensor(("B", "F")),
+    Tensor(("B", "T")),
+    Tensor(("B", "T", "F")),
+    Tensor(("B", "C", "H", "W")),
+    Tensor(("B", "T"), "int64", "ones"),
+)
+"""Of arguments after the first."""
 FUNCTIONS = (
     Tensor(("T", "T")),
     Tensor(("B", "T", "F")),
