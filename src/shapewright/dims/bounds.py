@@ -23,6 +23,7 @@ from shapewright.dims.expression import (
     total,
 )
 from shapewright.dims.ladder import Ladder, Ladders
+from shapewright.dims.rounding import remaining
 from shapewright.dims.several import Least, Most, Product, product
 
 Bounds = tuple[int | None, int | None]
@@ -140,7 +141,7 @@ def settled(formula: Expression, ladders: Ladders) -> Expression:
             low, high = bounds(inner, ladders)
             least = low is not None and low >= 0
             most = high is not None and high < divisor
-            return inner if least and most else inner % divisor
+            return inner if least and most else remaining(inner, divisor)
         case Absolute(over):
             inner = settled(over, ladders)
             low, high = bounds(inner, ladders)

@@ -34,7 +34,7 @@ from shapewright.dims.expression import (
 from shapewright.dims.ladder import Ladder, Ladders, counted, points
 from shapewright.dims.several import Product
 
-WORK = 60_000
+WORK = 250_000
 """Points at which two formulas are compared at most."""
 
 PROBES, FAR = 500, 1_000

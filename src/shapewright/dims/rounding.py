@@ -37,6 +37,15 @@ def divided(over: Expression, divisor: int) -> Expression:
     return Quotient(over, divisor)
 
 
+def remaining(over: Expression, divisor: int) -> Expression:
+    """`over % divisor`, without the terms that are multiples of it."""
+    terms, constant = parts_of(over)
+    kept = [(term, factor) for term, factor in terms if factor % divisor]
+    if not kept:
+        return number(constant % divisor)
+    return total([*kept, (constant, 1)]) % divisor
+
+
 def shifted(over: Expression, step: int) -> Expression:
     """`over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
     terms, constant = parts_of(over)

@@ -1,0 +1,160 @@
+"""Torch's symbolic sizes as formulas: what stands in a `SymInt` and in a guard.
+
+Sizes that torch works out by way of a float, as `H * 1.5` rounded, are read where the
+float is exact: a fraction whose denominator is a power of two, or a division rounded
+at once. Anything else raises `Unreadable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from shapewright.dims.condition import Compared, Condition, Every, Some, denied
+from shapewright.dims.dividing import Over, Rest
+from shapewright.dims.expression import (
+    Absolute,
+    Expression,
+    Letter,
+    Quotient,
+    Remainder,
+    number,
+    total,
+)
+from shapewright.dims.several import least, most, product
+
+RELATIONS = {
+    "Equality": "==", "Unequality": "!=", "GreaterThan": ">=",
+    "StrictGreaterThan": ">", "LessThan": "<=", "StrictLessThan": "<",
+}  # fmt: skip
+
+EXACT = 1 << 20
+"""The largest denominator of a float that is read as a fraction."""
+
+
+class Unreadable(Exception):
+    """No formula stands for this."""
+
+
+class Reading:
+    """Reads what torch says of sizes, `letters` by the names of torch's symbols."""
+
+    def __init__(self, letters: Mapping[str, str]) -> None:
+        self.letters = letters
+
+    def size(self, value: Any) -> Expression:
+        """A size: a number, or a `SymInt`."""
+        if isinstance(value, int):
+            return number(value)
+        return self.formula(value.node.expr)
+
+    def formula(self, found: Any) -> Expression:
+        """A formula of sympy's."""
+        if found.is_Integer:
+            return number(int(found))
+        if found.is_Symbol:
+            name = self.letters.get(found.name)
+            if name is None:
+                raise Unreadable(f"a size that depends on data ({found.name})")
+            return Letter(name)
+        kind = type(found).__name__
+        parts = found.args
+        match kind:
+            case "Add":
+                return total([(self.formula(each), 1) for each in parts])
+            case "Mul" if all(each.is_integer for each in parts):
+                return product([self.formula(each) for each in parts])
+            case "Pow" if parts[1].is_Integer and parts[1] > 0:
+                return product([self.formula(parts[0])] * int(parts[1]))
+            case "FloorDiv" | "CleanDiv":
+                return over(self.formula(parts[0]), self.formula(parts[1]))
+            case "Mod" | "PythonMod":
+                return rest(self.formula(parts[0]), self.formula(parts[1]))
+            case "ModularIndexing":
+                whole = over(self.formula(parts[0]), self.formula(parts[1]))
+                return rest(whole, self.formula(parts[2]))
+            case "Max":
+                return most([self.formula(each) for each in parts])
+            case "Min":
+                return least([self.formula(each) for each in parts])
+            case "Abs":
+                return Absolute(self.formula(parts[0]))
+            case "Identity":
+                return self.formula(parts[0])
+            case "FloorToInt" | "floor":
+                above, under = self.fraction(parts[0])
+                return over(above, number(under))
+            case "TruncToInt":  # towards zero, from both sides
+                above, under = self.fraction(parts[0])
+                up, down = (most([e, number(0)]) for e in (above, -above))
+                return over(up, number(under)) - over(down, number(under))
+            case "CeilToInt" | "ceiling":
+                above, under = self.fraction(parts[0])
+                return -over(-above, number(under))
+        raise Unreadable(f"a size that no formula is read from ({found})")
+
+    def fraction(self, found: Any) -> tuple[Expression, int]:
+        """A float as a formula over a number."""
+        kind, parts = type(found).__name__, found.args
+        if kind == "ToFloat":
+            return self.formula(parts[0]), 1
+        if found.is_Float or found.is_Rational:
+            exact = Fraction(float(found))
+            if exact.denominator <= EXACT:
+                return number(exact.numerator), exact.denominator
+        elif kind == "IntTrueDiv" and parts[1].is_Integer and parts[1] > 0:
+            return self.formula(parts[0]), int(parts[1])
+        elif kind in ("Mul", "FloatMul") or found.is_Mul:
+            made: list[Expression] = []
+            under = 1
+            for each in parts:
+                above, below = self.fraction(each)
+                if below & (below - 1):
+                    break
+                made.append(above)
+                under *= below
+            else:
+                return product(made), under
+        elif found.is_integer:
+            return self.formula(found), 1
+        raise Unreadable(f"a size worked out in floats ({found})")
+
+    def condition(self, found: Any) -> Condition:
+        """A condition of sympy's."""
+        kind = type(found).__name__
+        if kind in RELATIONS:
+            left, right = self.formula(found.lhs), self.formula(found.rhs)
+            return Compared(left, RELATIONS[kind], right)
+        match kind:
+            case "BooleanTrue":
+                return Every(())
+            case "BooleanFalse":
+                return Some(())
+            case "And":
+                return Every(tuple(self.condition(each) for each in found.args))
+            case "Or":
+                return Some(tuple(self.condition(each) for each in found.args))
+            case "Not":
+                return denied(self.condition(found.args[0]))
+        raise Unreadable(f"a condition that is not read ({found})")
+
+
+def over(one: Expression, two: Expression) -> Expression:
+    """One divided by two, rounded down."""
+    if two.letters():
+        return Over(one, two)
+    divisor = two.value({})
+    if divisor <= 0:
+        raise Unreadable(f"a division by {divisor}")
+    return one if divisor == 1 else Quotient(one, divisor)
+
+
+def rest(one: Expression, two: Expression) -> Expression:
+    """What one divided by two leaves."""
+    if two.letters():
+        return Rest(one, two)
+    divisor = two.value({})
+    if divisor <= 0:
+        raise Unreadable(f"a division by {divisor}")
+    return number(0) if divisor == 1 else Remainder(one, divisor)
