@@ -342,7 +342,13 @@ def check_target(
     return check_command(target, spec, timeout, first, strict)
 
 
-def solve(target: Any, *args: Any, want: str | None = None, **kwargs: Any) -> Solution:
+def solve(
+    target: Any,
+    *args: Any,
+    want: str | None = None,
+    prove: float | None = None,
+    **kwargs: Any,
+) -> Solution:
     """Which sizes a program takes, and what comes out.
 
     Example::
@@ -357,11 +363,13 @@ def solve(target: Any, *args: Any, want: str | None = None, **kwargs: Any) -> So
     are fixed there, unless all have one. The program runs without data at some fifty
     sizes: each line that refuses some gives a demand, which agrees with every run.
     `want` is the shape of an output, ``"[B, 10, 64, 64]"``: sizes that give it are
-    looked for, and run. Raises `InputError` where no input has a letter.
+    looked for, and run. `prove` is how many seconds may go into asking torch's symbolic
+    sizes whether formulas and demands hold for all sizes: `solution.proof`. Raises
+    `InputError` where no input has a letter.
     """
     from shapewright.solving.targets import solve_model
 
-    return solve_model(target, args, kwargs, want)
+    return solve_model(target, args, kwargs, want, prove)
 
 
 def solve_target(
@@ -371,15 +379,17 @@ def solve_target(
     want: str | None = None,
     training: bool | None = None,
     timeout: float | None = None,
+    prove: float | None = None,
 ) -> Solution:
     """Solve a command-line target, as in ``solve_target("model.py:Net", "f32[B, 8]")``.
 
-    `training` puts the model into that mode first. Raises `InputError` for a target or
+    `training` puts the model into that mode first; `prove` is how many seconds may go
+    into proofs. Raises `InputError` for a target or
     spec that cannot be used.
     """
     from shapewright.solving.targets import solve_command
 
-    return solve_command(target, spec, want, timeout, training)
+    return solve_command(target, spec, want, timeout, training, prove)
 
 
 def _trace(

@@ -34,8 +34,12 @@ def solved(
     name: str,
     want: Sequence[Wanted] = (),
     asked: str = "",
+    prove: float | None = None,
 ) -> Solution:
-    """What a callable takes, fed so, and which sizes give a wanted output."""
+    """What a callable takes, fed so, and which sizes give a wanted output.
+
+    With `prove`, formulas and demands are proven for so many seconds at most.
+    """
     from shapewright.capture.running import Settings
 
     def settings() -> Settings:
@@ -61,6 +65,12 @@ def solved(
     demands = mark_implied(
         [demanded(place, witness) for place in in_order(domain)], domain
     )
+    proof = None
+    if prove is not None:
+        from shapewright.solving.proving import proved
+
+        left = [each.demand for each in demands if not each.implied]
+        proof = proved(target, feeding, trace, left, prove)
     nearest_refused = nearest_of(witness, [t for t in trials.all if not t.taken])
     return Solution(
         name,
@@ -74,6 +84,7 @@ def solved(
         trace,
         asked,
         tuple(wanted),
+        proof=proof,
         whole=whole_of(demands, domain),
     )
 

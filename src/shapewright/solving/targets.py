@@ -20,6 +20,7 @@ def solve_command(
     want: str | None,
     timeout: float | None,
     training: bool | None = None,
+    prove: float | None = None,
 ) -> Solution:
     """What `shapewright solve` finds."""
     from shapewright.capture.building import building
@@ -47,7 +48,7 @@ def solve_command(
             feeding = feeding_of(loaded, given)
             if training is not None and loaded.module is not None:
                 loaded.module.train(training)
-            return solved(loaded.callable, feeding, target, wanted, want or "")
+            return solved(loaded.callable, feeding, target, wanted, want or "", prove)
 
 
 def solve_model(
@@ -55,12 +56,13 @@ def solve_model(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     want: str | None,
+    prove: float | None = None,
 ) -> Solution:
     """What a live model takes."""
     feeding = of_arguments(args, kwargs)
     feeding = feeding if feeding.free else feeding.freed()
     name = getattr(target, "__name__", type(target).__name__)
-    return solved(target, feeding, name, wanted_shapes(want), want or "")
+    return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
 
 
 def feeding_of(loaded: Loaded, given: Any) -> Feeding:

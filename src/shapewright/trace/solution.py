@@ -8,6 +8,7 @@ from typing import Any
 
 from shapewright.dims.demand import Demand
 from shapewright.source.span import Span
+from shapewright.trace.proof import Proof
 from shapewright.trace.record import Trace
 
 renderers: dict[str, Callable[[Solution], str]] = {}
@@ -62,7 +63,8 @@ class Solution:
     `sure`: the last of these came out as expected, and no two explanations of what was
     refused were left. `works` is a run that was taken, None where none was found;
     `fails` the nearest to it that was refused. `wanted` are sizes that give the output
-    that was asked for. `trace` has a formula for every size.
+    that was asked for. `trace` has a formula for every size. `proof` says of formulas
+    and demands whether they hold for all sizes, where that was asked.
     """
 
     target: str
@@ -76,7 +78,7 @@ class Solution:
     trace: Trace | None = field(default=None)
     want: str = ""
     wanted: tuple[Example, ...] = ()
-    proofs: tuple[Any, ...] = ()
+    proof: Proof | None = None
     whole: Demand | None = None
 
     def takes(self, **sizes: int) -> bool:

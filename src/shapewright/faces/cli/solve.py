@@ -41,6 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="lines, or versioned JSON (default: text)",
     )
+    add(
+        "--prove",
+        type=seconds,
+        nargs="?",
+        const=60.0,
+        metavar="S",
+        help="ask torch's symbolic sizes, for S seconds, whether each formula and "
+        "demand holds for all sizes (default: 60)",
+    )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
         "--train",
@@ -83,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
             want=options.want,
             training=options.training,
             timeout=options.timeout,
+            prove=options.prove,
         )
     except InputError as error:
         raise Unusable(str(error)) from None

@@ -9,6 +9,7 @@ from shapewright.views.demands import said
 from shapewright.views.glyphs import ASCII, UNICODE
 from shapewright.views.terminal.footer import labelled
 from shapewright.views.terminal.paint import Line, Terminal, lower
+from shapewright.views.terminal.proof import proof_lines
 
 NONE_FOUND = "no sizes were found that it takes"
 
@@ -48,6 +49,8 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
     lines += failing(solution, terminal)
     if solution.want:
         lines += [[], *wanted_lines(solution, terminal)]
+    if solution.proof is not None:
+        lines += [[], *proof_lines(solution.proof)]
     return [*lines, last_line(solution)]
 
 
