@@ -240,3 +240,36 @@ def test_a_size_in_another_dim_is_no_excuse(tmp_path: Path) -> None:
     file.write_text(text)
     found = api.check_target(f"{file}:Net").findings
     assert [each.code for each in found] == ["joined-sizes-differ", "channel-mismatch"]
+
+
+LEFT_OUT = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.two = nn.Linear(8, 9)
+
+    def forward(self, x):
+        x = self.norm(self.one(x))
+        return self.norm(self.two(x))
+
+
+def example_inputs():
+    return (torch.randn(1, 4),)
+"""
+
+
+def test_a_layer_that_is_left_out_does_not_hide_its_other_calls(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(LEFT_OUT)
+    report = api.check_target(f"{file}:Net")
+    told = [(each.code, each.span.line) for each in report.findings if each.span]
+    assert [line for _, line in told] == [13, 14]
+    assert told[0][0] == "one-value-per-channel"

@@ -73,8 +73,11 @@ class Told:
     numbers: frozenset[int] = frozenset()
 
     def removes(self, place: Place) -> bool:
-        """Whether what failed at a place works with the best fix of this."""
-        if not self.mends:
+        """Whether what failed at a place works with the best fix of this.
+
+        A layer that is left out fails nowhere, which says nothing of its other calls.
+        """
+        if not self.mends or self.mends[0].option.kind == "left-out":
             return False
         best = self.mends[0].tried
         return best.complete and all(each[:2] != place[:2] for each in best.failures)
