@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shapewright.source.span import Span
+from shapewright.trace.proof import PROVEN, Proof, Statement
 from shapewright.trace.solution import Demanded, Example, Solution
 from shapewright.views import shapes, units
 from shapewright.views.demands import said
@@ -10,6 +13,9 @@ from shapewright.views.glyphs import ASCII, UNICODE
 from shapewright.views.terminal.footer import labelled
 from shapewright.views.terminal.paint import Line, Terminal, lower
 from shapewright.views.terminal.proof import proof_lines
+
+SHOWN = 4
+"""Outputs of modules that are not proven and are shown."""
 
 NONE_FOUND = "no sizes were found that it takes"
 
@@ -50,8 +56,26 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
     if solution.want:
         lines += [[], *wanted_lines(solution, terminal)]
     if solution.proof is not None:
-        lines += [[], *proof_lines(solution.proof)]
+        lines += [[], *shown_proof(solution.proof)]
     return [*lines, last_line(solution)]
+
+
+def shown_proof(proof: Proof) -> list[Line]:
+    """What is said of outputs and demands, and of modules what is not proven."""
+    modules = [s for s in proof.statements if s.place and not is_output(s)]
+    open_ = [s for s in modules if s.verdict != PROVEN]
+    kept = [s for s in proof.statements if not s.place or is_output(s)]
+    lines = proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
+    done = len(modules) - len(open_)
+    if modules:
+        text = f"{done} of {units.plural(len(modules), 'output')} of modules proven"
+        lines.append([(text, "dim")])
+    return lines
+
+
+def is_output(statement: Statement) -> bool:
+    """Whether a statement is about what the target returns."""
+    return statement.place.startswith("output")
 
 
 def demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
