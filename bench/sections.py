@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from bench import processes, subjects
+from bench import processes, subjects, symbolic
 from bench.report import Section, verdict
 from bench.timing import Rounds, interleaved, spread
 
@@ -237,4 +237,5 @@ SECTIONS: dict[str, Callable[[int], Section]] = {
     "large": large,
     "growth": growth,
     "size": size,
+    "symbolic": symbolic.section,
 }

@@ -9,10 +9,12 @@ import pytest
 from shapewright.dims.bounds import bounds, settled
 from shapewright.dims.condition import Compared, Every, Some, always, denied
 from shapewright.dims.deciding import equal
+from shapewright.dims.dividing import Over, Rest, undivided
 from shapewright.dims.expression import Expression, Letter, number
 from shapewright.dims.ladder import Ladder, points
 from shapewright.dims.reading import read
 from shapewright.dims.several import least, most, product
+from shapewright.dims.solver import asked
 
 DIVISORS = (2, 3, 4, 6)
 
@@ -161,6 +163,21 @@ def test_a_choice_is_decided_as_far_as_sizes_are_counted() -> None:
     assert equal(one, two, {"T": Ladder(1, 64)}).at == {"T": 41}
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_divisions_by_formulas_are_done_where_nothing_is_left(seed: int) -> None:
+    draw = random.Random(seed)
+    sizes = {name: Ladder(draw.randint(3, 8), draw.randint(9, 30)) for name in "HW"}
+    by = draw.choice(
+        (Letter("H"), Letter("H") // 3, product([Letter("H"), Letter("W")]))
+    )
+    factor = draw.choice((number(3), Letter("W"), formula(draw, 1)))
+    over = product([by, factor]) + draw.choice((0, 0, 1))
+    for one in (Over(over, by), Rest(over, by), Rest(Letter("H") // 3, over)):
+        short = undivided(one, sizes)
+        for each in points(sizes, frozenset("HW")):
+            assert short.value(each) == one.value(each)
+
+
 def test_too_much_work_is_not_decided() -> None:
     sizes = dict.fromkeys("ABCD", Ladder(1))
     one = read("(A//17)*(B//19)*(C//23)*(D//29)")
@@ -168,3 +185,23 @@ def test_too_much_work_is_not_decided() -> None:
     over = read("(B//19)*(C//23)*(D//29)")
     assert equal(one + over, two, sizes).holds is None
     assert equal(one, two + 1, sizes).holds is False
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_z3_says_the_same_as_all_sizes_tried(seed: int) -> None:
+    pytest.importorskip("z3")
+    draw = random.Random(seed)
+    sizes = {name: Ladder(draw.randint(1, 5), draw.randint(6, 30)) for name in "HW"}
+    one = chosen(draw, formula(draw, 2))
+    by = Letter("H") + 1
+    one = draw.choice((one, Over(one, by), Rest(one, by)))
+    condition = Compared(one, draw.choice(("==", ">=", "!=")), formula(draw, 1))
+    live = [Compared(Letter("H") + Letter("W"), ">", number(draw.randint(0, 40)))]
+    failing = [
+        each
+        for each in points(sizes, frozenset("HW"))
+        if live[0].holds(each) and not condition.holds(each)
+    ]
+    found = asked(condition, live, sizes)
+    assert found.holds in (None, not failing)
+    assert found.holds is not False or found.at in failing

@@ -66,6 +66,7 @@ class Scaled(nn.Module):
         (Attention(), "f32[B, T, 8]", "for B >= 1, T >= 8"),
         (Scaled(), "f32[B, 3, H, W]", None),
         (nn.Conv1d(4, 6, 3, stride=2), "f32[B, 4, 2*T]", None),
+        (nn.LSTM(8, 6, batch_first=True), "f32[B, T, 8]", None),
     ],
 )
 def test_formulas_are_proven(model: nn.Module, spec: str, extent: str | None) -> None:

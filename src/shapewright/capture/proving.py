@@ -139,8 +139,13 @@ def symbolic_run(
     sizes: Mapping[str, int],
     taken: Taken,
     seconds: float | None = None,
+    kernels: bool = False,
 ) -> Symbolic:
-    """Run a target once with letters for sizes, led by some; all is put back."""
+    """Run a target once with letters for sizes, led by some; all is put back.
+
+    With `kernels`, torch chooses CPU kernels as ever: it then has symbolic sizes for
+    an LSTM, but asks of a convolution's batch whether it is less than 16.
+    """
     parts = _Torch()
     fixed = frozenset(name for name, size in sizes.items() if size < 2)
     symbols = {n: parts.symbol(n, s) for n, s in sizes.items() if n not in fixed}
@@ -156,9 +161,10 @@ def symbolic_run(
     with undisturbed() as heard, ExitStack() as stack:
         stack.enter_context(as_taken(taken, (), {}, life))
         held.append(life)  # the surroundings are looked at after every such run
-        for each in (quiet(), plain_kernels(), torch.no_grad(), parts.mode):
+        for each in (quiet(), torch.no_grad(), parts.mode, parts.dispatcher()):
             stack.enter_context(each)
-        stack.enter_context(parts.dispatcher())
+        if not kernels:
+            stack.enter_context(plain_kernels())
         stack.enter_context(faked([module for _, module in taken.near]))
         stack.enter_context(watched(taken.modules, seen))
         try:

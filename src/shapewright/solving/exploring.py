@@ -36,6 +36,7 @@ class Explorer:
         self.runner = Runner(target, feeding, Settings)
         self.runs: list[Symbolic] = []
         self.reason = ""
+        self.kernels = False
 
     def plain(self, sizes: Mapping[str, int]) -> Run:
         """The plain run at some sizes, which settles what is true there."""
@@ -48,7 +49,9 @@ class Explorer:
         self.plain(sizes)  # so that the model has been looked at
         make = partial(symbolic_arguments, self.feeding)
         left = max(self.ends - time.monotonic(), 0.1)
-        made = symbolic_run(self.target, make, sizes, self.runner.taken, left)
+        made = symbolic_run(
+            self.target, make, sizes, self.runner.taken, left, self.kernels
+        )
         self.runs.append(made)
         return made
 
@@ -70,7 +73,12 @@ class Explorer:
             if self.reason:
                 return self.reason
             if wanted is None and (said := fixing(regions, ladders)):
-                return said
+                if self.kernels:
+                    return said
+                self.kernels = True
+                regions.clear()
+                self.lead(base, ladders, regions)
+                continue
             sizes, sure = uncovered(regions, ladders, base, wanted)
             if sizes is None:
                 return "" if sure else "too many sizes to look at each"

@@ -20,6 +20,7 @@ from shapewright.dims.deciding import WORK, Decision, equal
 from shapewright.dims.dividing import undivided
 from shapewright.dims.expression import Expression
 from shapewright.dims.ladder import Ladder, Ladders
+from shapewright.dims.solver import asked
 
 if TYPE_CHECKING:
     from shapewright.capture.proving import Guard, Symbolic
@@ -73,6 +74,8 @@ class Region:
             if self.holds(at):
                 return Decision(False, at), False
             return self.everywhere(Compared(one, "==", two)), False
+        if found.holds is None:
+            return asked(Compared(one, "==", two), self.live, self.box), False
         return found, False
 
     def everywhere(self, condition: Condition) -> Decision:
@@ -84,7 +87,7 @@ class Region:
         box = {name: self.box[name] for name in some}
         ranges = telling(box, [], [*self.live, condition])
         if prod(map(len, ranges.values())) > WORK:
-            return Decision(None)
+            return asked(condition, self.live, self.box)
         for sizes in grid(ranges):
             if not condition.holds(sizes) and all(c.holds(sizes) for c in self.live):
                 return Decision(False, {**self.first(), **sizes})
