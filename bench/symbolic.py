@@ -212,11 +212,14 @@ def symbolic(subject: Subject, *, dispatcher: bool) -> Prepare:
     """
 
     def prepare() -> Callable[[], object]:
+        from sympy.core.cache import clear_cache
         from torch._dispatch.python import enable_python_dispatcher
         from torch._dynamo.source import ConstantSource
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
+        FakeTensorMode.cache_clear()
+        clear_cache()
         model = subject.model()
         env: Any = ShapeEnv()
         mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True)
@@ -287,8 +290,9 @@ def section(rounds: int) -> Section:
     return Section(
         "Formulas against torch's symbolic sizes",
         "All formulas by `shapewright.formulas` against one forward under torch's fake"
-        " tensors with the same letters as symbols, everything warm, the model's"
-        " parameters made before. *fake*: without torch's Python dispatcher, *export*:"
+        " tensors with the same letters as symbols, everything imported, the model's"
+        " parameters made before, what either remembers of earlier runs forgotten."
+        " *fake*: without torch's Python dispatcher, *export*:"
         " with it; the faster one that runs is compared. *Read*: with every op and"
         " module call read.",
         (
