@@ -161,3 +161,12 @@ def test_the_command_in_json(tmp_path, capsys, monkeypatch):
     assert made["letters"] == ["B", "H", "W"]
     assert made["works"]["sizes"] == {"B": 2, "H": 64, "W": 64}
     assert made["demands"][0]["span"]["line"] == 13
+
+
+def test_without_a_spec_inputs_are_found(tmp_path, capsys, monkeypatch):
+    (tmp_path / "net.py").write_text(NET)
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", "net.py:Net"]) == 0
+    out = capsys.readouterr().out
+    assert "f32[B=" in out
+    assert "H and W are multiples of 2" in out

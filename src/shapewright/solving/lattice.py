@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shapewright.solving.running import Run, Runner
 
-STEPS = (2, 4, 8, 16, 32, 7, 14, 28, 3, 5, 12, 64, 128)
+STEPS = (2, 4, 8, 16, 32, 7, 14, 28, 3, 6, 5, 12, 24, 10, 9, 64, 56, 48, 128)
 WIDE = 64
 """Steps up or down that are tried one after the other, doubling."""
 

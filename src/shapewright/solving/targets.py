@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -66,18 +67,54 @@ def solve_model(
 
 
 def feeding_of(loaded: Loaded, given: Any) -> Feeding:
-    """What the target is fed: the spec, or inputs that were found for it."""
+    """What the target is fed: the spec, or inputs that are known or found for it."""
     from shapewright.inputs.bind import bind
     from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import Spec, parse
+    from shapewright.tracing import found_inputs
 
     if given is None:
-        raise InputError(
-            f"`{loaded.said}` needs a spec with letters: what may vary, as in"
-            ' -i "f32[B, 3, H, W]"'
-        )
+        found = found_inputs(loaded)
+        if found is None or not isinstance(found.inputs, Spec):
+            raise InputError(
+                f"`{loaded.said}` needs a spec with letters: what may vary, as in"
+                ' -i "f32[B, 3, H, W]"'
+            )
+        given = found.inputs
+        if not given.letters:
+            given = parse(with_letters(str(given)))
     bind(loaded, given)
     feeding = of_spec(given)
     return feeding if feeding.free else feeding.freed()
+
+
+TENSOR = re.compile(r"\b(f16|f32|f64|bf16|i64|i32|bool)\[([^\[\]]*)\]")
+"""A tensor of a spec whose sizes are written as numbers."""
+
+
+def with_letters(text: str) -> str:
+    """A spec with letters for what likely varies: a batch, the sides of an image.
+
+    >>> with_letters("f32[1, 3, 224, 224]")
+    'f32[B=1, 3, H=224, W=224]'
+    """
+
+    def lettered(found: re.Match[str]) -> str:
+        dtype, sizes = found[1], [each.strip() for each in found[2].split(",")]
+        names = ["B"]
+        if len(sizes) == 4 and dtype.startswith(("f", "b")):
+            names = ["B", "", "H", "W"]
+        elif len(sizes) == 2 and dtype.startswith("i"):
+            names = ["B", "T"]
+        for at, name in enumerate(names):
+            if name and at < len(sizes) and sizes[at].isdecimal():
+                stated = seen.setdefault(name, sizes[at])
+                if stated == sizes[at]:
+                    sizes[at] = f"{name}={sizes[at]}"
+        return f"{dtype}[{', '.join(sizes)}]"
+
+    seen: dict[str, str] = {}
+    return TENSOR.sub(lettered, text)
 
 
 def wanted_shapes(want: str | None) -> list[Wanted]:
