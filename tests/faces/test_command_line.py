@@ -13,7 +13,7 @@ from shapewright.faces.cli.main import main
 MISTAKES = {
     "": "no command given; `shapewright --help` lists them",
     "tarce": "no command `tarce`; did you mean `trace`?",
-    "frobnicate": "no command `frobnicate`; there is trace, check, explain",
+    "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve",
     "--vers": "no option `--vers`; did you mean `--version`?",
     "trace": "no target given; write it after the options, as in `model.py:Net`",
     "trace --bye=op m.py:Net": "no option `--bye=op`; did you mean `--by`?",

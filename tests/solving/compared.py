@@ -8,16 +8,25 @@ from typing import Any
 
 import shapewright as sw
 from shapewright.dims.size import Size
+from shapewright.trace.fact import Fact
 from shapewright.trace.module import leaves
 from shapewright.trace.op import Op
 
 
-def value(size: int, sizes: dict[str, int]) -> int:
-    return size.formula.value(sizes) if isinstance(size, Size) else size
+def agrees(size: int, real: int, sizes: dict[str, int]) -> bool:
+    """Whether a formula gives what a run shows; one that says nothing is not wrong."""
+    if not isinstance(size, Size):
+        return size == real
+    known = size.formula.letters() <= set(sizes)
+    return not known or size.formula.value(sizes) == real
 
 
-def at(shape: Any, sizes: dict[str, int]) -> Any:
-    return None if shape is None else tuple(value(size, sizes) for size in shape)
+def agree(shape: Any, real: Any, sizes: dict[str, int]) -> bool:
+    if shape is None or real is None:
+        return shape is real
+    return len(shape) == len(real) and all(
+        agrees(one, two, sizes) for one, two in zip(shape, real, strict=True)
+    )
 
 
 def wrong(
@@ -25,23 +34,36 @@ def wrong(
 ) -> Iterator[tuple[Any, ...]]:
     """What a formula says otherwise than a trace at these sizes."""
     for one, two in zip(leaves(lettered.output), leaves(plain.output), strict=True):
-        if at(one.shape, sizes) != two.shape:
+        if not agree(one.shape, two.shape, sizes):
             yield "output", one.shape, two.shape
     for one, two in matched(lettered, plain):
         for mine, real in zip(one.outputs, two.outputs, strict=True):
-            if at(mine.shape, sizes) != real.shape:
+            if not agree(mine.shape, real.shape, sizes):
                 yield one.name, mine.shape, real.shape
-            elif at(mine.stride, sizes) != real.stride:
+            elif not agree(of_several(mine, real), of_several(real, real), sizes):
                 yield one.name, mine.stride, real.stride
+
+
+def of_several(fact: Fact, real: Fact) -> Any:
+    """The strides of dims with more than one element; others may be anything."""
+    if fact.stride is None or real.stride is None:
+        return fact.stride
+    pairs = zip(fact.stride, real.shape, strict=True)
+    return tuple(step for step, size in pairs if size > 1)
+
+
+def place(op: Op) -> Any:
+    """What tells an op from others, besides how often it was made."""
+    return op.name, op.module, op.frames, len(op.outputs)
 
 
 def matched(one: sw.Trace, two: sw.Trace) -> Iterator[tuple[Op, Op]]:
     """The ops that both made: the n-th of a place is the n-th of that place."""
     places: dict[Any, list[Op]] = {}
     for op in two.ops:
-        places.setdefault((op.name, op.module, op.frames), []).append(op)
+        places.setdefault(place(op), []).append(op)
     for op in one.ops:
-        there = places.get((op.name, op.module, op.frames))
+        there = places.get(place(op))
         if there:
             yield op, there.pop(0)
 

@@ -1,9 +1,9 @@
-"""Formulas of seven models against plain traces at 200 random sizes within their range.
+"""Formulas of seven models against plain traces at 200 random sizes of their range.
 
     .venv-bench/bin/python tests/solving/hold.py [NAME ...]
 
-For each model: how many sizes, strides and letters its formulas have, what has none, and
-how many sizes of how many runs a formula gives otherwise than a trace.
+For each model: how many sizes have formulas, which have none, and how often one gives
+another shape or stride than a trace.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-import shapewright as sw
-from bench.symbolic import SUBJECTS
-from solving.compared import random_sizes, written, wrong
+import shapewright as sw  # noqa: E402
+from bench.symbolic import SUBJECTS  # noqa: E402
+from solving.compared import random_sizes, written, wrong  # noqa: E402
 
 TIMES = 200
 

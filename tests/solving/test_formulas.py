@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 import shapewright as sw
 from solving.compared import checked
+from solving.random_programs import program
 
 
 class Encoder(nn.Module):
@@ -192,3 +193,65 @@ def test_the_model_is_left_alone():
     sw.formulas(model, "f32[B, 3, H, W]")
     assert {name: id(each) for name, each in model.named_parameters()} == before
     assert not any(each.is_meta for each in model.parameters())
+
+
+class Expanded(nn.Module):
+    """The stride of an expanded dim is 0, but not where there is nothing to expand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token = nn.Parameter(torch.zeros(1, 1, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.token.expand(x.shape[0], -1, -1), x], 1)
+
+
+def test_strides_are_those_of_more_than_one_element():
+    trace, wrong = checked(Expanded(), "f32[B, T, 8]", 40)
+    assert not wrong
+    (expanded,) = [op for op in trace.ops if op.name == "Tensor.expand"]
+    assert str(expanded.outputs[0].stride) == "(0, 8, 1)"
+    assert sw.Trace.from_json(trace.to_json()) == trace
+
+
+def test_only_one_way_of_a_program_is_claimed():
+    class Halved(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            if x.shape[1] > 100:
+                x = x[:, ::2]
+            return x
+
+    trace, wrong = checked(Halved(), "f32[B, T, 4]", 40)
+    assert not wrong
+    assert trace.formulas.letters["T"].high == 100
+    (branch,) = trace.formulas.branches
+    assert "T = 101" in branch.message
+    assert branch.span is not None
+
+
+def test_both_sides_of_a_constant_are_looked_at():
+    class Cut(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x[:, :150].flip(1)[:, : min(x.shape[1], 90)]
+
+    trace, wrong = checked(Cut(), "f32[B, T, 4]", 40)
+    assert not wrong
+    assert str(trace.output.shape) == "(B, min(T, 90), 4)"
+
+
+def test_a_size_without_a_formula_is_a_letter_of_its_own():
+    class Bits(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x[:, : x.shape[1].bit_length()]
+
+    trace, wrong = checked(Bits(), "f32[B, T, 4]", 20)
+    assert not wrong
+    assert str(trace.output.shape) == "(B, v1, 4)"
+    assert "varies" in trace.formulas.varying["v1"].message
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    made = program(seed)
+    trace, wrong = checked(made, "f32[B, 4, T]", 15, seed)
+    assert not wrong, (made.names, trace.formulas, wrong[:2])

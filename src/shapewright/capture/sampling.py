@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from shapewright.capture.identity import Info
 
 Shapes = tuple[tuple[int, ...], ...]
 
+WHOLE = re.compile(r"\d+")
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -19,8 +22,8 @@ class Sample:
 
     For each call: `keys` says which it was (function, place, module), so that calls of
     two runs can be told to be the same; `taken` and `given` are the shapes in and out,
-    `steps` the strides out, `numbers` the whole numbers among its arguments. What the
-    target returned stands last, as if a call had given it.
+    `steps` the strides out, `numbers` the whole numbers among its arguments, those of
+    slices last. What the target returned stands last, as if a call had given it.
     """
 
     letters: Mapping[str, int]
@@ -49,7 +52,9 @@ def sample_of(
         steps.append(tuple([info.meta.stride for info in outs]))
         found = known.get(id(answer))
         if found is None:
-            found = known[id(answer)] = tuple(whole_numbers(arguments(answer)))
+            given_to = arguments(answer)
+            ends = of_slices(given_to) if is_index(answer.func) else ()
+            found = known[id(answer)] = (*whole_numbers(given_to), *ends)
         numbers.append(found)
     if output is not None:
         keys.append(("output", len(output)))
@@ -61,6 +66,20 @@ def sample_of(
         dict(letters), tuple(keys), tuple(taken), tuple(given), tuple(steps),
         tuple(numbers),
     )  # fmt: skip
+
+
+def is_index(function: Any) -> bool:
+    """Whether a call is of brackets: `x[:, ::2]`."""
+    return getattr(function, "__name__", "") in ("__getitem__", "__setitem__")
+
+
+def of_slices(nest: Any) -> Iterator[int]:
+    """The whole numbers of slices, which stand in arguments as text."""
+    if isinstance(nest, tuple | list):
+        for item in nest:
+            yield from of_slices(item)
+    elif isinstance(nest, str):
+        yield from map(int, WHOLE.findall(nest))
 
 
 def shapes(infos: Iterable[Info]) -> Shapes:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from shapewright.dims.expression import Clamped, Expression, Letter, number, total
-from shapewright.dims.rounding import shifted
+from shapewright.dims.expression import Expression, Letter, number, total
+from shapewright.dims.rounding import clamped, shifted
 from shapewright.dims.several import least, most, product
 from shapewright.dims.windows import Window, windows
 
@@ -46,6 +46,7 @@ class Fitter:
         self.known: dict[Column, Fit | None] = {}
         self.pool: list[Column] = []
         self.learnt: dict[int, int] = {}
+        self.guessed = 0  # formulas with a stride that no argument has
         for name, column in letters.items():
             if column not in self.known and len(set(column)) > 1:
                 self.known[column] = Fit(Letter(name))
@@ -120,6 +121,7 @@ class Fitter:
                 continue
             found = list(windows(known, column, hints))
             if found:
+                self.guessed += not found[0].likely
                 return self.of_windows(base, found)
         return None
 
@@ -136,9 +138,9 @@ class Fitter:
             below = sum(u < high for u in known) >= 2
             above = sum(u > low for u in known) >= 2
             if below and column == tuple(min(u, high) for u in known):
-                return self.made(known, lambda of: Clamped(of, None, high))
+                return self.made(known, lambda of: clamped(of, None, high))
             if above and column == tuple(max(u, low) for u in known):
-                return self.made(known, lambda of: Clamped(of, low, None))
+                return self.made(known, lambda of: clamped(of, low, None))
         for one, two in pairs(pool):
             joined = list(zip(one, two, strict=True))
             for choose, expression in ((min, least), (max, most)):

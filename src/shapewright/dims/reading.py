@@ -22,6 +22,8 @@ from shapewright.dims.several import least, most, product
 
 def read(text: str) -> Expression:
     """The formula in a text. Raises `ValueError` for what is none."""
+    if text == "?":  # a size that has no formula
+        return Letter(text)
     try:
         return _read(ast.parse(text, mode="eval").body)
     except SyntaxError:

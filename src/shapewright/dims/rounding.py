@@ -12,7 +12,14 @@ from __future__ import annotations
 
 from math import gcd
 
-from shapewright.dims.expression import Expression, Quotient, Total, number, total
+from shapewright.dims.expression import (
+    Clamped,
+    Expression,
+    Quotient,
+    Total,
+    number,
+    total,
+)
 
 
 def divided(over: Expression, divisor: int) -> Expression:
@@ -63,3 +70,15 @@ def parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
     if isinstance(over, Total):
         return list(over.terms), over.constant
     return [(over, 1)], 0
+
+
+def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
+    """At least `low`, at most `high`; one bound on another is the tighter one."""
+    if isinstance(over, Clamped):
+        if low is None and over.low is None and high is not None:
+            high = high if over.high is None else min(high, over.high)
+            return Clamped(over.over, None, high)
+        if high is None and over.high is None and low is not None:
+            low = low if over.low is None else max(low, over.low)
+            return Clamped(over.over, low, None)
+    return Clamped(over, low, high)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from shapewright.dims.expression import Expression
@@ -17,18 +17,25 @@ from shapewright.dims.rounding import divided, shifted
 Column = tuple[int, ...]
 
 STRIDES = (2, 4, 8, 16, 32, 3, 5, 6, 7, 9, 10, 12, 14, 20, 24, 28, 40, 48, 56, 64, 128)
+SEEN = 4
+"""Different numbers that a stride is believed from which no argument has."""
+
 SLOPES = (1, 2, 3, 4, 5, 7, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`scale*((slope*u + step)//stride) + base`."""
+    """`scale*((slope*u + step)//stride) + base`.
+
+    `likely`: an argument of the call has the stride.
+    """
 
     slope: int
     step: int
     stride: int
     scale: int = 1
     base: int = 0
+    likely: bool = True
 
     def of(self, size: Expression) -> Expression:
         """The formula over that of the size that went in."""
@@ -46,14 +53,22 @@ def windows(
     scale, base = common(column)
     hinted = [each for each in dict.fromkeys(hints) if each > 1]
     found = [*through(known, column, hinted, 1, 0)]
-    if not found and scale > 1:  # rounded up to a multiple
-        shrunk = tuple((each - base) // scale for each in column)
+    shrunk = tuple((each - base) // scale for each in column)
+    if not found and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
         found = [*through(known, shrunk, [scale, *hinted], scale, base)]
-    if not found:
-        found = [*through(known, column, list(STRIDES), 1, 0)]
-    if not found and scale > 1:
-        found = [*through(known, shrunk, list(STRIDES), scale, base)]
+    if not found and len(set(column)) >= SEEN:
+        found = [*guessed(through(known, column, list(STRIDES), 1, 0))]
+    if not found and scale > 1 and len(set(column)) >= SEEN:
+        found = [*guessed(through(known, shrunk, [*STRIDES], scale, base))]
     yield from found
+
+
+def guessed(found: Iterator[Window]) -> Iterator[Window]:
+    """The windows that programs have, where no argument says so."""
+    for each in found:
+        plain = each.slope == 1 or each.stride <= 4
+        if plain and each.step < 2 * each.stride:
+            yield replace(each, likely=False)
 
 
 def common(column: Column) -> tuple[int, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from shapewright.dims.expression import Expression
 from shapewright.dims.fitting import Fitter
 from shapewright.reasoning.formulas.aligning import parting
 from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
 from shapewright.reasoning.formulas.lettered import known_tensors, lettered
-from shapewright.reasoning.formulas.shortening import shortened
+from shapewright.reasoning.formulas.shortening import shortened, without
 from shapewright.reasoning.formulas.turning import Point, Turn, points, turns, unseen
 from shapewright.solving.lattice import Lattice
 from shapewright.solving.planning import (
@@ -29,6 +31,15 @@ from shapewright.trace.record import Trace
 
 FEW = 12
 """Runs for one or two letters."""
+
+CHECKS, MOST_CHECKS = 2, 5
+"""Runs that take no part in a fit, and how often they are made where one is wrong."""
+
+FURTHER = 16
+"""Runs more that tell formulas apart."""
+
+GUESSED, ENOUGH = 16, 8
+"""Runs more where a stride was guessed; runs in the range that formulas rest on."""
 
 EDGES = 4
 """Runs more where a program turns at some sizes."""
@@ -78,6 +89,7 @@ class Solving:
         self.gather()
         self.tell_apart()
         self.turn()
+        self.check()
         return self.told()
 
     def turn(self) -> None:
@@ -121,9 +133,28 @@ class Solving:
         return unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
-        """Claim nothing on the other side of a turn."""
+        """Claim nothing on the other side of a turn, and fill this side."""
         base = self.base.sizes[point.letter]
         self.clipped.append((point.letter, point.size, base >= point.size))
+        draw = random.Random(1)
+        for _ in range(ENOUGH - len(self.accepted)):
+            self.runner.at(self.anywhere(draw))
+
+    def anywhere(self, draw: random.Random) -> dict[str, int]:
+        """Sizes at random between all that were accepted, on the base's side."""
+        made = [run.sizes for run in self.runner.made.values() if run.accepted]
+        sizes = {}
+        for name, each in self.lattices.items():
+            low = min(run[name] for run in made)
+            high = max(run[name] for run in made)
+            step = max(each.step, 1)
+            for letter, size, above in self.clipped:
+                if letter == name and above:
+                    low = max(low, low + -(-(size - low) // step) * step)
+                elif letter == name:
+                    high = min(high, size - 1)
+            sizes[name] = draw.randrange(low, max(high, low) + 1, step)
+        return sizes
 
     def stay_on_one_way(self, steps: Mapping[str, int]) -> None:
         """Leave out the runs beyond a turn where sizes have formulas without them."""
@@ -145,6 +176,31 @@ class Solving:
         return all(
             (sizes[letter] >= size) == above for letter, size, above in self.clipped
         )
+
+    def check(self) -> None:
+        """Runs at sizes that took no part; a formula that was wrong is fitted anew.
+
+        More of them where a stride was guessed, or where few runs are in the range.
+        """
+        draw = random.Random(0)
+        for _ in range(MOST_CHECKS):
+            before = self.fitted
+            few = max(0, ENOUGH - len(self.accepted))
+            checks = CHECKS + few + (GUESSED if before.guessed else 0)
+            for _ in range(checks):
+                self.runner.at(self.somewhere(draw))
+            self.gather()
+            if self.fitted.calls == before.calls:
+                return
+            self.tell_apart()
+
+    def somewhere(self, draw: random.Random) -> dict[str, int]:
+        """Sizes of the range, at random."""
+        low, high = self.bounds()
+        return {
+            name: draw.randrange(low[name], high[name] + 1, max(each.step, 1))
+            for name, each in self.lattices.items()
+        }
 
     def scatter(self) -> None:
         """The first runs, far apart."""
@@ -184,7 +240,7 @@ class Solving:
 
     def tell_apart(self) -> None:
         """More runs, until no formula has a rival within the range."""
-        while self.runner.count < self.most and self.fitted.rivals:
+        while self.runner.count < self.most + FURTHER and self.fitted.rivals:
             low, high = self.bounds()
             sizes = telling_apart(
                 self.fitted.rivals, self.base.sizes, self.lattices, low, high
@@ -193,6 +249,16 @@ class Solving:
                 return
             self.runner.at(sizes)
             self.gather()
+
+    def open(self) -> set[Expression]:
+        """Formulas with a rival that says otherwise within the range."""
+        low, high = self.bounds()
+        base = self.base.sizes
+        return {
+            pair[0]
+            for pair in self.fitted.rivals
+            if telling_apart([pair], base, self.lattices, low, high) is not None
+        }
 
     def bounds(self) -> tuple[dict[str, int], dict[str, int]]:
         """The least and the greatest size of each letter that were accepted."""
@@ -221,7 +287,8 @@ class Solving:
             for name, each in letters.items()
             if each.step > 1 and each.low % each.step == 0
         }
-        calls = shortened(self.fitted.calls, steps) if steps else self.fitted.calls
+        calls = without(self.fitted.calls, self.open())
+        calls = shortened(calls, steps) if steps else calls
         made = lettered(trace, calls, self.given())
         return replace(made, formulas=formulas)
 

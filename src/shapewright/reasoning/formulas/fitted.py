@@ -15,6 +15,12 @@ from shapewright.dims.several import product
 from shapewright.reasoning.formulas.aligning import Sample, aligned
 
 Formula = Expression | None
+
+UNKNOWN = Letter("?")
+"""Stands for a number that differs between runs and has no formula."""
+
+ENOUGH = 3
+"""Runs that show a call, where others that reached their end made none."""
 Dims = tuple[Formula, ...]
 
 
@@ -41,13 +47,15 @@ class Fitted:
     """The formulas of all calls of a base run.
 
     `rivals` are pairs of formulas that more runs must tell apart; `unmatched` are
-    calls that some runs did not make, whose sizes rest on the other runs alone.
+    calls that some runs did not make, whose sizes rest on the other runs alone;
+    `guessed` are formulas with a stride that no argument has.
     """
 
     calls: list[CallFormulas]
     rivals: list[tuple[Expression, Expression]]
     varying: list[Varying]
     unmatched: int = 0
+    guessed: int = 0
     formulas: dict[str, Expression] = field(default_factory=dict)
 
 
@@ -75,6 +83,7 @@ class Work:
         """All calls in order, so that what goes in is known first."""
         for at in range(len(self.samples[0].keys)):
             self.result.calls.append(self.call(at))
+        self.result.guessed = sum(each.guessed for each in self.fitters.values())
         return self.result
 
     def call(self, at: int) -> CallFormulas:
@@ -96,11 +105,20 @@ class Work:
         taken = tuple([sample.taken[place] for sample, place in runs])
         steps = tuple([sample.steps[place] for sample, place in runs])
         numbers = tuple([sample.numbers[place] for sample, place in runs])
+        if len(runs) < ENOUGH and self.left_out(present):
+            return unknown(self.samples[0], at)
         key = (present, given, taken, steps, numbers)
         found = self.made.get(key)
         if found is None:
             found = self.made[key] = self.fit(at, present, given, taken, steps, numbers)
         return found
+
+    def left_out(self, present: tuple[bool, ...]) -> bool:
+        """Whether a run that reached its end made no such call."""
+        return any(
+            not here and bool(sample.keys) and sample.keys[-1][0] == "output"
+            for sample, here in zip(self.samples, present, strict=True)
+        )
 
     def there(self, at: int) -> Iterator[tuple[Sample, int | None]]:
         """Each run, and where in it a call of the base run stands."""
@@ -121,8 +139,8 @@ class Work:
         hints = [n for n in numbers[0] if 1 < n <= 4096]
         wholes = columns_of(taken)
         shapes = []
-        for one in columns_of(given):
-            dims = []
+        for nth, one in enumerate(columns_of(given)):
+            dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
             for column in one:
                 dims.append(self.formula(fitter, at, column, near, hints, wholes))
                 near.append(column)
@@ -130,7 +148,12 @@ class Work:
         strides = []
         for one, own in zip(columns_of(steps), columns_of(given), strict=False):
             beside = [*own, *near]
-            strides.append(tuple(self.plain(fitter, each, beside) for each in one))
+            strides.append(
+                tuple(
+                    self.stride(present, step, size, beside)
+                    for step, size in zip(one, own, strict=False)
+                )
+            )
         lined = {len(each) for each in numbers}
         each_number = list(zip(*numbers, strict=True)) if len(lined) == 1 else []
         return CallFormulas(
@@ -205,12 +228,31 @@ class Work:
         near: Sequence[Column],
         hints: Sequence[int] = (),
     ) -> Formula:
-        """The formula of a stride or an argument; None where there is none."""
+        """The formula of a stride or an argument."""
         fit = fitter.fit(column, near, hints)
         if fit is None:
-            return None
+            return UNKNOWN
         self.compare(fit)
         return fit.formula
+
+    def stride(
+        self,
+        present: tuple[bool, ...],
+        column: Column,
+        size: Column,
+        near: Sequence[Column],
+    ) -> Formula:
+        """The formula of a stride; that of a dim of one element may be anything."""
+        several = tuple(n > 1 for n in size)
+        if all(several) or not any(several):
+            return self.plain(self.fitter(present), column, near)
+        left = iter(several)
+        fewer = tuple(here and next(left) for here in present)
+        return self.plain(
+            self.fitter(fewer),
+            within(column, several),
+            [within(each, several) for each in near],
+        )
 
     def compare(self, fit: Fit) -> None:
         """Note what has to be told apart from a formula."""
@@ -219,6 +261,15 @@ class Work:
             if pair not in self.said:
                 self.said.add(pair)
                 self.result.rivals.append(pair)
+
+
+def unknown(sample: Sample, at: int) -> CallFormulas:
+    """A call of which too little is known."""
+    return CallFormulas(
+        tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
+        tuple((UNKNOWN,) * len(steps or ()) for steps in sample.steps[at]),
+        (UNKNOWN,) * len(sample.numbers[at]),
+    )
 
 
 def part_of(

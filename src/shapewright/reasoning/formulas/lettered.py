@@ -147,7 +147,23 @@ class _Letters:
     def output(self) -> Any:
         """What the target returned."""
         self.look()
-        return self.nest(self.trace.output)
+        last = self.formulas[-1] if len(self.formulas) > len(self.trace.ops) else None
+        returned = iter(last.shapes if last is not None else ())
+        return self.returned(self.trace.output, returned)
+
+    def returned(self, value: Any, shapes: Iterator[Dims]) -> Any:
+        """What came out, in order; which tensor it is may differ from run to run."""
+        if isinstance(value, Fact):
+            fact, dims = self.fact(value), next(shapes, ())
+            plain = tuple(map(int, fact.shape))
+            return replace(fact, shape=with_formulas(plain, dims)) if dims else fact
+        if isinstance(value, dict):
+            return {key: self.returned(each, shapes) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.returned(each, shapes) for each in value]
+        if isinstance(value, tuple):
+            return tuple(self.returned(each, shapes) for each in value)
+        return value
 
     def nest(self, value: Any) -> Any:
         """A nest, its facts with formulas."""

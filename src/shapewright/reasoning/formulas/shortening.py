@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from shapewright.dims.exact import on_multiples
 from shapewright.dims.expression import Expression
-from shapewright.reasoning.formulas.fitted import CallFormulas, Dims
+from shapewright.reasoning.formulas.fitted import UNKNOWN, CallFormulas, Dims
 
 
 def shortened(
     calls: Sequence[CallFormulas], steps: Mapping[str, int]
 ) -> list[CallFormulas]:
     """The formulas where each letter is a multiple of its step: `2*(H//2)` is `H`."""
+    return changed(calls, lambda formula: on_multiples(formula, steps))
+
+
+def without(
+    calls: Sequence[CallFormulas], open_: Collection[Expression]
+) -> list[CallFormulas]:
+    """The formulas, those that are not sure left out."""
+    if not open_:
+        return list(calls)
+    return changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
+
+
+def changed(
+    calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
+) -> list[CallFormulas]:
+    """The formulas, each changed once."""
     known: dict[Expression, Expression] = {}
     made: dict[int, CallFormulas] = {}
 
@@ -22,7 +38,7 @@ def shortened(
     def short(formula: Expression) -> Expression:
         found = known.get(formula)
         if found is None:
-            found = known[formula] = on_multiples(formula, steps)
+            found = known[formula] = change(formula)
         return found
 
     def of(call: CallFormulas) -> CallFormulas:

@@ -44,6 +44,13 @@ class Point:
 def turns(trace: Trace, known: Mapping[int, Dims], guards: Guards) -> list[Turn]:
     """What decides on letters: comparisons in Python, and constant ends of slices."""
     found: dict[Any, Turn] = {}
+    free = set(trace.letters)
+    known = {
+        tensor: tuple(
+            e if e is not None and e.letters() <= free else None for e in dims
+        )
+        for tensor, dims in known.items()
+    }
     for guard in guards.guards:
         formulas = {read: formula_of(read, known) for read in all_reads(guard)}
         letters = frozenset[str]().union(
@@ -67,6 +74,12 @@ def turns(trace: Trace, known: Mapping[int, Dims], guards: Guards) -> list[Turn]
                     turn = Turn(formula.letters(), op.span, False, beyond(formula, end))
                     found.setdefault(key, turn)
     return list(found.values())
+
+
+def of_letters(trace: Trace, dims: Dims) -> Dims:
+    """The formulas that letters of the inputs alone decide."""
+    free = set(trace.letters)
+    return tuple(e if e is not None and e.letters() <= free else None for e in dims)
 
 
 def all_reads(guard: Guard) -> Iterator[Read]:
