@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST = 60
 """Runs of one search."""
+IDLE = 20
+"""Runs in a row that failed as others did before; then no more are made."""
 FAILURES = 4
 """Failures that a run passes over."""
 CALLS = 40_000
@@ -73,6 +75,7 @@ class Search:
     observed: Observations = field(default_factory=Observations)
     queue: list[tuple[float, int, Hypothesis]] = field(default_factory=list)
     met: set[str] = field(default_factory=set)
+    ends: set[object] = field(default_factory=set)
     runs: int = 0
 
     def add(self, many: Iterable[Hypothesis]) -> None:
@@ -90,6 +93,7 @@ class Search:
 
         self.add(self.known.hypotheses())
         best: Tried | None = None
+        idle = 0
         while self.queue and self.runs < MOST:
             tried = self.tried(heapq.heappop(self.queue)[2])
             if tried is None:
@@ -98,12 +102,28 @@ class Search:
                 return self.nicer(tried)
             if best is None or tried.reach > best.reach:
                 best = tried
+            idle = 0 if self.news(tried) else idle + 1
+            if idle == IDLE:
+                break
             each = mender(
                 self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
             )
             self.add(each.mended())
             self.add(of_ending(each, tried.ending))
         return best
+
+    def news(self, tried: Tried) -> bool:
+        """Whether it failed at another place, or in other words, than any before."""
+        failed = tuple(
+            (tried.trace.ops[each.op].span, each.torch_message)
+            for each in tried.failures
+        )
+        last = tried.trace.findings[-1] if tried.trace.findings else None
+        said = (last.span, last.message, last.torch_message) if last else ()
+        found = (failed, said, tried.reach)
+        known = found in self.ends
+        self.ends.add(found)
+        return not known
 
     def nicer(self, found: Tried) -> Tried:
         """The same with a size of images that people choose, if that fits, too."""

@@ -66,14 +66,31 @@ def unpacked(
 
 
 def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
-    """Arguments that may be left out, where something is missing."""
+    """Arguments that may be left out, where something is missing.
+
+    Those that the message or the failing line names come first, then those that the
+    program uses without asking whether they are None.
+    """
     given = mender.hypothesis.arguments
     left = [name for name in mender.known.left if name not in given]
-    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", message)]
     missing = NOTHING.search(message) is not None
-    for n, name in enumerate([*mentioned, *left]):
-        cost = 0.3 if name in mentioned else 0.6 if missing else 3.0
-        yield mender.known.with_more(mender.hypothesis, name, cost + 0.2 * n)
+    said = f"{message} {failing_line(mender)}" if missing else message
+    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
+    wanted = [n for n in left if n not in mentioned and mender.known.wanted(n)]
+    others = [n for n in left if n not in mentioned and n not in wanted]
+    for names, cost in (
+        (mentioned, 0.2),
+        (wanted, 0.4 if missing else 3.0),
+        (others, 3.0 if not missing else 1.2 if mentioned or wanted else 0.6),
+    ):
+        for n, name in enumerate(names):
+            more = mender.known.with_more(mender.hypothesis, name, cost + 0.2 * n)
+            yield more
+    if len(mentioned) + len(wanted) > 1 and missing:
+        more = mender.hypothesis
+        for name in (*mentioned, *wanted):
+            more = mender.known.with_more(more, name, 0.1)
+        yield more
     for name, value in given.items():
         if value is None:
             path: Path = (name,)

@@ -86,6 +86,11 @@ class Beginning:
         made = before.with_value((name,), value.value, value.why, cost)
         return self.named(settled(made))
 
+    def wanted(self, name: str) -> bool:
+        """Whether the program uses an argument without asking whether it is None."""
+        uses = self.evidence.uses.get((name,))
+        return uses is not None and not uses.optional and (uses.used or uses.tensor)
+
     def named(self, found: Hypothesis) -> Hypothesis:
         """Arguments that follow one that is left out are given by name."""
         by_name, missing = set(), False
@@ -149,7 +154,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
     called = getattr(called, "forward", called)
     evidence = Evidence(
         uses,
-        read(called, parameters, loaded.module),
+        read(called, parameters, loaded.module, config_of(loaded)),
         sizes_of(loaded.module, config_of(loaded)),
         plain,
         first_layer(loaded.module),

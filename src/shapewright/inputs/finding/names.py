@@ -11,6 +11,7 @@ ONES = Tensor(("B", "T"), "int64", "ones")
 ZEROS = Tensor(("B", "T"), "int64", "zeros")
 IMAGE = Tensor(("B", "C", "H", "W"))
 STEP = Tensor(("B",), "int64", "1")
+SOUND = Tensor(("B", "A"))
 NODES = Tensor(("N", "F"))
 
 _MEANINGS: dict[str, Any] = {
@@ -29,7 +30,12 @@ _MEANINGS: dict[str, Any] = {
     "pixel_values_videos video videos frames clip": Tensor(("B", 16, "C", "H", "W")),
     "pixel_mask": Tensor(("B", "H", "W"), "int64", "ones"),
     "input_features": Tensor(("B", "M", 3000)),
-    "input_values waveform wav audio waveforms wave": Tensor(("B", 16000)),
+    "input_values waveform wav audio waveforms wave": SOUND,
+    "grid_thw image_grid_thw video_grid_thw": Tensor((1, 3), "int64", "[[1, 4, 4]]"),
+    "spatial_shapes": Tensor(("B", 2), "int64", "4"),
+    "pixel_attention_mask input_features_mask": ONES,
+    "past_values past_observed_mask": Tensor(("B", "L")),
+    "past_time_features": Tensor(("B", "L", "F")),
     "bbox boxes": Tensor(("B", "T", 4), "int64", "zeros"),
     "inputs_embeds encoder_hidden_states hidden_states decoder_inputs_embeds"
     " encoder_outputs context memory": Tensor(("B", "T", "F")),
@@ -38,7 +44,24 @@ _MEANINGS: dict[str, Any] = {
 }
 MEANINGS = {name: value for names, value in _MEANINGS.items() for name in names.split()}
 """A value for each such name. Letters that are no size of the input stand for sizes
-of the model: C channels, F features, M bins."""
+of the model: C channels, F features, M bins;
+A is a second of sound."""
+
+EMBEDDED = Tensor(("B", "T", "F"))
+LIKE = {"_embeds": EMBEDDED, "_embeddings": EMBEDDED, "_hidden_states": EMBEDDED,
+        "_input_ids": TOKENS, "_attention_mask": ONES}  # fmt: skip
+"""The same for names that end so."""
+
+
+def meaning(name: str) -> Any:
+    """What a name means, by its end if not by itself; None where it says nothing."""
+    if name in MEANINGS:
+        return MEANINGS[name]
+    return next((LIKE[end] for end in LIKE if name.endswith(end)), None)
+
+
+ALSO = {"input_features": (Tensor(("B", "L", "M")),)}
+"""What else such a name may mean."""
 
 MASKS = frozenset(
     "mask attn_mask src_mask tgt_mask padding_mask key_padding_mask pad_mask".split()

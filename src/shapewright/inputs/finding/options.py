@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shapewright.inputs.finding.hypothesis import Dim, Path, Tensor
-from shapewright.inputs.finding.names import MASKS, MEANINGS
+from shapewright.inputs.finding.names import ALSO, MASKS, SOUND, meaning
 from shapewright.inputs.finding.reading import Reading
 from shapewright.inputs.finding.taken import tensors_beside, tensors_for
 from shapewright.inputs.finding.uses import Uses
@@ -128,9 +128,12 @@ class Evidence:
                 why = f"{said_of(path)} meets a tensor of {beside.shape}"
                 yield Option(tensor, cost, why)
                 cost += 1
-        if name in MEANINGS and MEANINGS[name] is not None:
-            meant = MEANINGS[name]
-            yield Option(meant, 1 + cost, f"by the name `{name}`")
+        meant = meaning(name)
+        if meant is not None:
+            listed = meant.fill.startswith("[")
+            yield Option(meant, 0 if listed else 1 + cost, f"by the name `{name}`")
+            for n, other in enumerate(ALSO.get(name, ())):
+                yield Option(other, 1.5 + cost + n, f"by the name `{name}`")
         if name in MASKS:
             yield Option(Tensor(("B", "T"), "bool", "zeros"), 2)
             yield Option(Tensor(("T", "T"), "bool", "zeros"), 4)
@@ -145,7 +148,11 @@ class Evidence:
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
         """A tensor of these dims, of the dtype that its name or annotation says."""
-        said, meant = self.reading.annotations.get(name), MEANINGS.get(name)
+        said, meant = self.reading.annotations.get(name), meaning(name)
+        if meant == SOUND and dims[-1] in ("T", "L"):
+            dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")
+        if isinstance(meant, Tensor) and meant.fill.startswith("["):
+            return meant
         if isinstance(meant, Tensor) and meant.dtype == "int64":
             return Tensor(dims, meant.dtype, meant.fill if meant.fill != "T" else "1")
         if said in ("whole", "boolean"):

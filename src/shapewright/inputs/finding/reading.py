@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shapewright.inputs.finding.hypothesis import Dim
+from shapewright.inputs.finding.sizes import setting
 
 LETTERS = {
     "B": "b bs batch batch_size bsz nbatch n_batch num_samples batchsize",
     "T": "t l s seq seq_len sequence_length time length steps seqlen len tokens"
     " num_tokens n_tokens time_steps timesteps num_frames",
-    "H": "h height image_size img_size", "W": "w width",
+    "H": "h height image_size img_size frame_size", "W": "w width",
     "C": "c channels channel in_channels num_channels", "M": "num_mel_bins n_mels",
     "D": "depth", "N": "n nodes num_nodes n_nodes points num_points",
     "E": "e edges num_edges n_edges",
@@ -54,8 +55,13 @@ class Reading:
     )
 
 
-def read(called: Any, parameters: Mapping[str, Any], owner: Any) -> Reading:
-    """Read a callable's annotations, its text and its docstrings."""
+def read(
+    called: Any, parameters: Mapping[str, Any], owner: Any, config: Any = None
+) -> Reading:
+    """Read a callable's annotations, its text and its docstrings.
+
+    Words of shapes are settings of the owner, letters, or settings of the config.
+    """
     annotations: dict[str, str] = {}
     shapes: dict[str, tuple[tuple[tuple[Dim, ...], str], ...]] = {}
     texts = list(texts_of(called, owner))
@@ -67,7 +73,7 @@ def read(called: Any, parameters: Mapping[str, Any], owner: Any) -> Reading:
                 break
         if not re.fullmatch(r"\*?\w+", name):
             continue
-        found = list(shapes_of(name, said, texts, owner))
+        found = list(shapes_of(name, said, texts, (owner, config)))
         if found:
             shapes[name] = tuple(found)
     return Reading(annotations, shapes)
@@ -117,11 +123,11 @@ def comments(text: str) -> str:
 
 
 def shapes_of(
-    name: str, annotation: str, texts: list[str], owner: Any
+    name: str, annotation: str, texts: list[str], owners: tuple[Any, Any]
 ) -> Iterator[tuple[tuple[Dim, ...], str]]:
     """Shapes that the annotation or a text gives an argument."""
     for quoted in re.findall(r"[\"']([\w ]+)[\"']\]", annotation):
-        dims = dims_of(quoted.split(), owner)
+        dims = dims_of(quoted.split(), owners)
         if dims is not None:
             yield dims, f"`{name}` is annotated `{quoted}`"
     opening = rf"(?:^|[\s`*])\*?{re.escape(name)}\b[`*]*\s*(?:[:=\-]|of|is|has|\()?"
@@ -133,20 +139,20 @@ def shapes_of(
                     or "\n" in text[found.end() : written.start()]
                 ):
                     break
-                dims = dims_of(re.split(r"[,x]", written[1].strip(" ,")), owner)
+                dims = dims_of(re.split(r"[,x]", written[1].strip(" ,")), owners)
                 if dims is not None:
                     yield dims, f"`{name}` is described as ({written[1].strip()})"
                     break
 
 
-def dims_of(words: list[str], owner: Any) -> tuple[Dim, ...] | None:
+def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None:
     """Sizes and letters of words; None where they are none."""
     words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
     if not words or words == ["*"] or any(word in PROSE for word in words):
         return None
     found = []
     for word in words:
-        dim = dim_of(word, owner)
+        dim = dim_of(word, *owners)
         if dim is None:
             return None
         found.append("W" if dim == "H" and "H" in found else dim)
@@ -158,7 +164,7 @@ def dims_of(words: list[str], owner: Any) -> tuple[Dim, ...] | None:
 PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".split())
 
 
-def dim_of(word: str, owner: Any) -> Dim | None:
+def dim_of(word: str, owner: Any, config: Any) -> Dim | None:
     """The size of a word: a number, a setting of the model, a letter."""
     if word.isdigit():
         return int(word)
@@ -170,4 +176,7 @@ def dim_of(word: str, owner: Any) -> Dim | None:
     letter = LETTER_OF.get(word.lower())
     if letter is not None:
         return letter
+    value = setting(config, (word,))
+    if value is not None:
+        return value
     return word.upper() if len(word) <= 2 else word

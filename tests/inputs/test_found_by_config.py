@@ -1,0 +1,106 @@
+"""Inputs found by what a model's config and the names of its arguments say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.inputs.loaded import loaded_object
+from shapewright.inputs.program import Program
+from shapewright.searching import Found, search
+
+
+class Config:
+    def __init__(self, **settings: int) -> None:
+        self.__dict__.update(settings)
+
+
+def found(model: nn.Module, config: Any = None) -> Found:
+    loaded = loaded_object(model.to("meta"), "f", Program(Path()), config=config)
+    with loaded.program.running():
+        result = search(loaded)
+    assert result is not None
+    return result
+
+
+class Patches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(1176, 8)
+
+    def forward(self, hidden_states: torch.Tensor, grid_thw: torch.Tensor) -> Any:
+        """Patches.
+
+        hidden_states (`torch.Tensor` of shape `(seq_len, 1176)`)
+        """
+        t, h, w = grid_thw[0].tolist()
+        return self.layer(hidden_states).view(t, h // 2, 2, w // 2, 2, 8)
+
+
+def test_a_grid_counts_the_patches() -> None:
+    result = found(Patches())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[16, 1176], i64[1, 3]=[[1, 4, 4]]"
+
+
+class Sound(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv1d(1, 8, 400, 160)
+
+    def forward(self, input_values: torch.Tensor) -> Any:
+        """Features of sound.
+
+        input_values (`torch.Tensor` of shape `(batch_size, channels, sequence_length)`)
+        """
+        return self.layer(input_values)
+
+
+def test_sound_is_a_second_long() -> None:
+    result = found(Sound())
+    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 1, 16000]", 1)
+
+
+class Steps(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state, self.reward = nn.Linear(17, 8), nn.Linear(1, 8)
+
+    def forward(
+        self,
+        states: Any = None,
+        mask: Any = None,
+        extra: Any = None,
+        returns: Any = None,
+    ) -> Any:
+        """Both are needed.
+
+        states (`torch.Tensor` of shape `(batch_size, length, state_dim)`)
+        returns (`torch.Tensor` of shape `(batch_size, length, 1)`)
+        """
+        made = self.reward(returns).relu() + self.state(states)
+        return made if extra is None else made + extra
+
+
+def test_dims_are_settings_and_what_may_be_left_out_is_given_where_it_is_used() -> None:
+    result = found(Steps(), Config(state_dim=17))
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[B=1, T=16, 17], returns=f32[B, T, 1]"
+
+
+class Session(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, session: Any) -> Any:
+        return self.layer(session.frames())
+
+
+def test_a_search_ends_where_nothing_changes_the_failure() -> None:
+    result = found(Session())
+    assert not result.fits
+    assert result.runs <= 30
