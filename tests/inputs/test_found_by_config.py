@@ -29,21 +29,36 @@ def found(model: nn.Module, config: Any = None) -> Found:
 class Patches(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.layer = nn.Linear(1176, 8)
+        self.layer = nn.Conv3d(3, 8, (2, 14, 14), (2, 14, 14))
 
     def forward(self, hidden_states: torch.Tensor, grid_thw: torch.Tensor) -> Any:
-        """Patches.
-
-        hidden_states (`torch.Tensor` of shape `(seq_len, 1176)`)
-        """
         t, h, w = grid_thw[0].tolist()
-        return self.layer(hidden_states).view(t, h // 2, 2, w // 2, 2, 8)
+        patches = self.layer(hidden_states.view(-1, 3, 2, 14, 14))
+        return patches.view(t, h // 2, 2, w // 2, 2, 8)
 
 
 def test_a_grid_counts_the_patches() -> None:
     result = found(Patches())
     assert result.fits
     assert str(result.candidate.inputs) == "f32[16, 1176], i64[1, 3]=[[1, 4, 4]]"
+
+
+class Large(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(3, 8, 16, 16)
+
+    def forward(self, pixel_values: Any, inputs_embeds: Any = None) -> Any:
+        if pixel_values is None and inputs_embeds is None:
+            raise ValueError("You have to specify either pixel_values or inputs_embeds")
+        if pixel_values.shape[-1] < 896:
+            raise ValueError("the image is too small")
+        return self.layer(pixel_values)
+
+
+def test_an_image_that_is_too_small_grows() -> None:
+    result = found(Large())
+    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 3, 896, 896]", 2)
 
 
 class Sound(nn.Module):

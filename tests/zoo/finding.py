@@ -146,10 +146,12 @@ def of_timm(place: str) -> Loaded:
 
 
 def of_transformers(place: str) -> Loaded:
-    from zoo.transformers_models import build, without_initialisation
+    from shapewright.capture.building import building
+    from zoo.transformers_models import made, without_initialisation
 
     without_initialisation()
-    model = build(place)
+    with building(put_back=False):
+        model = made(place)
     return replace(bare(model, place), config=model.config)
 
 

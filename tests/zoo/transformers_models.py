@@ -43,7 +43,13 @@ def model_class(name: str) -> Any:
 
 def build(name: str) -> Any:
     """The base model of a model type, on meta, from a default config."""
-    with warnings.catch_warnings(), torch.device("meta"):
+    with torch.device("meta"):
+        return made(name)
+
+
+def made(name: str) -> Any:
+    """The base model of a model type, wherever tensors are made."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model_class(name)(CONFIG_MAPPING[name]()).eval()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from shapewright.inputs.finding.hypothesis import Hypothesis, Path
 from shapewright.rules.needs.ending import Ending
-from shapewright.searching.mending import Mender, numbers_in, reranked
+from shapewright.searching.mending import Mender, numbers_in, placed, reranked
 from shapewright.trace.fact import Fact
 
 UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
@@ -111,6 +111,13 @@ def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 change = dict.fromkeys(letters, other)
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_sizes(change, why, 0.5)
+    if mender.made.findings[-1].code == "program-error":
+        yield from fixed(mender, found)
+    if "H" in used and "too small" in message:
+        for n, times in enumerate((4, 2)):
+            change = {side: sizes[side] * times for side in ("H", "W")}
+            why = f"{sizes['H']} is too small"
+            yield mender.hypothesis.with_sizes(change, why, 0.3 + 0.1 * n)
     usual = [256, 288, 384, 448, 512, 192, 128, 96, 64, 32, 299, 240, 260, 336]
     for number in found:
         if "H" in used and "W" in used and 8 <= number <= 1024 and number != sizes["H"]:
@@ -121,3 +128,14 @@ def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
             if side != sizes["H"]:
                 change = {"H": side, "W": side}
                 yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)
+
+
+def fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
+    """A dim that is no letter, as the other of the sizes that a message names."""
+    for path, tensor in mender.hypothesis.tensors():
+        for place, dim in enumerate(tensor.dims):
+            others = [one for one in found if one != dim and 0 < one <= 8192]
+            for n, other in enumerate(others if dim in found else ()):
+                made = replace(tensor, dims=placed(tensor.dims, place, other))
+                why = f"the program asks for {other}"
+                yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)

@@ -13,7 +13,7 @@ from shapewright.inputs.finding.names import MASKS, MEANINGS
 from shapewright.inputs.finding.options import Evidence, Option, described
 from shapewright.inputs.finding.reading import read
 from shapewright.inputs.finding.sizes import sizes_of
-from shapewright.inputs.finding.taken import tensors_for
+from shapewright.inputs.finding.taken import is_lazy, kind_of, tensors_for
 from shapewright.inputs.finding.uses import Met
 from shapewright.inputs.finding.walking import walked
 from shapewright.inputs.loaded import Loaded
@@ -159,6 +159,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
         plain,
         first_layer(loaded.module),
         loaded.module is None,
+        patch=patch_of(loaded.module),
     )
     left = [name for name, each in plain.items() if each.default is None]
     if not needed:
@@ -188,6 +189,19 @@ def config_of(loaded: Loaded) -> Any:
         return loaded.config
     held = vars(loaded.module)
     return next((held[n] for n in ("config", "cfg", "hparams") if n in held), None)
+
+
+def patch_of(module: Any) -> int:
+    """How many numbers a patch has, by the first layer with windows, else the first."""
+    layers = [] if module is None else list(module.modules())
+    kinds = [(kind_of(each) or "", each) for each in layers]
+    met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
+    met = [(n, one) for n, one in met if not is_lazy(one)]
+    if not met:
+        return 0
+    seen = [one for n, one in met if n in ("Conv2d", "Conv3d")]
+    weight = seen[0].weight if seen else met[0][1].weight
+    return int(weight.numel() // weight.shape[0])
 
 
 def first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:

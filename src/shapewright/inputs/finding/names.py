@@ -32,6 +32,7 @@ _MEANINGS: dict[str, Any] = {
     "input_features": Tensor(("B", "M", 3000)),
     "input_values waveform wav audio waveforms wave": SOUND,
     "grid_thw image_grid_thw video_grid_thw": Tensor((1, 3), "int64", "[[1, 4, 4]]"),
+    "merge_sizes": Tensor((1,), "int64", "2"),
     "spatial_shapes": Tensor(("B", 2), "int64", "4"),
     "pixel_attention_mask input_features_mask": ONES,
     "past_values past_observed_mask": Tensor(("B", "L")),
@@ -47,6 +48,14 @@ MEANINGS = {name: value for names, value in _MEANINGS.items() for name in names.
 of the model: C channels, F features, M bins;
 A is a second of sound."""
 
+PATCHED = frozenset("hidden_states pixel_values pixel_values_videos".split())
+"""Names of images that may have been cut into patches."""
+PATCHED_BY: dict[str, tuple[str, ...]] = {
+    "grid_thw": ("T",), "image_grid_thw": ("T",), "video_grid_thw": ("T",),
+    "spatial_shapes": ("B", "T"),
+}  # fmt: skip
+"""Names of arguments that count patches, and the dims of patches before the last."""
+
 EMBEDDED = Tensor(("B", "T", "F"))
 LIKE = {"_embeds": EMBEDDED, "_embeddings": EMBEDDED, "_hidden_states": EMBEDDED,
         "_input_ids": TOKENS, "_attention_mask": ONES}  # fmt: skip
@@ -60,7 +69,10 @@ def meaning(name: str) -> Any:
     return next((LIKE[end] for end in LIKE if name.endswith(end)), None)
 
 
-ALSO = {"input_features": (Tensor(("B", "L", "M")),)}
+ALSO = {
+    "input_features": (Tensor(("B", "L", "M")),),
+    "input_values": (Tensor(("B", 1, "A")),),
+}
 """What else such a name may mean."""
 
 MASKS = frozenset(

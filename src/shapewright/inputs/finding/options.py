@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shapewright.inputs.finding.hypothesis import Dim, Path, Tensor
-from shapewright.inputs.finding.names import ALSO, MASKS, SOUND, meaning
+from shapewright.inputs.finding.names import (
+    ALSO,
+    MASKS,
+    PATCHED,
+    PATCHED_BY,
+    SOUND,
+    meaning,
+)
 from shapewright.inputs.finding.reading import Reading
 from shapewright.inputs.finding.taken import tensors_beside, tensors_for
 from shapewright.inputs.finding.uses import Uses
@@ -37,6 +44,7 @@ class Evidence:
     first_layer: tuple[tuple[Tensor, ...], str] = ((), "")
     is_function: bool = False
     main: str = ""
+    patch: int = 0
 
     def options(self, path: Path, place: int = 0) -> list[Option]:
         """What may stand at a place among the arguments."""
@@ -101,7 +109,8 @@ class Evidence:
             yield Option(2, 0.5, f"{said_of(path)} is used as a number")
         needed = len(path) == 1 and path[0] == self.main
         if (uses.optional or name in MASKS) and not needed:
-            yield Option(None, 0 if uses.optional else 2.5)
+            main = name.startswith(("pixel_values", "input_"))
+            yield Option(None, 0 if uses.optional and not main else 2.5)
         if said is None and not uses.used and not uses.tensor and uses.flag:
             yield Option(False, 1)
 
@@ -116,6 +125,12 @@ class Evidence:
         """Tensors by what is known, then by usual shapes."""
         name = str(path[-1])
         cost = 0.0
+        if name in PATCHED and self.patch:
+            for counted, before in PATCHED_BY.items():
+                if counted in self.parameters:
+                    patches = Tensor((*before, self.patch))
+                    yield Option(patches, 0, f"patches, counted by `{counted}`")
+                    cost = 1.0
         for dims, why in self.reading.shapes.get(name, ()):
             yield Option(self.like(name, dims), cost, why)
             cost += 0.3
