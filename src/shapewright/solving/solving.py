@@ -174,7 +174,7 @@ def refused(trial: Trial) -> Example:
     if refusal.failure is not None:
         program = Program(trial.trace, (refusal.failure,))
         message = told(program, refusal.failure)[1]
-    return Example(trial.sizes, "", message, refusal.span)
+    return Example(trial.sizes, "", message.removesuffix("."), refusal.span)
 
 
 def reached(trial: Trial) -> int:

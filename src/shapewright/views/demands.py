@@ -68,6 +68,8 @@ def split(part: Demand) -> tuple[str, str]:
             return plain(size), f"are at least {bound}"
         case AtMost(size, bound):
             return plain(size), f"are at most {bound}"
+        case Between(size, low, high) if low == high:
+            return plain(size), f"are {low}"
         case Between(size, low, high):
             return plain(size), f"are from {low} to {high}"
     return "", ""
