@@ -79,6 +79,26 @@ def test_sound_is_a_second_long() -> None:
     assert (str(result.candidate.inputs), result.runs) == ("f32[1, 1, 16000]", 1)
 
 
+class Spectrogram(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(1, 8, 16, 16)
+        self.places = nn.Parameter(torch.zeros(1, 64, 8))
+
+    def forward(self, input_values: torch.Tensor) -> Any:
+        """Features of a spectrogram.
+
+        input_values (`torch.Tensor` of shape `(batch_size, max_length, num_mel_bins)`)
+        """
+        made = self.layer(input_values.unsqueeze(1).transpose(2, 3))
+        return made.flatten(2).transpose(1, 2) + self.places
+
+
+def test_a_word_with_an_x_in_it_is_one_word() -> None:
+    result = found(Spectrogram(), Config(max_length=128, num_mel_bins=128))
+    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 128, 128]", 1)
+
+
 class Steps(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -139,7 +139,8 @@ def shapes_of(
                     or "\n" in text[found.end() : written.start()]
                 ):
                     break
-                dims = dims_of(re.split(r"[,x]", written[1].strip(" ,")), owners)
+                inner = written[1].strip(" ,")
+                dims = dims_of(inner.split("," if "," in inner else "x"), owners)
                 if dims is not None:
                     yield dims, f"`{name}` is described as ({written[1].strip()})"
                     break
@@ -172,6 +173,9 @@ def dim_of(word: str, owner: Any, config: Any) -> Dim | None:
         return None
     value = getattr(owner, "__dict__", {}).get(word)
     if type(value) is int and value > 0:
+        return value
+    value = setting(config, (word,)) if word == "num_frames" else None
+    if value is not None:
         return value
     letter = LETTER_OF.get(word.lower())
     if letter is not None:
