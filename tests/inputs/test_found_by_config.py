@@ -126,6 +126,25 @@ def test_dims_are_settings_and_what_may_be_left_out_is_given_where_it_is_used() 
     assert str(result.candidate.inputs) == "f32[B=1, T=16, 17], returns=f32[B, T, 1]"
 
 
+class Pairs(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(1, 8, 3)
+
+    def forward(self, pixel_values: Any) -> Any:
+        if pixel_values.ndim != 5 or pixel_values.shape[1] != 2:
+            raise ValueError(
+                "Input must be 5D: (batch_size, 2, channels, height, width)"
+            )
+        return self.layer(pixel_values[:, 0]), self.layer(pixel_values[:, 1])
+
+
+def test_a_shape_that_a_message_writes_out_is_taken() -> None:
+    result = found(Pairs())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[1, 2, 1, 28, 28]"
+
+
 class Session(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from shapewright.inputs.finding.beginning import settled
 from shapewright.inputs.finding.hypothesis import Hypothesis, Path
+from shapewright.inputs.finding.reading import SHAPE, dims_of
 from shapewright.rules.needs.ending import Ending
 from shapewright.searching.mending import Mender, numbers_in, placed, reranked
 from shapewright.trace.fact import Fact
@@ -29,6 +31,7 @@ def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
         yield from unpacked(mender, named, int(unpacking[1]))
     yield from more_given(mender, message)
     yield from resized(mender, message)
+    yield from said(mender, message)
     paths = [path for fact in named.values() for path in mender.way.ancestors(fact)]
     if not mender.failures:
         paths += [path for path, _ in mender.hypothesis.tensors()]
@@ -139,3 +142,17 @@ def fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
                 made = replace(tensor, dims=placed(tensor.dims, place, other))
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)
+
+
+def said(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """Dims that a message writes out: `of shape (batch_size, 2, height, width)`."""
+    for written in SHAPE.finditer(message):
+        words = written[1].strip(" ,").split(",")
+        dims = dims_of(words, (None, None)) if len(words) > 1 else None
+        given = mender.hypothesis.tensors() if dims else ()
+        for path, tensor in list(given)[:2]:
+            if dims and dims != tensor.dims:
+                made = replace(tensor, dims=dims)
+                why = f"the program asks for ({written[1].strip()})"
+                found = mender.hypothesis.with_value(path, made, why, 0.4)
+                yield settled(found)
