@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from torch import nn
 
 import shapewright as sw
 from shapewright.findings.finding import Finding
@@ -145,3 +146,18 @@ def test_what_was_unpacked_or_compared_is_told(
     assert (finding.code, finding.message) == (code, message)
     related = [each.message for each in finding.related]
     assert (where in related) if where else not related
+
+
+def test_a_state_that_would_end_the_process_is_an_error():
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.LSTMCell(4, 6)
+
+        def forward(self, x):
+            state = x.new_zeros(6, 6)
+            return self.cell(x, (state, state))[0]
+
+    report = sw.check(Cell(), "f32[4]")
+    (finding,) = [each for each in report.findings if each.severity == "error"]
+    assert "2D" in finding.torch_message

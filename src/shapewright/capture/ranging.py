@@ -27,9 +27,12 @@ NEGATIVE = frozenset({"index_fill", "index_fill_"})
 """Count from the end, too."""
 PACKED = frozenset("lstm gru rnn_tanh rnn_relu".split())
 """Read as many rows of packed steps as batch sizes say."""
+CELL = "lstm_cell"
+"""Ends the process, for real too, where a state has no two dims."""
 RANGED = (
     ALONG
     | PACKED
+    | {CELL}
     | frozenset(
         """
     embedding cross_entropy nll_loss __getitem__ __setitem__ index_put index_put_
@@ -55,6 +58,8 @@ def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
 
 def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
     """The error of a call whose index is out of range, None where all are within."""
+    if name == CELL:
+        return cell_refusal(engine, args)
     if name in PACKED:
         return packed_refusal(engine, args)
     for index, size, dim, negative in indices(engine, name, args, kwargs):
@@ -64,6 +69,16 @@ def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | No
         if -size * negative <= low and high < size:
             continue
         return worded(name, bad, dim, size)
+    return None
+
+
+def cell_refusal(engine: Engine, args: Any) -> Exception | None:
+    """An error for states of which torch would read beyond the end."""
+    for state in leaves(args[1]) if len(args) > 1 else ():
+        rank = len(shape_of(engine, state))
+        if rank != 2:
+            text = f"Expected the states of lstm_cell to be 2D, got {rank}D tensors"
+            return RuntimeError(text)
     return None
 
 
