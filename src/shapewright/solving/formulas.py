@@ -204,7 +204,7 @@ class Solving:
 
     def scatter(self) -> None:
         """The first runs, far apart."""
-        for sizes in islice(spread(self.lattices), 5 if self.most == FEW else 8):
+        for sizes in islice(spread(self.lattices), 4 if self.most == FEW else 8):
             self.runner.at(sizes)
 
     def gather(self) -> None:
@@ -278,7 +278,7 @@ class Solving:
         formulas = Formulas(
             letters,
             len(self.accepted),
-            self.runner.count,
+            self.runner.count + 1,  # one was watched
             {each.name: self.seen(each) for each in self.fitted.varying},
             self.branches(),
         )
