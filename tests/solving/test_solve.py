@@ -170,3 +170,16 @@ def test_without_a_spec_inputs_are_found(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "f32[B=" in out
     assert "H and W are multiples of 2" in out
+
+
+def test_a_time_that_is_over_is_one_sentence(tmp_path, capsys, monkeypatch):
+    slow = NET.replace(
+        "        return torch", "        time.sleep(5)\n        return torch"
+    )
+    (tmp_path / "net.py").write_text(f"import time\n{slow}")
+    monkeypatch.chdir(tmp_path)
+    spec = "f32[B, 3, H, W]"
+    assert main(["solve", "--timeout", "0.5", "-i", spec, "net.py:Net"]) == 1
+    out = capsys.readouterr().out
+    assert "nothing is known yet" in out
+    assert "Traceback" not in out

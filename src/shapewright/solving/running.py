@@ -96,7 +96,7 @@ class Runner:
 
     def run(self, sizes: dict[str, int]) -> Run:
         from shapewright.capture.memo import Memo
-        from shapewright.capture.running import record
+        from shapewright.capture.running import Stopped, record
         from shapewright.capture.taking import take
 
         args, kwargs = self.feeding.arguments(sizes)
@@ -108,6 +108,9 @@ class Runner:
         settings.sampled = True
         settings.letters = {**self.feeding.letters, **sizes}
         made = record(self.target, args, kwargs, settings)
+        for finding in made.findings:
+            if finding.code == "timeout":  # for all runs, not for this one
+                raise Stopped(finding.message)
         if settings.failures:
             key = tuple(sizes[name] for name in self.free)
             self.failures[key] = list(settings.failures)

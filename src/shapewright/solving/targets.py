@@ -28,6 +28,7 @@ def solve_command(
     from shapewright.capture.forking import one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.running import Stopped
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.load import load
     from shapewright.inputs.pyfile import read_source
@@ -43,13 +44,20 @@ def solve_command(
         )
     if parsed.kind == "file":
         read_source(parsed.place)
-    with on_stderr(), limited(timeout, hard=True), one_thread(), guarded():
-        loaded = load(parsed, building(put_back=False))
-        with loaded.program.running():
-            feeding = feeding_of(loaded, given)
-            if training is not None and loaded.module is not None:
-                loaded.module.train(training)
-            return solved(loaded.callable, feeding, target, wanted, want or "", prove)
+    try:
+        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded():
+            loaded = load(parsed, building(put_back=False))
+            with loaded.program.running():
+                feeding = feeding_of(loaded, given)
+                if training is not None and loaded.module is not None:
+                    loaded.module.train(training)
+                return solved(
+                    loaded.callable, feeding, target, wanted, want or "", prove
+                )
+    except Stopped as stopped:
+        return Solution(
+            target, spec or "", (), (), None, None, 0, False, stopped=str(stopped)
+        )
 
 
 def solve_model(

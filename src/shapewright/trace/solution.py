@@ -64,7 +64,8 @@ class Solution:
     refused were left. `works` is a run that was taken, None where none was found;
     `fails` the nearest to it that was refused. `wanted` are sizes that give the output
     that was asked for. `trace` has a formula for every size. `proof` says of formulas
-    and demands whether they hold for all sizes, where that was asked.
+    and demands whether they hold for all sizes, where that was asked. `stopped` says
+    that the time allowed was over before anything was known.
     """
 
     target: str
@@ -80,6 +81,7 @@ class Solution:
     wanted: tuple[Example, ...] = ()
     proof: Proof | None = None
     whole: Demand | None = None
+    stopped: str = ""
 
     def takes(self, **sizes: int) -> bool:
         """Whether these sizes satisfy every demand."""

@@ -36,6 +36,7 @@ def solution_data(solution: Solution) -> dict[str, Any]:
         "wanted": [example_json(each) for each in solution.wanted],
         "runs": solution.runs,
         "sure": solution.sure,
+        "stopped": solution.stopped or None,
     }
 
 

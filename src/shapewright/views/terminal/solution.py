@@ -37,6 +37,8 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
         [(solution.target, "title"), (f"  {solution.spec}", "dim")],
         [],
     ]
+    if solution.stopped:
+        return [*lines, [(f"{solution.stopped}; nothing is known yet", "error")]]
     if solution.works is None:
         lines.append([(NONE_FOUND, "error")])
         lines += failing(solution, terminal)
