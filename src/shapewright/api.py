@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -340,6 +340,28 @@ def check_target(
     from shapewright.checking.conducting import check_command
 
     return check_command(target, spec, timeout, first, strict)
+
+
+def rehearse_script(
+    script: str,
+    arguments: Sequence[str] = (),
+    *,
+    device: str = "cpu",
+    timeout: float | None = None,
+    full_loaders: bool = False,
+) -> Report:
+    """Run a training script without data, as in ``rehearse_script("train.py", [])``.
+
+    From each loader come the first batches and the last; a loop that trains ends when
+    its turns bring nothing new, with its last turn. `report.rehearsal` is the story of
+    the run, `report.findings` are its errors and what is likely wrong. `device` is what
+    the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`.
+
+    Raises `InputError` for a file that is no script, or a device that is not known.
+    """
+    from shapewright.rehearsing.conducting import rehearse_command
+
+    return rehearse_command(script, arguments, device, timeout, full_loaders)
 
 
 def solve(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -44,6 +44,9 @@ from shapewright.rules.needs.ending import Ending
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
 from shapewright.trace.record import Assumption, Source, Trace
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.rehearsing import Rehearsing
 
 
 class Stopped(BaseException):
@@ -80,6 +83,7 @@ class Settings:
     sampled: bool = False  # the numbers are wanted as well, in `sample`
     sample: Sample | None = None
     guards: Watching | None = None  # watch what sizes are compared with
+    rehearsing: Rehearsing | None = None  # a training script, cut to what can differ
 
 
 def record(
@@ -182,6 +186,8 @@ def watched_run(
             modules = [module for _, module in taken.modules]
             stack.enter_context(remembered(engine, engine.comparisons, target, modules))
         stack.enter_context(engine)
+        if settings.rehearsing is not None:
+            stack.enter_context(settings.rehearsing.watched(engine, calls))
         try:
             with heard():
                 output = _call(engine, calls, target, root, args, kwargs, settings)

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from shapewright.reasoning.program import Program, kept
+from shapewright.reasoning.program import Program
 from shapewright.trace.record import Trace
 from shapewright.tracing import (
     Fed,
@@ -19,9 +19,7 @@ from shapewright.tracing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shapewright.checking.tried import Overlay, Place, Tried
+    from shapewright.checking.tried import Place
     from shapewright.trace.report import Report
 
 
@@ -61,14 +59,13 @@ def check_command(
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
     from shapewright.capture.failing.built import Constructions
-    from shapewright.capture.forking import Children, Lost, in_child, one_thread
+    from shapewright.capture.forking import Children
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, Stopped, before_any_call
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.session import Session
-    from shapewright.checking.tried import Tried, in_short
-    from shapewright.inputs import overlay
+    from shapewright.checking.trying import Trying, processors
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
@@ -77,7 +74,6 @@ def check_command(
 
     parsed = parse_target(target)
     given = parse(spec) if spec is not None else None
-    allowed = 30.0
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)
     ignored = ignored_codes(folder_of_place(parsed))
@@ -100,54 +96,25 @@ def check_command(
             made = with_loops(made, settings)
         return program_of(made, settings, seen)
 
-    def changed(texts: Overlay, gone: Place | None) -> Program:
-        overlay.install(texts)
-        return run(gone)
-
-    def again(texts: Overlay) -> Program | None:
-        try:
-            return in_child(lambda: kept(changed(texts, None)), allowed)
-        except Lost:
-            return None
-
-    def attempt(
-        many: Sequence[Overlay], gone: Sequence[Place], apart: bool
-    ) -> list[Tried]:
-        requests = list(zip(many, gone, strict=True))
-        children.seconds = allowed
-        if not apart:
-            return [each or Tried() for each in children.each(requests)]
-        with Children(tried, allowed, len(many)) as fresh:
-            return [each or Tried() for each in fresh.each(requests)]
-
-    def tried(request: tuple[Overlay, Place]) -> Tried:
-        texts, gone = request
-        return in_short(changed(texts, gone), gone)
-
-    children = Children(tried, allowed, processors())
-
-    with on_stderr(), limited(timeout, hard=True), one_thread(), children:
+    with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:
         try:
             began = time.perf_counter()
             program = run(loops=True)
-            allowed = 3.0 + 30 * (time.perf_counter() - began)
-            session = Session(program, again, attempt, first, ignored, strict)
+            trying.allowed = 3.0 + 30 * (time.perf_counter() - began)
+            session = Session(
+                program, trying.again, trying.attempt, first, ignored, strict
+            )
             report = session.report()
             sized = runner(
                 took, lambda made, settings: program_of(made, settings, seen)
             )
             if first and report.findings:
                 return report
-            with Children(sized, allowed, processors()) as other:
+            with Children(sized, trying.allowed, processors()) as other:
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()
-
-
-def processors() -> int:
-    """Children that work side by side."""
-    return min(4, os.cpu_count() or 1)
 
 
 def folder_of(target: Any) -> str | None:

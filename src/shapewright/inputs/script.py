@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from shapewright.inputs import overlay
 from shapewright.inputs.loaded import Loaded
 from shapewright.inputs.program import Program
 from shapewright.inputs.pyfile import program_of, read_source
@@ -22,7 +23,7 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
     assert target.kind == "script"
     _, tree = read_source(target.place)
     program = Program(program_of(target.place, tree)[0].folder)
-    code = compile(tree, os.path.abspath(target.place), "exec", dont_inherit=True)
+    code = overlay.compiled(tree, os.path.abspath(target.place))
 
     def run() -> None:
         _run(code, target.place, list(arguments), program)

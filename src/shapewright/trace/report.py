@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from shapewright.findings.finding import Finding
 from shapewright.trace.record import Assumption, Trace
+from shapewright.trace.rehearsal import Rehearsal
 
 renderers: dict[str, Callable[[Report], str]] = {}
 """How a report shows itself, by MIME type; views fill this in when imported."""
@@ -28,6 +29,7 @@ class Report:
     assumptions: tuple[Assumption, ...] = ()
     complete: bool = True
     trace: Trace | None = field(default=None)
+    rehearsal: Rehearsal | None = None
 
     @property
     def exit_code(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.findings.fix import Edit, Fix
 from shapewright.source.span import Span
 from shapewright.trace.encode import assumption_json, finding_json
+from shapewright.trace.rehearsal import Moment
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -36,7 +37,45 @@ def report_data(report: Report) -> dict[str, Any]:
         ],
         "assumptions": [assumption_json(each) for each in report.assumptions],
         "complete": report.complete,
+        **(rehearsal_data(report) if report.rehearsal is not None else {}),
     }
+
+
+def rehearsal_data(report: Report) -> dict[str, Any]:
+    """What a rehearsal adds: what the run costs, and its story."""
+    told, trace = report.rehearsal, report.trace
+    assert told is not None
+    totals = trace.totals if trace is not None else None
+    return {
+        "cost": {
+            "parameters": totals.parameters if totals is not None else None,
+            "flops": totals.flops if totals is not None else None,
+            "steps": told.steps,
+            "seconds": round(told.seconds, 3),
+        },
+        "device": told.device,
+        "arguments": list(told.arguments),
+        "story": moment_data(told.story),
+        "skipped": list(told.skipped),
+    }
+
+
+def moment_data(moment: Moment) -> dict[str, Any]:
+    """A moment of the story; fields at their default are left out."""
+    found: dict[str, Any] = {"kind": moment.kind}
+    if moment.file:
+        found |= {"file": moment.file, "line": moment.line}
+    if moment.text:
+        found["text"] = moment.text
+    if moment.count:
+        found["count"] = moment.count
+    if moment.turns:
+        found |= {"turns": list(moment.turns), "total": moment.total}
+    if moment.shapes:
+        found["shapes"] = list(moment.shapes)
+    if moment.inner:
+        found["inner"] = [moment_data(each) for each in moment.inner]
+    return found
 
 
 def fix_json(fix: Fix) -> dict[str, Any]:

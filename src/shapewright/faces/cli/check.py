@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
             if not shown and report.exit_code:
                 print(f"{target}: {NO_FIX}", file=sys.stderr)
         else:
-            output.show(_rendered(report, options))
+            output.show(rendered(report, options))
         if (options.fix or options.unsafe_fixes) and not options.diff:
             _written(report, options.unsafe_fixes)
         code = max(code, report.exit_code)
@@ -122,7 +122,8 @@ def _written(report: Report, unsafe: bool) -> None:
         print(f"nothing was fixed{more}", file=sys.stderr)
 
 
-def _rendered(report: Report, options: argparse.Namespace) -> str:
+def rendered(report: Report, options: argparse.Namespace) -> str:
+    """The report in the format that was asked for."""
     if options.format == "json":
         from shapewright.views.json import report_json
 

@@ -7,10 +7,16 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from shapewright.faces.cli import check, explain, output, solve, trace
+from shapewright.faces.cli import check, explain, output, rehearse, solve, trace
 from shapewright.faces.cli.parser import DESCRIPTION, EPILOG, Parser, Unusable
 
-COMMANDS = {"trace": trace, "check": check, "explain": explain, "solve": solve}
+COMMANDS = {
+    "trace": trace,
+    "check": check,
+    "explain": explain,
+    "solve": solve,
+    "rehearse": rehearse,
+}
 """Every command, by name: a module with `SUMMARY`, `add_arguments` and `run`."""
 
 INTERRUPTED = 130

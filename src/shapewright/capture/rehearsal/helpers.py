@@ -1,0 +1,267 @@
+"""What stands around a training loop: scalers, wrappers, processes, loggers."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.capture.rehearsal.steps import replaced
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.turns import Stage
+
+QUIET = {
+    "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "MPLBACKEND": "Agg",
+    "TQDM_DISABLE": "1", "TOKENIZERS_PARALLELISM": "false", "COMET_MODE": "DISABLED",
+    "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+}  # fmt: skip
+"""Environment in which loggers and bars keep still."""
+
+LOGGERS = ("wandb", "tensorboardX", "torch.utils.tensorboard", "mlflow", "comet_ml",
+           "visdom", "neptune", "aim", "clearml")  # fmt: skip
+"""Modules that only tell others of a run; where they are missing they are stood for."""
+
+
+class Nothing:
+    """Takes every call, and gives itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __enter__(self) -> Nothing:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+class _Silent(types.ModuleType):
+    """A module that is not there, or that would write: it only listens."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing if name[:1].isupper() else Nothing()
+
+
+@contextmanager
+def helpers_stood_for(stage: Stage) -> Iterator[None]:
+    """All of this module, for the time of a rehearsal."""
+    with ExitStack() as stack:
+        stack.enter_context(quiet(stage))
+        stack.enter_context(replaced(torch.amp, "GradScaler", lambda _: Scaler))
+        stack.enter_context(replaced(torch.cuda.amp, "GradScaler", lambda _: Scaler))
+        if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
+            stack.enter_context(replaced(torch.cpu.amp, "GradScaler", lambda _: Scaler))
+        for name in ("DataParallel", "parallel.DistributedDataParallel"):
+            owner: Any = nn.parallel if "." in name else nn
+            stack.enter_context(replaced(owner, name.rpartition(".")[2], wrapper))
+        stack.enter_context(replaced(nn.parallel, "DataParallel", wrapper))
+        stack.enter_context(processes_inline(stage))
+        stack.enter_context(without_downloads(stage))
+        yield
+
+
+@contextmanager
+def quiet(stage: Stage) -> Iterator[None]:
+    """Loggers log to nowhere."""
+    before = {name: os.environ.get(name) for name in QUIET}
+    os.environ.update(QUIET)
+    stood = []
+    for name in LOGGERS:
+        if name in sys.modules:
+            continue
+        try:
+            there = importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError):
+            there = False
+        if name == "torch.utils.tensorboard" or not there:
+            sys.modules[name] = _Silent(name)
+            stood.append(name)
+    had = vars(torch.utils).get("tensorboard")
+    torch.utils.tensorboard = sys.modules["torch.utils.tensorboard"]
+    try:
+        yield
+    finally:
+        for name in stood:
+            sys.modules.pop(name, None)
+        if had is None:
+            del torch.utils.tensorboard
+        else:
+            torch.utils.tensorboard = had
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class Scaler:
+    """`GradScaler`, whose scale is one: no number overflows where there are none."""
+
+    def __init__(self, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
+        self.enabled = bool(kwargs.get("enabled", True))
+
+    def is_enabled(self) -> bool:
+        return self.enabled
+
+    def get_scale(self) -> float:
+        return 65536.0 if self.enabled else 1.0
+
+    def scale(self, outputs: Any) -> Any:
+        if not self.enabled or not isinstance(outputs, torch.Tensor):
+            return outputs
+        return outputs * 1.0
+
+    def unscale_(self, optimizer: Any) -> None:
+        pass
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        pass
+
+    def state_dict(self) -> dict[str, Any]:
+        if not self.enabled:
+            return {}
+        return {
+            "scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5,
+            "growth_interval": 2000, "_growth_tracker": 0,
+        }  # fmt: skip
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        pass
+
+
+def wrapper(original: Any) -> Any:
+    """`DataParallel` and its like on one device: the module itself, under `module.`."""
+
+    class Wrapped(nn.Module):
+        def __init__(self, module: nn.Module, *args: Any, **kwargs: Any) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return self.module(*args, **kwargs)
+
+        def no_sync(self) -> Any:
+            return nullcontext()
+
+    Wrapped.__name__ = Wrapped.__qualname__ = original.__name__
+    return Wrapped
+
+
+@contextmanager
+def processes_inline(stage: Stage) -> Iterator[None]:
+    """Processes that torch would start run here, one after the other."""
+    multi = torch.multiprocessing
+
+    def spawn(original: Any) -> Any:
+        def spawn(
+            fn: Any, args: Any = (), nprocs: int = 1, *rest: Any, **named: Any
+        ) -> None:
+            if nprocs > 1:
+                stage.story.skip(
+                    f"{nprocs - 1} of {nprocs} processes: one was run, here"
+                )
+            fn(0, *args)
+
+        return spawn
+
+    class Process:
+        def __init__(
+            self, group: Any = None, target: Any = None, name: Any = None,
+            args: Any = (), kwargs: Any = None, *, daemon: Any = None,
+        ) -> None:  # fmt: skip
+            self.target, self.args, self.kwargs = target, args, kwargs or {}
+            self.name, self.daemon = name, daemon
+            self.exitcode: int | None = None
+            self.pid = 0
+
+        def run(self) -> None:
+            if self.target is not None:
+                self.target(*self.args, **self.kwargs)
+
+        def start(self) -> None:
+            stage.story.skip("processes: they were run here, one after the other")
+            self.run()
+            self.exitcode = 0
+
+        def join(self, timeout: Any = None) -> None:
+            pass
+
+        def is_alive(self) -> bool:
+            return False
+
+        def terminate(self) -> None:
+            pass
+
+        close = kill = terminate
+
+    nowhere = lambda _: lambda *args, **kwargs: None  # noqa: E731
+    with ExitStack() as stack:
+        stack.enter_context(replaced(multi, "spawn", spawn))
+        stack.enter_context(replaced(multi, "Process", lambda _: Process))
+        stack.enter_context(replaced(multi, "set_start_method", nowhere))
+        stack.enter_context(
+            replaced(nn.Module, "share_memory", lambda _: lambda self: self)
+        )
+        yield
+
+
+class Downloaded(dict[str, Any]):
+    """A state dict that a real run downloads: whatever it is loaded into has it."""
+
+
+@contextmanager
+def without_downloads(stage: Stage) -> Iterator[None]:
+    """Weights that would be downloaded are supposed to fit."""
+    hub = torch.hub
+
+    def downloaded(original: Any) -> Any:
+        def load(url: str, *args: Any, **kwargs: Any) -> Any:
+            stage.engine.assume(f"the weights of {url} are not here; taken to fit")
+            return Downloaded()
+
+        return load
+
+    def loading(original: Any) -> Any:
+        def load_state_dict(
+            self: Any, state_dict: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            if isinstance(state_dict, Downloaded):
+                return original(self, self.state_dict(), strict=False)
+            return original(self, state_dict, *args, **kwargs)
+
+        return load_state_dict
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(hub, "load_state_dict_from_url", downloaded))
+        stack.enter_context(replaced(nn.Module, "load_state_dict", loading))
+        yield

@@ -1,0 +1,84 @@
+"""A rehearsal: what is changed around a training script for the time of its run."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.rehearsal.files import files_kept
+from shapewright.capture.rehearsal.helpers import helpers_stood_for
+from shapewright.capture.rehearsal.loaders import loaders_watched
+from shapewright.capture.rehearsal.machine import Machine, claimed_machine
+from shapewright.capture.rehearsal.saving import saves_kept
+from shapewright.capture.rehearsal.sources import counted
+from shapewright.capture.rehearsal.steps import steps_watched
+from shapewright.capture.rehearsal.story import Story
+from shapewright.capture.rehearsal.turns import Going, Stage, over
+from shapewright.source.loops import COUNTED, OVER, WHILE
+from shapewright.trace.rehearsal import Rehearsal
+
+if TYPE_CHECKING:
+    from shapewright.capture.calls import Calls
+    from shapewright.capture.engine import Engine
+
+
+class Rehearsing:
+    """How a script is rehearsed, and afterwards what happened."""
+
+    def __init__(
+        self,
+        holds: Callable[[str], bool],
+        device: str = "cpu",
+        full: bool = False,
+        arguments: tuple[str, ...] = (),
+    ) -> None:
+        self.holds = holds
+        self.device = device
+        self.full = full
+        self.arguments = arguments
+        self.told: Rehearsal | None = None
+
+    @contextmanager
+    def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
+        """The run stands in the block."""
+        story = Story(self.holds)
+        stage = Stage(engine, calls, story, self.full)
+        folder = os.getcwd()
+        with ExitStack() as stack:
+            shadow = stack.enter_context(files_kept())
+            stack.enter_context(loops_told(stage))
+            stack.enter_context(saves_kept(stage, shadow))
+            stack.enter_context(claimed_machine(Machine(self.device)))
+            stack.enter_context(helpers_stood_for(stage))
+            stack.enter_context(loaders_watched(stage))
+            stack.enter_context(steps_watched(stage))
+            try:
+                yield
+            finally:
+                self.told = Rehearsal(
+                    self.device,
+                    story.root.told(folder),
+                    tuple(story.skipped),
+                    self.arguments,
+                    steps=stage.steps,
+                )
+
+
+@contextmanager
+def loops_told(stage: Stage) -> Iterator[None]:
+    """The names that a program whose loops are told of calls."""
+    names: dict[str, Any] = {
+        OVER: partial(over, stage),
+        WHILE: partial(Going, stage),
+        COUNTED: counted,
+    }
+    vars(builtins).update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(builtins).pop(name, None)

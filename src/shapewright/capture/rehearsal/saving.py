@@ -1,0 +1,101 @@
+"""`torch.save` and `torch.load`: what is saved has no data, so it is kept as it is."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.capture.rehearsal.steps import replaced
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.files import Shadow
+    from shapewright.capture.rehearsal.turns import Stage
+
+TOKEN = b"shapewright kept what was saved here: "
+"""What stands in a file instead of what was saved."""
+
+
+class Shelf:
+    """What was saved, by a number that stands in the file."""
+
+    def __init__(self, stage: Stage, shadow: Shadow) -> None:
+        self.stage = stage
+        self.shadow = shadow
+        self.kept: list[Any] = []
+
+    def save(self, thing: Any, file: Any) -> None:
+        """Keep a copy, and write the token."""
+        self.kept.append(copied(thing))
+        token = TOKEN + str(len(self.kept) - 1).encode()
+        if hasattr(file, "write"):
+            file.write(token)
+        else:
+            with open(file, "wb") as out:
+                out.write(token)
+        name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
+        self.stage.story.happened(self.stage.engine, "save", str(name))
+
+    def load(self, original: Callable[..., Any], file: Any, named: Any) -> Any:
+        """What was saved in this run; else the file, its numbers left on the disk."""
+        token = head_of(file)
+        name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
+        self.stage.story.happened(self.stage.engine, "load", str(name))
+        if token.startswith(TOKEN):
+            return copied(self.kept[int(token[len(TOKEN) :])])
+        named["map_location"] = "cpu"
+        with torch._C.DisableTorchFunction():
+            if name:
+                try:
+                    return original(self.shadow.reading(file), mmap=True, **named)
+                except (RuntimeError, ValueError, TypeError):
+                    pass  # written in the old format
+            return original(self.shadow.reading(file), **named)
+
+
+def copied(thing: Any) -> Any:
+    """A copy that later training does not change; of what cannot be copied, itself."""
+    try:
+        return copy.deepcopy(thing)
+    except Exception:
+        return thing
+
+
+def head_of(file: Any) -> bytes:
+    """The first bytes of a file."""
+    length = len(TOKEN) + 20
+    if hasattr(file, "read"):
+        at = file.tell()
+        found: bytes = file.read(length)
+        file.seek(at)
+        return found
+    with open(file, "rb") as stream:
+        return stream.read(length)
+
+
+@contextmanager
+def saves_kept(stage: Stage, shadow: Shadow) -> Iterator[None]:
+    """Nothing is pickled."""
+    shelf = Shelf(stage, shadow)
+
+    def save(original: Any) -> Any:
+        def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
+            shelf.save(obj, f)
+
+        return save
+
+    def load(original: Any) -> Any:
+        def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+            kwargs.pop("mmap", None)
+            return shelf.load(original, f, kwargs)
+
+        return load
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(torch, "save", save))
+        stack.enter_context(replaced(torch, "load", load))
+        yield

@@ -1,0 +1,145 @@
+"""What a loop runs over: things that can be asked for their last item at once."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+MOST_DRAINED = 1_000_000
+"""Items of an iterator that are passed over to reach the last."""
+
+ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
+
+
+class Source:
+    """An iterator that can skip: `to` a turn that is still to come, or to the last.
+
+    `total` is None where nobody knows it.
+    """
+
+    total: int | None = None
+    at = 0
+    """The number of the last item that came, from 1."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        raise NotImplementedError
+
+    def skip(self, turn: int | None) -> bool:
+        """Let the next item be that of a turn, or the last; whether there is one."""
+        raise NotImplementedError
+
+
+class Items(Source):
+    """A range or another sequence."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+        self.at = 0
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        return len(self.items)
+
+    def __next__(self) -> Any:
+        if self.at >= len(self.items):
+            raise StopIteration
+        self.at += 1
+        return self.items[self.at - 1]
+
+    def skip(self, turn: int | None) -> bool:
+        self.at = max(self.at, len(self.items) - 1 if turn is None else turn)
+        return self.at < len(self.items)
+
+
+class Counted(Source):
+    """`enumerate` of something that skips: the numbers are those of a whole run."""
+
+    def __init__(self, inner: Source, start: int) -> None:
+        self.inner = inner
+        self.start = start
+
+    @property
+    def total(self) -> int | None:  # type: ignore[override]
+        return self.inner.total
+
+    @property
+    def at(self) -> int:  # type: ignore[override]
+        return self.inner.at
+
+    def __next__(self) -> tuple[int, Any]:
+        item = next(self.inner)
+        return self.start + self.at - 1, item
+
+    def skip(self, turn: int | None) -> bool:
+        return self.inner.skip(turn)
+
+
+class Other(Source):
+    """Any other iterator; it is drained to its last item where that costs nothing."""
+
+    def __init__(self, inner: Any, items: Iterator[Any]) -> None:
+        self.inner = items
+        self.plain = is_plain(inner)
+        self.kept: list[Any] = []
+        self.total = self.length(inner)
+
+    def length(self, inner: Any) -> int | None:
+        """How many items there are, where it says so."""
+        if isinstance(inner, ENDLESS):
+            return None
+        try:
+            return len(inner)
+        except Exception:
+            return operator.length_hint(inner, 0) or None
+
+    def __next__(self) -> Any:
+        item = self.kept.pop() if self.kept else next(self.inner)
+        self.at += 1
+        return item
+
+    def skip(self, turn: int | None) -> bool:
+        if turn is not None or not self.plain:
+            return False
+        last = list(itertools.islice(self.inner, MOST_DRAINED))
+        self.kept = last[-1:]
+        self.at += max(0, len(last) - 1)
+        return bool(last)
+
+
+def is_plain(inner: Any) -> bool:
+    """Whether its items are made without any work of the program's."""
+    if isinstance(inner, ENDLESS):
+        return False
+    if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):
+        return is_plain(getattr(inner, "iterable", None))
+    if isinstance(inner, map | filter | zip | enumerate):
+        return False
+    return type(inner).__module__ in ("builtins", "collections") and not hasattr(
+        inner, "gi_frame"
+    )
+
+
+def source_of(inner: Any) -> Source:
+    """How a loop goes over something."""
+    if isinstance(inner, Source):
+        return inner
+    if type(inner) in (range, list, tuple):
+        return Items(inner)
+    made = iter(inner)
+    return made if isinstance(made, Source) else Other(inner, made)
+
+
+def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`enumerate`, of something that skips where it can."""
+    if enumerate_ is not enumerate or not args:
+        return enumerate_(*args, **kwargs)
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    source = source_of(args[0])
+    if isinstance(source, Other) and not source.plain:
+        return enumerate(source.inner, start)
+    return Counted(source, start)

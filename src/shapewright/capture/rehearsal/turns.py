@@ -1,0 +1,202 @@
+"""Loops of a program that train: their turns until nothing new comes, then the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
+from shapewright.capture.rehearsal.story import Node
+
+if TYPE_CHECKING:
+    from shapewright.capture.calls import Calls
+    from shapewright.capture.engine import Engine
+    from shapewright.capture.rehearsal.loaders import Batches
+    from shapewright.capture.rehearsal.story import Story
+
+FEWEST = 2
+"""Turns of a loop that trains before any may be left out."""
+
+MOST = 6
+"""Turns of one in which each brings something new, before the rest is left out."""
+
+PATIENT = 16
+"""The same for a loop that only calls a model: what it makes may be counted after."""
+
+LONGEST_PERIOD = 16
+"""`if step % n == 0`: so many turns are run, one after the other, to come to it."""
+
+Periods = Sequence[Callable[[], Any]]
+
+
+@dataclass(slots=True)
+class Stage:
+    """What loops look at: the run, its story, and what has happened so far."""
+
+    engine: Engine
+    calls: Calls
+    story: Story
+    full: bool = False
+    trained: int = 0  # backward passes and optimizer steps
+    steps: int = 0  # of optimizers
+    fetched: list[Batches] = field(default_factory=list)  # which loader, in order
+
+
+class Turns:
+    """The turns of one loop."""
+
+    def __init__(self, stage: Stage, periods: Periods) -> None:
+        self.stage = stage
+        self.periods = periods
+        self.seen: set[Any] = set()
+        self.ran = 0
+        self.trains = self.loads = self.calls = self.fresh = False
+        self.outside = stage.engine.call == 0  # of any module
+        self.models: set[int] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """A turn begins."""
+        stage = self.stage
+        self.trained, self.fetched = stage.trained, len(stage.fetched)
+        self.event, self.call = len(stage.engine.events), len(stage.calls.records)
+
+    def done(self) -> None:
+        """It ended: what was it, and did it bring anything new?"""
+        stage = self.stage
+        self.ran += 1
+        self.trains |= stage.trained > self.trained
+        self.loads |= len(stage.fetched) > self.fetched
+        records = stage.calls.records
+        models = {call.key for call in records[self.call :] if call.depth == 1}
+        self.calls = self.outside and bool(models) and models == self.models
+        self.models = models
+        events = stage.engine.events
+        keys = {key_of(event) for event in events[self.event :]}
+        self.fresh = not keys <= self.seen
+        self.seen |= keys
+
+    def told(self, stack: ExitStack, file: str, line: int) -> Node:
+        """Its moment of the story, in which the run stands until `stack` closes."""
+        if not self.outside:
+            return Node(
+                "loop", file, line
+            )  # a model's own loop is no part of the story
+        story = self.stage.story
+        node = story.at[-1].child("loop", file, line, "")
+        stack.enter_context(story.within(node))
+        return node
+
+    def cut(self, node: Node, source: Any) -> None:
+        """Say that the loop ended before its end."""
+        total = getattr(source, "total", None)
+        of = f" of {total}" if total is not None else ""
+        self.stage.story.skip(
+            f"{node.file}:{node.line}: the loop ended after {self.ran}{of} turns"
+        )
+
+    def is_enough(self) -> bool:
+        """Whether the turns that follow, but the last, would bring nothing new."""
+        if self.loads and self.stage.full:
+            return False
+        if not (self.trains or self.loads):
+            return self.calls and not self.fresh and self.ran >= PATIENT
+        if self.ran < self.least():
+            return False
+        return not self.fresh or self.ran >= MOST
+
+    def least(self) -> int:
+        """Turns until the program's own conditions on their number were met."""
+        found = [FEWEST]
+        for each in self.periods:
+            try:
+                value = int(each())
+            except Exception:
+                continue
+            if 1 < value <= LONGEST_PERIOD:
+                found.append(value + 1)
+        return max(found)
+
+
+def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What makes an event new: the place, the call, and the metadata in and out."""
+    answer, ins, outs, site, _ = event
+    name = answer.func if isinstance(answer.func, str) else id(answer.func)
+    return (
+        site,
+        name,
+        tuple([id(info.meta) for info in ins]),
+        tuple([id(info.meta) for info in outs]),
+    )
+
+
+def over(
+    stage: Stage, inner: Any, file: str, line: int, periods: Periods
+) -> Iterator[Any]:
+    """The items of a `for` loop, as many of them as bring something new."""
+    source = source_of(inner)
+    turns = Turns(stage, periods)
+    with ExitStack() as stack:
+        node = turns.told(stack, file, line)
+        left = True
+        while True:
+            turns.begin()
+            before = len(stage.fetched)
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            heads = stage.fetched[before:]
+            one: Any = heads[0] if heads else source
+            node.total = one.total
+            node.turns[one.at] = None
+            yield item
+            turns.done()
+            if left and turns.is_enough():
+                left = False
+                if not skipped(source, heads, stage.fetched[before + len(heads) :]):
+                    turns.cut(node, one)
+                    return
+
+
+def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:
+    """Let the next turn of a loop be its last; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        known = [each.total for each in heads if each.total is not None]
+        both = len(known) == len(heads) > 1
+        last = min(known) - 1 if both else None
+        return all([each.skip(last) for each in heads])  # noqa: C419
+    there = source.skip(None)
+    if there:
+        for each in bodies:
+            if bodies.count(each) == 1:
+                each.skip(None)
+    return there
+
+
+class Going:
+    """The turns of a `while` loop: it is asked with the condition before each."""
+
+    def __init__(self, stage: Stage, file: str, line: int, periods: Periods) -> None:
+        self.turns = Turns(stage, periods)
+        self.stack = ExitStack()
+        self.node = self.turns.told(self.stack, file, line)
+        self.began = False
+
+    def __call__(self, condition: Any) -> Any:
+        if self.began:
+            self.turns.done()
+            if condition and self.turns.is_enough():
+                self.turns.cut(self.node, None)
+                return False
+        self.began = True
+        if condition:
+            self.turns.begin()
+            self.node.turns[self.turns.ran + 1] = None
+        return condition
+
+    def end(self) -> None:
+        """The loop is left."""
+        self.stack.close()

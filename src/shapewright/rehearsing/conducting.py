@@ -1,0 +1,82 @@
+"""A training script, rehearsed: run, explained, and its story."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapewright.checking.conducting import folder_of_place, program_of
+from shapewright.reasoning.program import Program
+from shapewright.source.loops import with_loops_told
+
+if TYPE_CHECKING:
+    from shapewright.checking.tried import Place
+    from shapewright.trace.report import Report
+
+
+def rehearse_command(
+    script: str,
+    arguments: Sequence[str] = (),
+    device: str = "cpu",
+    timeout: float | None = None,
+    full: bool = False,
+) -> Report:
+    """What `shapewright rehearse` finds, and the story of the run."""
+    from shapewright.capture.failing.built import Constructions
+    from shapewright.capture.guarding import guarded
+    from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
+    from shapewright.capture.rehearsal.rehearsing import Rehearsing
+    from shapewright.capture.running import Settings, Stopped, before_any_call, record
+    from shapewright.checking.session import Session
+    from shapewright.checking.trying import Trying
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.overlay import changing
+    from shapewright.inputs.program import Program as Files
+    from shapewright.inputs.pyfile import read_source
+    from shapewright.inputs.script import load_script
+    from shapewright.inputs.target import parse_target
+
+    try:
+        Machine(device)
+    except UnknownDevice as error:
+        raise InputError(str(error)) from None
+    parsed = parse_target(script)
+    if parsed.kind != "script":
+        raise InputError(f"`{script}` is no script; rehearse takes FILE.py")
+    read_source(parsed.place)
+    ignored = ignored_codes(folder_of_place(parsed))
+    last: list[Any] = []
+
+    def run(gone: Place | None = None) -> Program:
+        settings = Settings(target=script, go_on=True, quick=gone is not None)
+        settings.graph = True
+        if gone is not None:
+            settings.gone = os.path.abspath(gone[0]), gone[1]
+        seen = Constructions()
+        holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
+        with guarded(), seen.watched(), changing(holds, with_loops_told):
+            loaded = load_script(parsed, arguments)
+            rehearsing = Rehearsing(holds, device, full, tuple(arguments))
+            settings.rehearsing = rehearsing
+            made = record(loaded.callable, (), {}, settings)
+        last[:] = [rehearsing.told]
+        return program_of(made, settings, seen)
+
+    with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:
+        try:
+            began = time.perf_counter()
+            program = run()
+            seconds = time.perf_counter() - began
+            told = replace(last[0], seconds=seconds) if last[0] else None
+            trying.allowed = 3.0 + 3 * seconds
+            session = Session(program, trying.again, trying.attempt, ignored=ignored)
+            return replace(session.report(), rehearsal=told)
+        except Stopped as stopped:
+            ended = program_of(before_any_call(script, stopped), None, None)
+            return Session(ended).report()

@@ -1,0 +1,40 @@
+"""The story of a rehearsed run: its loops, loaders and steps, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened at a line, and what happened within it.
+
+    `kind` is `run` (the whole), `loop`, `batches`, `backward`, `step`, `zero_grad`,
+    `schedule`, `save`, `load`, `train` or `eval`. `count` is how often it happened.
+    `turns` are the turns of a loop, or the batches of a loader, that ran, from 1, and
+    `total` how many a real run has (None: nobody knows). `shapes` are, in words, what
+    came out, in the order of first sight.
+    """
+
+    kind: str
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    count: int = 1
+    turns: tuple[int, ...] = ()
+    total: int | None = None
+    shapes: tuple[str, ...] = ()
+    inner: tuple[Moment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What was rehearsed: `story` is the whole run, `skipped` what was not done."""
+
+    device: str
+    story: Moment
+    skipped: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    seconds: float = 0.0
+    steps: int = 0
+    facts: tuple[str, ...] = field(default=())

@@ -1,0 +1,98 @@
+"""What a rehearsal runs of a script, and what it tells of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.rehearsing.rehearsed import moments, rehearsed
+
+SCRIPT = """\
+    import sys
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Digits(Dataset):
+        def __init__(self, count):
+            self.count = count
+
+        def __len__(self):
+            return self.count
+
+        def __getitem__(self, index):
+            return torch.zeros(1, 8, 8), index % 10
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1 = nn.Linear(64, 16)
+            self.norm = nn.BatchNorm1d(16)
+            self.fc2 = nn.Linear(16, 10)
+
+        def forward(self, x):
+            return self.fc2(self.norm(self.fc1(x.flatten(1))).relu())
+
+
+    def main():
+        model = Net()
+        train = DataLoader(Digits(int(sys.argv[1])), 32, shuffle=True, num_workers=2)
+        test = DataLoader(Digits(50), 50)
+        optimizer = torch.optim.AdamW(model.parameters())
+        for epoch in range(90):
+            model.train()
+            for step, (x, y) in enumerate(train):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+            model.eval()
+            with torch.no_grad():
+                for x, y in test:
+                    right = (model(x).argmax(1) == y).sum().item()
+            torch.save({"epoch": epoch, "model": model.state_dict()}, "last.pt")
+        model.load_state_dict(torch.load("last.pt")["model"])
+
+
+    main()
+"""
+
+
+def test_first_second_and_last_batches_and_epochs_are_run(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT, "1604")
+    assert report.complete
+    assert [each.message for each in report.findings] == []
+    assert report.rehearsal is not None
+    epochs, *loaders = moments(report.rehearsal.story, "loop")
+    assert (epochs.turns, epochs.total) == ((1, 2, 90), 90)
+    assert [(each.turns[-1], each.total) for each in loaders] == [(51, 51), (1, 1)]
+    assert 3 <= len(loaders[0].turns) <= 6
+    batches = moments(report.rehearsal.story, "batches")
+    assert batches[0].shapes == (
+        "(32, 1, 8, 8) float32, (32,) int64",
+        "(4, 1, 8, 8) float32, (4,) int64",
+    )
+
+
+def test_the_last_batch_breaks_batch_norm_at_its_line(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, SCRIPT, "1601")
+    (found,) = report.findings
+    assert found.code == "one-value-per-channel"
+    assert found.span is not None
+    assert found.span.line == 26
+    assert report.complete
+
+
+def test_nothing_is_written_and_what_was_saved_is_loaded(tmp_path: Path) -> None:
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        report = rehearsed(tmp_path, SCRIPT, "64")
+    finally:
+        os.chdir(here)
+    assert report.findings == ()
+    assert os.listdir(tmp_path) == ["train.py"]
+    assert report.rehearsal is not None
+    assert moments(report.rehearsal.story, "load")[0].text == "last.pt"
