@@ -1,0 +1,5 @@
+"""Stands for matplotlib: draws nothing."""
+
+
+def use(backend, **options):
+    return None

@@ -1,0 +1,1 @@
+"""Stands for six: see the README of this folder."""

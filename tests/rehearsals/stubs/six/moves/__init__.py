@@ -1,0 +1,3 @@
+import urllib
+
+__all__ = ["urllib"]

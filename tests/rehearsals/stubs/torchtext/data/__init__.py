@@ -1,0 +1,1 @@
+"""Stands for torchtext: see the README of this folder."""

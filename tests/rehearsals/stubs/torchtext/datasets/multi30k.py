@@ -1,0 +1,3 @@
+"""Where the real data set would be."""
+
+URL = {"train": "", "valid": "", "test": ""}

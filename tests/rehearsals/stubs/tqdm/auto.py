@@ -1,0 +1,3 @@
+from tqdm import tqdm, trange
+
+__all__ = ["tqdm", "trange"]
