@@ -76,7 +76,8 @@ def claimed_machine(machine: Machine) -> Iterator[None]:
         "get_device_properties": properties, "current_device": 0,
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
         "max_memory_reserved": 0, "mem_get_info": (memory, memory),
-        "is_initialized": has_gpu, "init": None, "set_device": None,
+        "is_initialized": has_gpu, "is_current_stream_capturing": False,
+        "init": None, "set_device": None,
         "synchronize": None, "empty_cache": None, "manual_seed": None,
         "manual_seed_all": None, "reset_peak_memory_stats": None, "ipc_collect": None,
         "memory_summary": "", "memory_stats": {}, "utilization": 0,
@@ -99,7 +100,9 @@ def claimed_machine(machine: Machine) -> Iterator[None]:
         spaces.append((accelerator, {
             "is_available": there, "device_count": int(there),
             "current_accelerator": now if there else None, "synchronize": None,
-            "current_device_index": 0, "set_device_index": None,
+            "current_device_index": 0, "current_device_idx": 0,
+                    "current_stream": Stream(), "set_stream": None,
+                    "set_device_index": None,
         }))  # fmt: skip
     with ExitStack() as stack:
         for space, said in spaces:
@@ -139,6 +142,9 @@ class Stream:
 
     def query(self) -> bool:
         return True
+
+    def is_capturing(self) -> bool:
+        return False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
