@@ -1,6 +1,6 @@
-"""How many mistakes of training scripts are found at their line, and what is told wrongly.
+"""Which mistakes of training scripts are found at their line, and what is told wrongly.
 
-    python tests/rehearsals/measure.py [--half seen|unseen] [--no-fixes] [NAME ...]
+    python tests/rehearsals/measure.py [--half seen|unseen] [NAME ...]
 
 Each script is rehearsed by the command line, in an empty folder.
 """
@@ -106,12 +106,13 @@ def main() -> None:
         false += any(each.startswith("error") for each in others)
         state = "ok" if (hit or is_right) and not others else "MISS" if not hit and (
             not is_right) else "TOO MUCH"  # fmt: skip
-        print(f"{state:8} {name} [{label['kind']}] lines {label.get('lines')} "
-              f"({seconds:.1f} s)")  # fmt: skip
+        lines = label.get("lines", "")
+        print(f"{state:8} {name} [{label['kind']}] {lines} ({seconds:.1f} s)")
         for each in others:
             print(f"         {each}")
-    print(f"{found} of {wrong} wrong found at their line, {quiet} of {right} right ones "
-          f"quiet, {false} with an error elsewhere; at most {most:.1f} s")  # fmt: skip
+    print(f"{found} of {wrong} wrong found at their line")
+    print(f"{quiet} of {right} right ones quiet, {false} with an error elsewhere")
+    print(f"at most {most:.1f} s")
 
 
 if __name__ == "__main__":

@@ -34,9 +34,7 @@ def miss(
 ) -> Any:
     """First call with this key: a rule answers, else torch."""
     name = plain_name(func)
-    first = infos[0].meta.device if infos else ""
-    differ = any(info.meta.device != first for info in infos)
-    if differ and check_devices(engine, name, infos):
+    if check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
     if "out" in kwargs or writes(name, kwargs):
         overlapping.check(engine, func, name, args, kwargs, infos)

@@ -18,6 +18,7 @@ from shapewright.capture import (
 )
 from shapewright.capture.applying import Slot
 from shapewright.capture.counting import counted
+from shapewright.capture.devices import check_devices
 from shapewright.capture.disagreeing import wrong_in
 from shapewright.capture.identity import Info
 from shapewright.capture.memo import NEW, Answer
@@ -225,6 +226,7 @@ def direct(
 ) -> Any:
     """Graph mode: torch below every call, with its own autograd."""
     name = plain_name(func)
+    check_devices(engine, name, infos)
     if "out" in kwargs or writes(name, kwargs):
         overlapping.check(engine, func, name, args, kwargs, infos)
     return ask_torch(engine, func, name, args, kwargs, infos, None)

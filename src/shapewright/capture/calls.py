@@ -111,6 +111,7 @@ class Calls:
         first = len(engine.events)
         inputs = given, named
         call = Call(index, path, name, number, parent, depth, site, first, inputs)
+        call.key = key
         records.append(call)
         engine.call = index
         return call

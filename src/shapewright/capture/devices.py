@@ -39,6 +39,9 @@ def claim_of(infos: list[Info], kwargs: Kwargs, home: str) -> str:
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
     """An op on two claimed devices fails on a GPU; here it becomes a finding."""
+    first = infos[0].meta.device if infos else ""
+    if all([info.meta.device == first for info in infos]):  # noqa: C419
+        return False
     found = [i.meta.device for i in infos if i.meta.shape and i.meta.device != "meta"]
     devices = list(dict.fromkeys(found))
     if not all(info.meta.shape for info in infos):

@@ -378,6 +378,9 @@ def finish(
     if engine.comparisons is not None and settings.guards is not None:
         list(made.ops), list(made.calls), list(made.states)  # their numbers come first
         settings.guards.told = engine.comparisons.close(folder, fold.number_of)
+    if settings.rehearsing is not None:
+        list(made.ops), list(made.calls), list(made.states)
+        settings.rehearsing.number(fold.number_of)
     release(engine)
     return made
 

@@ -145,4 +145,5 @@ def program_of(made: Trace, settings: Any, seen: Any) -> Program:
     built, sources, loads = seen.places(settings.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
     failures = tuple(settings.failures)
-    return Program(made, failures, built, texts, tuple(loads), ending)
+    batches = settings.rehearsing.batches if settings.rehearsing is not None else ()
+    return Program(made, failures, built, texts, tuple(loads), ending, batches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -37,7 +37,8 @@ class Program:
     """One run and the text that made it.
 
     `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
-    what names meant where the program's own Python raised.
+    what names meant where the program's own Python raised; `batches` are the numbers of
+    tensors whose dim 0 counts the samples of a loader's batch.
     """
 
     trace: Trace
@@ -46,6 +47,7 @@ class Program:
     sources: Mapping[str, str] = field(default_factory=dict)
     loads: Sequence[tuple[Span, Misloaded]] = ()
     ending: Ending | None = None
+    batches: Collection[int] = frozenset()
     _texts: dict[str, Text | None] = field(default_factory=dict)
 
     def text(self, file: str) -> Text | None:
@@ -133,4 +135,5 @@ def kept(program: Program) -> Program:
     )
     built, sources = program.built, program.sources
     loads, ending = program.loads, program.ending
-    return Program(whole, program.failures, built, sources, loads, ending)
+    batches = program.batches
+    return Program(whole, program.failures, built, sources, loads, ending, batches)

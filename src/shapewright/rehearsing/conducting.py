@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.checking.conducting import folder_of_place, program_of
 from shapewright.reasoning.program import Program
+from shapewright.reasoning.training.conducting import mistakes
 from shapewright.source.loops import with_loops_told
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def rehearse_command(
             told = replace(last[0], seconds=seconds) if last[0] else None
             trying.allowed = 3.0 + 3 * seconds
             session = Session(program, trying.again, trying.attempt, ignored=ignored)
-            return replace(session.report(), rehearsal=told)
+            report = session.report()
+            if told is None:
+                return report
+            found = *report.findings, *mistakes(program, told, ignored)
+            return replace(report, findings=found, rehearsal=told)
         except Stopped as stopped:
             ended = program_of(before_any_call(script, stopped), None, None)
             return Session(ended).report()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from shapewright.trace.training import Training
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -37,4 +39,4 @@ class Rehearsal:
     arguments: tuple[str, ...] = ()
     seconds: float = 0.0
     steps: int = 0
-    facts: tuple[str, ...] = field(default=())
+    training: Training = field(default_factory=Training)

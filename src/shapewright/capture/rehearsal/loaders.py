@@ -55,6 +55,7 @@ class Batches(Source):
             self.plan = listed(loader)
             self.total = len(self.plan)
         self.node: Node | None = None
+        self.length = 0  # items of the last batch
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -133,6 +134,7 @@ class Batches(Source):
 
     def collated(self, items: Any, picks: Any) -> Any:
         """The batch of some items; those that do not stack are told and left out."""
+        self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
             items = check_items(self.stage, items, picks)
         return self.loader.collate_fn(items)
@@ -180,6 +182,11 @@ class Batches(Source):
             self.node.total = self.total
         self.node.turns[self.at] = None
         self.node.shapes.setdefault(described(self.stage, batch))
+        if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
+            for tensor in nests.tensors((batch,)):
+                info = self.stage.engine.info(tensor)
+                if info.meta.shape and info.meta.shape[0] == self.length:
+                    self.stage.batched.add(info.number)
 
 
 def length_of(dataset: Any) -> int | None:

@@ -41,12 +41,19 @@ class Rehearsing:
         self.full = full
         self.arguments = arguments
         self.told: Rehearsal | None = None
+        self.stage: Stage | None = None
+        self.batches: frozenset[int] = frozenset()
+
+    def number(self, number_of: Callable[[int], int]) -> None:
+        """Take the numbers that tensors have in the record."""
+        if self.stage is not None:
+            self.batches = frozenset(map(number_of, self.stage.batched))
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
         """The run stands in the block."""
         story = Story(self.holds)
-        stage = Stage(engine, calls, story, self.full)
+        stage = self.stage = Stage(engine, calls, story, self.full)
         folder = os.getcwd()
         with ExitStack() as stack:
             shadow = stack.enter_context(files_kept())
@@ -65,6 +72,7 @@ class Rehearsing:
                     tuple(story.skipped),
                     self.arguments,
                     steps=stage.steps,
+                    training=stage.facts.told(folder),
                 )
 
 

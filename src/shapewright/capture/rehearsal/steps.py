@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 from torch.optim import Optimizer
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
@@ -32,40 +36,90 @@ def steps_watched(stage: Stage) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, name, make in (
             (torch.Tensor, "backward", backward(stage)),
-            (Optimizer, "zero_grad", simple(stage, "zero_grad")),
+            (Optimizer, "zero_grad", cleared(stage)),
+            (nn.Module, "zero_grad", cleared(stage)),
+            (Optimizer, "__init__", built(stage)),
+            (LRScheduler, "step", scheduled(stage)),
             (nn.Module, "train", mode(stage)),
         ):
             stack.enter_context(replaced(owner, name, make))
         before = register_optimizer_step_pre_hook(stepped(stage))
         stack.callback(before.remove)
+        after = register_optimizer_step_post_hook(
+            lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
+        )
+        stack.callback(after.remove)
         yield
 
 
 def backward(stage: Stage) -> Callable[[Any], Any]:
     """`loss.backward()`."""
+    running = [False]
 
     def make(original: Any) -> Any:
         def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if running[0]:  # torch hands it to the run's mode, which calls it again
+                return original(self, *args, **kwargs)
             meta = stage.engine.info(self).meta
             node = stage.story.happened(stage.engine, "backward")
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
-            return original(self, *args, **kwargs)
+            stage.facts.before_backward(self)
+            running[0] = True
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                running[0] = False
 
         return backward
 
     return make
 
 
-def simple(stage: Stage, kind: str) -> Callable[[Any], Any]:
-    """A call that is only told of."""
+def cleared(stage: Stage) -> Callable[[Any], Any]:
+    """`zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
-        def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-            stage.story.happened(stage.engine, kind, type(self).__name__)
+        def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+            stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
+            stage.facts.cleared()
             return original(self, *args, **kwargs)
 
-        return called
+        return zero_grad
+
+    return make
+
+
+def built(stage: Stage) -> Callable[[Any], Any]:
+    """An optimizer is constructed."""
+
+    def make(original: Any) -> Any:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            stage.facts.built(self)
+
+        return __init__
+
+    return make
+
+
+def scheduled(stage: Stage) -> Callable[[Any], Any]:
+    """A step of a scheduler; its first is made by itself."""
+
+    def make(original: Any) -> Any:
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            count = getattr(self, "_step_count", 0)
+            if count >= 1:
+                name = type(self).__name__
+                node = stage.story.happened(stage.engine, "schedule", name)
+                node.total = getattr(self, "total_steps", None)
+                watched = stage.facts.of(self.optimizer)
+                if count == 1 and watched is not None and watched.stepped is None:
+                    place = stage.facts.here()
+                    stage.facts.meet("scheduled-first", place, None, name)
+            return original(self, *args, **kwargs)
+
+        return step
 
     return make
 
@@ -76,6 +130,7 @@ def stepped(stage: Stage) -> Callable[..., None]:
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
         stage.trained += 1
         stage.steps += 1
+        stage.facts.before_step(optimizer)
         stage.story.happened(stage.engine, "step", type(optimizer).__name__)
 
     return step
@@ -93,6 +148,7 @@ def mode(stage: Stage) -> Callable[[Any], Any]:
             try:
                 kind = "train" if mode else "eval"
                 stage.story.happened(stage.engine, kind, type(self).__name__)
+                stage.facts.mode(self, mode)
                 return original(self, mode)
             finally:
                 inside[0] = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
 from shapewright.capture.rehearsal.story import Node
+from shapewright.capture.rehearsal.training import Facts
 
 if TYPE_CHECKING:
     from shapewright.capture.calls import Calls
@@ -42,6 +43,12 @@ class Stage:
     trained: int = 0  # backward passes and optimizer steps
     steps: int = 0  # of optimizers
     fetched: list[Batches] = field(default_factory=list)  # which loader, in order
+    batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
+    loops: list[Turns] = field(default_factory=list)  # that run, outermost first
+    facts: Facts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.facts = Facts(self)
 
 
 class Turns:
@@ -55,6 +62,7 @@ class Turns:
         self.trains = self.loads = self.calls = self.fresh = False
         self.outside = stage.engine.call == 0  # of any module
         self.models: set[int] = set()
+        self.graphs: list[tuple[int, Any]] = []  # of backward passes, by turn
         self.begin()
 
     def begin(self) -> None:
@@ -77,6 +85,10 @@ class Turns:
         keys = {key_of(event) for event in events[self.event :]}
         self.fresh = not keys <= self.seen
         self.seen |= keys
+        if self.graphs:
+            stage.facts.graphs_kept(self)
+        if len(stage.fetched) > self.fetched and stage.trained == self.trained:
+            stage.facts.evaluated(self)
 
     def told(self, stack: ExitStack, file: str, line: int) -> Node:
         """Its moment of the story, in which the run stands until `stack` closes."""
@@ -84,9 +96,11 @@ class Turns:
             return Node(
                 "loop", file, line
             )  # a model's own loop is no part of the story
-        story = self.stage.story
+        story, loops = self.stage.story, self.stage.loops
         node = story.at[-1].child("loop", file, line, "")
         stack.enter_context(story.within(node))
+        loops.append(self)
+        stack.callback(loops.remove, self)
         return node
 
     def cut(self, node: Node, source: Any) -> None:

@@ -98,8 +98,10 @@ class Flow:
         self.by_size: dict[int, Axis | None] = {}
         self.rooted = True
         self.weights = False  # whether a softmax was met
+        self.samples: dict[int, Axis] = {}
         self.take_inputs()
-        self.rooted = bool(self.inputs)  # else the program makes its data itself
+        # Else the program makes its data itself.
+        self.rooted = bool(self.inputs) or bool(program.batches)
         for op in program.trace.ops:
             self.step(op)
 
@@ -107,8 +109,22 @@ class Flow:
         """The dims of a tensor."""
         found = self.dims.get(fact.tensor)
         if found is None or len(found) != len(fact.shape):
-            found = self.dims[fact.tensor] = self.first_sight(fact)
+            if fact.tensor in self.program.batches and fact.shape:
+                found = self.of_loader(fact)
+            else:
+                found = self.first_sight(fact)
+            self.dims[fact.tensor] = found
         return found
+
+    def of_loader(self, fact: Fact) -> Dims:
+        """Dims of a batch: samples first."""
+        first, *rest = fact.shape
+        axis = self.samples.get(first)
+        if axis is None:
+            axis = self.samples[first] = Axis(first, "input", "the samples", True)
+        made = ((axis,), *((Axis(size, "input", "", True),) for size in rest))
+        self.inputs.append(made)
+        return made
 
     # -- where axes begin ----------------------------------------------------------
 
@@ -211,6 +227,8 @@ class Flow:
                 dims = self.lined_up(given, fact.shape, bool(op.inputs))
             if self.weights and name not in KEEPS:
                 dims = tuple(map(plain, dims))
+            if fact.tensor in self.program.batches and fact.shape:
+                dims = self.of_loader(fact)
             self.dims[fact.tensor] = dims
 
     def written(self, op: Op, given: list[Dims]) -> None:

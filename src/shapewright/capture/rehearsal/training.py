@@ -1,0 +1,290 @@
+"""Facts of a training: gradients that are kept, cleared and used, or never come."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.capture.rehearsal.story import shown
+from shapewright.trace.training import Met, Optimized, Outside, Place, Training
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.turns import Stage
+
+ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+"""Layers that do something else in training than in evaluation."""
+
+SAMPLE = 3
+"""Parameters of an optimizer whose gradients are looked at before a backward pass."""
+
+MOST_PATHS = 400
+
+
+class Sentinel:
+    """Lives as long as the graph that it hangs on."""
+
+    __slots__ = ("__weakref__", "place")
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+
+class Watched:
+    """One optimizer and what happened to its gradients."""
+
+    def __init__(self, optimizer: Any, place: Place) -> None:
+        self.optimizer = weakref.ref(optimizer)
+        self.name = type(optimizer).__name__
+        self.built = place
+        self.stepped: Place | None = None
+        self.used: list[tuple[Any, int, int]] = []  # parameter, its gradient, version
+        self.had: set[int] = set()
+        self.held: dict[int, Any] = {}
+
+    def parameters(self) -> Iterator[Any]:
+        """What it optimizes now."""
+        optimizer = self.optimizer()
+        for group in optimizer.param_groups if optimizer is not None else ():
+            yield from group["params"]
+
+
+class Facts:
+    """All that is watched of a training."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.watched: list[Watched] = []
+        self.met: dict[tuple[str, Place, Place | None, str], int] = {}
+        self.kept: list[tuple[int, Any]] = []  # turns of backward passes, sentinels
+        self.unused: Place | None = None  # a backward pass that no step followed
+        self.had: dict[int, Any] = {}  # parameters that had a gradient
+        self.trained: set[int] = set()  # roots that were trained in training mode
+        self.taught: set[str] = set()  # names of all models that were
+        self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
+        self.call = 0
+
+    def here(self) -> Place:
+        return self.stage.story.line(self.stage.engine)
+
+    def meet(
+        self, kind: str, place: Place, other: Place | None = None, name: str = ""
+    ) -> None:
+        """Note something, once for each place."""
+        key = kind, place, other, name
+        self.met[key] = self.met.get(key, 0) + 1
+
+    # -- what happens -----------------------------------------------------------------
+
+    def built(self, optimizer: Any) -> None:
+        """An optimizer is made."""
+        self.watched.append(Watched(optimizer, self.here()))
+
+    def of(self, optimizer: Any) -> Watched | None:
+        """What is known of an optimizer."""
+        return next((w for w in self.watched if w.optimizer() is optimizer), None)
+
+    def before_backward(self, loss: Any) -> None:
+        """A backward pass is about to run."""
+        place = self.here()
+        with torch._C.DisableTorchFunction():
+            for watched in self.watched:
+                for parameter, gradient, version in watched.used:
+                    now = parameter.grad
+                    if now is not None and (id(now), now._version) == (
+                        gradient,
+                        version,
+                    ):
+                        assert watched.stepped is not None
+                        self.meet("stale", place, watched.stepped, watched.name)
+                        break
+                watched.used = []
+            node = loss.grad_fn
+            if node is not None and self.stage.loops:
+                sentinel = Sentinel(place)
+                node.metadata["shapewright"] = sentinel
+                turns = self.stage.loops[-1]
+                turns.graphs.append((turns.ran, weakref.ref(sentinel)))
+        self.unused = place
+        self.roots(place)
+
+    def roots(self, place: Place) -> None:
+        """The models that ran since the last backward pass: in which mode?"""
+        calls = self.stage.calls
+        records, self.call = calls.records[self.call :], len(calls.records)
+        for call in records:
+            root = calls.alive.get(call.key)
+            if root is None:
+                continue
+            if root.training:
+                self.taught.add(calls.paths.get(call.key, "").partition(".")[0])
+            if call.depth > 1 or not acts_otherwise(root):
+                continue
+            if root.training:
+                self.trained.add(call.key)
+            elif call.key in self.trained:
+                where = self.ended.get(call.key)
+                self.meet("trained-in-eval", place, where, call.name)
+
+    def before_step(self, optimizer: Any) -> None:
+        """An optimizer is about to step."""
+        watched = self.of(optimizer)
+        place = self.here()
+        self.unused = None
+        if watched is None:
+            self.built(optimizer)
+            watched = self.watched[-1]
+        watched.stepped = place
+        watched.used = []
+        with torch._C.DisableTorchFunction():
+            for parameter in watched.parameters():
+                watched.held[id(parameter)] = parameter
+                gradient = parameter.grad
+                if gradient is not None:
+                    watched.had.add(id(parameter))
+                    if len(watched.used) < SAMPLE:
+                        found = parameter, id(gradient), gradient._version
+                        watched.used.append(found)
+            for module in list(self.stage.calls.alive.values()):
+                for parameter in module._parameters.values():
+                    if parameter is not None and parameter.grad is not None:
+                        self.had[id(parameter)] = parameter
+
+    def after_step(self, optimizer: Any) -> None:
+        """It stepped; fused steps may have written into the gradients."""
+        watched = self.of(optimizer)
+        if watched is not None:
+            with torch._C.DisableTorchFunction():
+                watched.used = [
+                    (parameter, id(parameter.grad), parameter.grad._version)
+                    for parameter, _, _ in watched.used
+                    if parameter.grad is not None
+                ]
+
+    def cleared(self) -> None:
+        """Gradients are cleared, by an optimizer or a module."""
+        if self.unused is not None:
+            self.meet("cleared-unused", self.here(), self.unused)
+            self.unused = None
+
+    def mode(self, module: Any, training: bool) -> None:
+        """`train()` or `eval()` was called."""
+        if not training:
+            self.ended[id(module)] = self.here()
+
+    # -- at the end of a turn, and of the run ----------------------------------------
+
+    def graphs_kept(self, turns: Any) -> None:
+        """Whether the graphs of all turns so far are still there."""
+        ran = turns.ran
+        old = [one for turn, one in turns.graphs if turn < ran - 1]
+        if ran < 3 or len({turn for turn, _ in turns.graphs}) < 3:
+            return
+        if old and all(one() is not None for one in old):
+            gc.collect()
+            alive = [one() for one in old]
+            if all(each is not None for each in alive):
+                self.meet("graph-kept", alive[0].place)
+
+    def evaluated(self, turns: Any) -> None:
+        """A turn that read batches and trained nothing: in which mode was the model?"""
+        calls = self.stage.calls
+        for call in calls.records[turns.call :]:
+            root = calls.alive.get(call.key) if call.depth == 1 else None
+            if root is None or not root.training or not acts_otherwise(root):
+                continue
+            outputs = getattr(call.output, "meta", None)
+            if outputs is not None and not outputs.requires_grad:
+                site = call.site[0] if call.site else None
+                line = line_of(site) if site is not None else None
+                if line is not None:
+                    self.meet("evaluated-in-training", line, None, call.name)
+
+    def told(self, folder: str) -> Training:
+        """All facts, files as seen from a folder."""
+
+        def near(place: Place | None) -> Place | None:
+            return None if place is None else (shown(place[0], folder), place[1])
+
+        paths = self.paths()
+        trained = {name.partition(".")[0] for name in paths.values()}
+        met = [
+            Met(kind, near(place) or place, near(other), name, count)
+            for (kind, place, other, name), count in self.met.items()
+            if kind != "evaluated-in-training" or name in trained
+        ]
+        return Training(
+            tuple(self.optimized(each, paths, near) for each in self.watched),
+            tuple(self.outside(paths)),
+            tuple(met),
+        )
+
+    def paths(self) -> dict[int, str]:
+        """The path of each parameter of a module that ran."""
+        calls = self.stage.calls
+        found: dict[int, str] = {}
+        for key, module in calls.alive.items():
+            path = calls.paths.get(key, "")
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    found.setdefault(id(parameter), f"{path}.{name}" if path else name)
+        return found
+
+    def optimized(
+        self, watched: Watched, paths: dict[int, str], near: Any
+    ) -> Optimized:
+        """What is known of an optimizer."""
+        with torch._C.DisableTorchFunction():
+            never = [
+                key
+                for key, parameter in watched.held.items()
+                if parameter.requires_grad and key not in watched.had
+            ]
+        known = [paths[key] for key in never if key in paths]
+        return Optimized(
+            watched.name,
+            near(watched.built),
+            near(watched.stepped),
+            len(watched.held),
+            tuple(known[:MOST_PATHS]),
+            sum(key not in paths for key in never),
+        )
+
+    def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
+        """Parameters with gradients that no optimizer steps, by model."""
+        stepped = [each for each in self.watched if each.stepped is not None]
+        if not stepped:
+            return
+        held = {key for each in stepped for key in each.held}
+        found: dict[str, list[str]] = {}
+        with torch._C.DisableTorchFunction():
+            for key, parameter in self.had.items():
+                if key in held or key not in paths or not parameter.requires_grad:
+                    continue
+                found.setdefault(paths[key].partition(".")[0], []).append(paths[key])
+        for model, names in found.items():
+            whole = [p for p in paths.values() if p.partition(".")[0] == model]
+            if model in self.taught:
+                yield Outside(model, tuple(names[:MOST_PATHS]), len(whole))
+
+
+def acts_otherwise(root: nn.Module) -> bool:
+    """Whether a model has layers to which the mode matters."""
+    for module in root.modules():
+        if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
+            return True
+    return False
+
+
+def line_of(site: Any) -> Place | None:
+    """The file and line of a call's site."""
+    code, offset = site
+    line = next(
+        (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),
+        None,
+    )
+    return (code.co_filename, line) if line is not None else None

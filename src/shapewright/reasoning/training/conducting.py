@@ -1,0 +1,36 @@
+"""All mistakes of a training, without those that the user switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from shapewright.findings.finding import Finding
+from shapewright.reasoning.hazards.ignoring import ignored_here
+from shapewright.reasoning.program import Program
+from shapewright.reasoning.training import gradients, schedules, sums
+from shapewright.reasoning.training.scene import Scene
+from shapewright.trace.rehearsal import Rehearsal
+
+KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
+    gradients.stale_gradients,
+    gradients.unused_gradients,
+    gradients.kept_graphs,
+    gradients.forgotten_parameters,
+    gradients.idle_parameters,
+    gradients.modes,
+    sums.sums,
+    schedules.schedules,
+)
+
+
+def mistakes(
+    program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
+) -> list[Finding]:
+    """Findings of every kind, each once a place."""
+    scene = Scene(program, rehearsal)
+    found: dict[object, Finding] = {}
+    for find in KINDS:
+        for each in find(scene):
+            if each.code not in ignored and not ignored_here(program, each):
+                found.setdefault((each.code, each.span, each.message), each)
+    return list(found.values())
