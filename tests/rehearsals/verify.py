@@ -5,7 +5,9 @@
 A wrong script raises at the line its label names, or runs through where torch says
 nothing; mended it runs through. A right script runs through. Each runs from its first
 line to its last as `__main__`, in a folder of its own, in a process split off from this
-one, which has torch loaded already. Nothing here reads Shapewright.
+one, which has torch loaded already. Where the mistake is one of devices, meta stands
+for the GPU: it raises at the same line, and mended the script goes on until a value is
+read, which meta has not. Nothing here reads Shapewright.
 """
 
 import functools
@@ -76,6 +78,13 @@ def mended(name: str) -> str:
     for number, text in label(name)["mended"].items():
         lines[int(number) - 1] = text
     return "\n".join(lines) + "\n"
+
+
+def on_meta(text: str) -> str:
+    """The text with meta in place of a GPU, which then is there."""
+    for spelling in ('"cuda:0"', '"cuda"'):
+        text = text.replace(spelling, '"meta"')
+    return text.replace("torch.cuda.is_available()", "True")
 
 
 def run(name: str, text: str) -> Ran:
@@ -157,7 +166,7 @@ def malformed(name: str) -> Iterator[str]:
     if said["torch"] == "raises" and len(said["fails"]) != 1:
         yield "a script raises at one line"
     if (said["verified"] == "by running") != (said["device"] == "cpu"):
-        yield "a script for another device is not verified by running it here"
+        yield "a script for another device is verified on meta"
     if mended(name) == source(name):
         yield "mending changes nothing"
 
@@ -175,6 +184,11 @@ def problems(name: str) -> list[str]:
         found += unlike(said, as_it_is)
     if said["kind"] == "right":
         return found
+    if said["device"] != "cpu":
+        found += unlike(said, run(name, on_meta(source(name))))
+        why = run(name, on_meta(mended(name))).why
+        if not ("item()" in why and "meta" in why):
+            found.append(f"mended, on meta: {why or 'ran through'}")
     right = run(name, mended(name))
     found += unexpected(right, "mended")
     if said["torch"] == "silent":
