@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,11 @@ from shapewright.capture import computing, nests, overlapping, placing, settling
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
 from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
+from shapewright.capture.joining import tied
 from shapewright.capture.memo import READ, Answer
 from shapewright.capture.names import display_name, plain_name
 from shapewright.capture.private import in_transform
+from shapewright.capture.sites import OURS, TORCH
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -164,7 +167,7 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     else:
         check_one(engine, name, infos)
         out = representative(name, infos[0])
-        if again(engine, name):
+        if again(engine, name) or (out is True and is_worst(engine, infos[0])):
             out = type(out)(0)
         engine.assume(f"`{display_name(func)}` of unknown data taken as {short(out)}")
     answer = Answer(func, settling.arguments_of(engine, args, kwargs or {}), READ)
@@ -188,12 +191,45 @@ PATIENCE = 64
 """How often one place may read an unknown truth or number before it reads the other."""
 
 
+def asked_by_torch(engine: Engine) -> bool:
+    """Whether torch itself asks, as when it checks arguments."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None and frame.f_code.co_filename.startswith(TORCH)
+
+
+OUT_OF_RANGE = frozenset({"isnan", "isinf", "any"})
+"""What checks for values that a run hopes never to see."""
+
+
+def is_worst(engine: Engine, info: Info) -> bool:
+    """Whether a truth is that of `isnan(x).any()`, which is taken false."""
+    number, found = info.number, False
+    for answer, ins, outs, _, _ in reversed(engine.events[-WINDOW:]):
+        if any(out.number == number for out in outs):
+            name = plain_name(answer.func)
+            if name not in OUT_OF_RANGE or not ins:
+                return False
+            found = name != "any"
+            if found:
+                return True
+            number = ins[0].number
+    return found
+
+
+WINDOW = 16
+"""Calls among which the one that made a truth is looked for."""
+
+
 def again(engine: Engine, name: str) -> bool:
     """Whether a loop seems to wait for unknown data to change: then it does.
 
     `while mask.any(): ...` would never end on a truth that is always the same.
     """
     if name not in REPRESENTATIVE and name != "item":
+        return False
+    if asked_by_torch(engine):
         return False
     site = engine.sites.here()
     count = engine.asked[site] = engine.asked.get(site, 0) + 1
@@ -341,6 +377,7 @@ def packed(
     grad = torch.is_grad_enabled() and infos[0].meta.requires_grad
     if grad:
         vars(blank)["_sw_node"] = ("PackPaddedSequenceBackward0",)
+    blank = tied(engine, blank, [data], [])
     result = settling.settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), (blank, sizes)
     )

@@ -10,6 +10,7 @@ from torch.autograd.graph import increment_version
 from shapewright.capture import autocast, nests, overlapping
 from shapewright.capture.computing import numel
 from shapewright.capture.identity import Info, Storage
+from shapewright.capture.joining import tied
 from shapewright.capture.names import display_name
 from shapewright.capture.private import any_autocast
 
@@ -90,7 +91,7 @@ def try_for_real(
     distinct = name.startswith(("unique", "_unique"))
     whole = 1 if name == "cov" else 0  # weights; elsewhere mostly indices
 
-    grad = torch.is_grad_enabled() and not engine.graph
+    grad = torch.is_grad_enabled()
     written = writes(name, kwargs)
 
     def real(tensor: Tensor) -> Tensor:
@@ -123,6 +124,7 @@ def try_for_real(
             + " ones"
         )
     out = nests.swap(out, lambda t: to_blank(t, before))
+    out = tied(engine, out, nests.tensors((args, kwargs)), before)
     return settle(
         engine, func, args, kwargs, infos, before, versions, out, known=False,
         notes=("asked of the CPU's kernel on representative values",),
@@ -212,6 +214,7 @@ def by_share(
     if isinstance(kwargs.get("out"), Tensor):
         return into(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
+    out = tied(engine, out, nests.tensors((args, kwargs)), before)
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )

@@ -71,14 +71,18 @@ class _Teller(ast.NodeTransformer):
         return made
 
     def periods(self, node: ast.For | ast.While) -> ast.expr:
-        """`(lambda: n, ...)` for what the loop's own conditions divide by."""
-        found = [
-            ast.Lambda(
-                ast.arguments([], [], None, [], [], None, []), _copied(each.right)
-            )
-            for each in _divisions(node)
-        ]
-        return ast.Tuple(found, ast.Load())  # type: ignore[arg-type]
+        """`((lambda: n, by), ...)` for what the loop's own conditions divide by.
+
+        `by` says whether it is the number of the turn, as the loop's head gives it.
+        """
+        heads = _names(node.target) if isinstance(node, ast.For) else set()
+        found: list[ast.expr] = []
+        for each in _divisions(node):
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            value = ast.Lambda(nothing, _copied(each.right))
+            of_head = bool(_names(each.left)) and _names(each.left) <= heads
+            found.append(ast.Tuple([value, ast.Constant(of_head)], ast.Load()))
+        return ast.Tuple(found, ast.Load())
 
 
 class _Counter(ast.NodeTransformer):
@@ -108,6 +112,11 @@ def _divisions(loop: ast.For | ast.While) -> Iterator[ast.BinOp]:
                     if all(isinstance(one, PLAIN) for one in inner):
                         yield each
         waiting += ast.iter_child_nodes(node)
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _copied(node: ast.expr) -> ast.expr:

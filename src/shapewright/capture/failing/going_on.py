@@ -23,6 +23,7 @@ from shapewright.capture.failing.handled import is_handled
 from shapewright.capture.failing.repairing import repairs
 from shapewright.capture.failing.trials import FAILED, fresh
 from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguous_stride
+from shapewright.capture.joining import joined
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.ruled import intern_made
@@ -224,40 +225,6 @@ def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) ->
         info = Info(meta, Storage(device), BLANK, each.grad_fn or name)
         made.append(engine.tell(tensor, info))
     return made[0] if len(made) == 1 else tuple(made)
-
-
-class Joined(torch.autograd.Function):
-    """Hangs a substitute on its inputs, so that backward finds its way."""
-
-    @staticmethod
-    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
-        context.like = [(t.shape, t.dtype, t.requires_grad) for t in inputs]
-        return made[0].detach()
-
-    @staticmethod
-    def backward(context: Any, *gradients: Any) -> Any:
-        return None, *(
-            torch.empty(shape, dtype=dtype, device="meta") if wanted else None
-            for shape, dtype, wanted in context.like
-        )
-
-
-def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
-    """What comes out, with a node that leads to what went in."""
-    blanks = [engine.blank_of(tensor) for tensor in tensors]
-
-    def with_node(tensor: Tensor) -> Tensor:
-        info = engine.info(tensor)
-        if tensor.dtype.is_floating_point and any(b.requires_grad for b in blanks):
-            function: Any = Joined.apply
-            tied = function([tensor], *blanks)
-            same = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
-            return engine.tell(tied, same)
-        return tensor
-
-    if any(out is tensor for tensor in tensors):
-        return out
-    return nests.swap(out, with_node)
 
 
 __all__ = ["fresh", "going_on"]

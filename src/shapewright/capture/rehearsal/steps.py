@@ -67,7 +67,9 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
             stage.facts.before_backward(self)
             running[0] = True
             try:
-                return original(self, *args, **kwargs)
+                out = original(self, *args, **kwargs)
+                stage.facts.after_backward()
+                return out
             finally:
                 running[0] = False
 
@@ -82,7 +84,7 @@ def cleared(stage: Stage) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
-            stage.facts.cleared()
+            stage.facts.cleared(self)
             return original(self, *args, **kwargs)
 
         return zero_grad

@@ -34,6 +34,17 @@ class Sentinel:
         self.place = place
 
 
+Used = tuple[Any, "weakref.ref[Any]", int]
+"""A parameter, its gradient, and the version that the gradient had."""
+
+
+def is_same(used: Used) -> bool:
+    """Whether a parameter has the gradient still, unchanged."""
+    parameter, gradient, version = used
+    now: Any = parameter.grad
+    return now is not None and gradient() is now and bool(now._version == version)
+
+
 class Watched:
     """One optimizer and what happened to its gradients."""
 
@@ -42,7 +53,8 @@ class Watched:
         self.name = type(optimizer).__name__
         self.built = place
         self.stepped: Place | None = None
-        self.used: list[tuple[Any, int, int]] = []  # parameter, its gradient, version
+        self.used: list[Used] = []  # gradients that a step used
+        self.mixed: tuple[Any, Place] | None = None  # one that was added to since
         self.had: set[int] = set()
         self.held: dict[int, Any] = {}
 
@@ -93,16 +105,7 @@ class Facts:
         place = self.here()
         with torch._C.DisableTorchFunction():
             for watched in self.watched:
-                for parameter, gradient, version in watched.used:
-                    now = parameter.grad
-                    if now is not None and (id(now), now._version) == (
-                        gradient,
-                        version,
-                    ):
-                        assert watched.stepped is not None
-                        self.meet("stale", place, watched.stepped, watched.name)
-                        break
-                watched.used = []
+                watched.used = [each for each in watched.used if is_same(each)]
             node = loss.grad_fn
             if node is not None and self.stage.loops:
                 sentinel = Sentinel(place)
@@ -111,6 +114,17 @@ class Facts:
                 turns.graphs.append((turns.ran, weakref.ref(sentinel)))
         self.unused = place
         self.roots(place)
+
+    def after_backward(self) -> None:
+        """It ran: was anything added to gradients that a step had used?"""
+        with torch._C.DisableTorchFunction():
+            for watched in self.watched:
+                for used in watched.used:
+                    parameter = used[0]
+                    if parameter.grad is not None and not is_same(used):
+                        watched.mixed = parameter.grad, self.unused or ("", 0)
+                        break
+                watched.used = [each for each in watched.used if is_same(each)]
 
     def roots(self, place: Place) -> None:
         """The models that ran since the last backward pass: in which mode?"""
@@ -141,14 +155,17 @@ class Facts:
         watched.stepped = place
         watched.used = []
         with torch._C.DisableTorchFunction():
+            gradients = []
             for parameter in watched.parameters():
                 watched.held[id(parameter)] = parameter
-                gradient = parameter.grad
-                if gradient is not None:
+                if parameter.grad is not None:
                     watched.had.add(id(parameter))
-                    if len(watched.used) < SAMPLE:
-                        found = parameter, id(gradient), gradient._version
-                        watched.used.append(found)
+                    gradients.append(parameter.grad)
+            if watched.mixed is not None:
+                gradient, where = watched.mixed
+                watched.mixed = None
+                if any(each is gradient for each in gradients):
+                    self.meet("stale", where, place, watched.name)
             for module in list(self.stage.calls.alive.values()):
                 for parameter in module._parameters.values():
                     if parameter is not None and parameter.grad is not None:
@@ -157,16 +174,24 @@ class Facts:
     def after_step(self, optimizer: Any) -> None:
         """It stepped; fused steps may have written into the gradients."""
         watched = self.of(optimizer)
-        if watched is not None:
-            with torch._C.DisableTorchFunction():
-                watched.used = [
-                    (parameter, id(parameter.grad), parameter.grad._version)
-                    for parameter, _, _ in watched.used
-                    if parameter.grad is not None
-                ]
+        if watched is None:
+            return
+        with torch._C.DisableTorchFunction():
+            for parameter in watched.parameters():
+                gradient = parameter.grad
+                if gradient is not None and len(watched.used) < SAMPLE:
+                    found = parameter, weakref.ref(gradient), gradient._version
+                    watched.used.append(found)
 
-    def cleared(self) -> None:
+    def cleared(self, owner: Any) -> None:
         """Gradients are cleared, by an optimizer or a module."""
+        if isinstance(owner, nn.Module):
+            of = {id(each) for each in owner.parameters()}
+        else:
+            of = {id(each) for group in owner.param_groups for each in group["params"]}
+        for watched in self.watched:
+            if any(id(each) in of for each in watched.parameters()):
+                watched.mixed = None
         if self.unused is not None:
             self.meet("cleared-unused", self.here(), self.unused)
             self.unused = None

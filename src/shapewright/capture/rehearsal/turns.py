@@ -26,10 +26,11 @@ MOST = 6
 PATIENT = 16
 """The same for a loop that only calls a model: what it makes may be counted after."""
 
-LONGEST_PERIOD = 16
+LONGEST_PERIOD = 8
 """`if step % n == 0`: so many turns are run, one after the other, to come to it."""
 
-Periods = Sequence[Callable[[], Any]]
+Periods = Sequence[tuple[Callable[[], Any], bool]]
+"""What a loop's conditions divide by; whether it is the turn's number they divide."""
 
 
 @dataclass(slots=True)
@@ -122,16 +123,24 @@ class Turns:
         return not self.fresh or self.ran >= MOST
 
     def least(self) -> int:
-        """Turns until the program's own conditions on their number were met."""
-        found = [FEWEST]
-        for each in self.periods:
+        """Turns until the program's own conditions on what it counts were met."""
+        found = [value + 1 for value, by in self.numbers() if not by]
+        return max([FEWEST, *(each for each in found if each <= LONGEST_PERIOD)])
+
+    def target(self, at: int) -> int | None:
+        """The next turn at which a condition on the turn's number is met, from 0."""
+        turns = [value + each for value, by in self.numbers() if by for each in (-1, 0)]
+        return min((each for each in turns if each >= at), default=None)
+
+    def numbers(self) -> list[tuple[int, bool]]:
+        """What conditions in the loop divide by; whether it is the turn's number."""
+        found = []
+        for value, by in self.periods:
             try:
-                value = int(each())
+                found.append((int(value()), by))
             except Exception:
                 continue
-            if 1 < value <= LONGEST_PERIOD:
-                found.append(value + 1)
-        return max(found)
+        return [(value, by) for value, by in found if value > 1]
 
 
 def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -169,6 +178,11 @@ def over(
             yield item
             turns.done()
             if left and turns.is_enough():
+                target = turns.target(one.at)
+                if target is not None and isinstance(source, Counted | Items):
+                    last = source.total is not None and target >= source.total - 1
+                    if not last and source.skip(target):
+                        continue
                 left = False
                 if not skipped(source, heads, stage.fetched[before + len(heads) :]):
                     turns.cut(node, one)

@@ -23,13 +23,25 @@ KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
 )
 
 
+OF_WHOLE_RUNS = (
+    gradients.stale_gradients,
+    gradients.kept_graphs,
+    gradients.forgotten_parameters,
+    gradients.idle_parameters,
+)
+"""Kinds that an error on the way may bring about."""
+
+
 def mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
     """Findings of every kind, each once a place."""
     scene = Scene(program, rehearsal)
     found: dict[object, Finding] = {}
-    for find in KINDS:
+    kinds = KINDS
+    if program.failures or not program.trace.complete:
+        kinds = tuple(find for find in KINDS if find not in OF_WHOLE_RUNS)
+    for find in kinds:
         for each in find(scene):
             if each.code not in ignored and not ignored_here(program, each):
                 found.setdefault((each.code, each.span, each.message), each)

@@ -183,11 +183,15 @@ def names_made(loop: ast.For) -> set[str]:
 
 
 def block_of(text: Text, node: ast.stmt) -> list[ast.stmt]:
-    """The statements among which one stands, those of its `with` blocks joined in."""
+    """The statements among which one stands, those around its `with` too."""
     parent = text.parents.get(id(node))
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and any(each is node for each in block):
+            if isinstance(parent, ast.With | ast.AsyncWith):
+                around = block_of(text, parent)
+                place = next(n for n, each in enumerate(around) if each is parent)
+                return [*around[:place], *block, *around[place + 1 :]]
             return block
     return []
 
