@@ -20,6 +20,7 @@ from shapewright.capture.applying import Slot
 from shapewright.capture.counting import counted
 from shapewright.capture.devices import check_devices
 from shapewright.capture.disagreeing import wrong_in
+from shapewright.capture.hanging import hang, learn, may_hang
 from shapewright.capture.identity import Info
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
@@ -222,13 +223,35 @@ def any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
 
 
 def direct(
-    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    parts: list[Any],
 ) -> Any:
-    """Graph mode: torch below every call, with its own autograd."""
+    """Graph mode: torch below every call, with its own autograd.
+
+    A call like one before, by the `parts` of its key, may get what that one got.
+    """
     name = plain_name(func)
     check_devices(engine, name, infos)
     if "out" in kwargs or writes(name, kwargs):
         overlapping.check(engine, func, name, args, kwargs, infos)
+    elif engine.hangs and name not in plans.VIEWS and may_hang(engine):
+        if any_autocast():
+            parts.append(autocast.state())
+        key = tuple(parts)
+        try:
+            plan = engine.hung.get(key)
+        except TypeError:
+            return ask_torch(engine, func, name, args, kwargs, infos, None)
+        if plan is not None:
+            return hang(engine, plan, args, kwargs, infos)
+        before = len(engine.events)
+        out = ask_torch(engine, func, name, args, kwargs, infos, None)
+        learn(engine, key, before, args, kwargs, out)
+        return out
     return ask_torch(engine, func, name, args, kwargs, infos, None)
 
 

@@ -40,6 +40,8 @@ def backward_seen(engine: Engine) -> Iterator[None]:
     apply, start = node.apply, hooks.__init__
 
     def applied(self: Any, *args: Any) -> Any:
+        if getattr(self._forward_cls, "of_ours", False):
+            return apply(self, *args)
         return under(engine, apply)(self, *args)
 
     def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:

@@ -95,7 +95,7 @@ def call_op(
     if known:
         ranging.check(engine, func, args, kwargs)
     if engine.graph:
-        return asking.direct(engine, func, args, kwargs or {}, infos)
+        return asking.direct(engine, func, args, kwargs or {}, infos, key)
     if any_autocast():
         key.append(autocast.state())
     try:

@@ -27,7 +27,8 @@ def applied(engine: Engine) -> Iterator[None]:
 
         called = original.__get__(None, cls)
         if (
-            get_ident() not in engine.threads
+            getattr(cls, "of_ours", False)
+            or get_ident() not in engine.threads
             or not torch.is_grad_enabled()
             or not any(
                 engine.info(value).meta.requires_grad for value in nests.tensors(args)

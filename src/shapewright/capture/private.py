@@ -39,6 +39,15 @@ def in_dispatch_mode() -> bool:
     return torch._C._len_torch_dispatch_stack() > 0
 
 
+def saving_hooks() -> bool:
+    """Whether the program looks at what autograd saves, as checkpoints do.
+
+    torch has no public way to ask.
+    """
+    top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+    return top is None or top(False) is not None
+
+
 UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
 """What lazy parameters and buffers have in common; the stubs leave it out."""
 

@@ -107,6 +107,8 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
     if "hook" in plain_name(func):
         args = tuple(under(engine, v) if callable(v) else v for v in args)
     swapped = nests.swap((args, kwargs or {}), engine.blank_of)
+    if (kwargs or {}).get("create_graph"):
+        engine.hangs = False
     with without_nan_checks():
         out = engine.run(func, *swapped)
     if plain_name(func) == "grad":

@@ -54,6 +54,7 @@ class Rehearsing:
         """The run stands in the block."""
         story = Story(self.holds)
         stage = self.stage = Stage(engine, calls, story, self.full)
+        engine.hangs = True
         folder = os.getcwd()
         with ExitStack() as stack:
             shadow = stack.enter_context(files_kept())

@@ -15,6 +15,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from shapewright.capture.rehearsal.replaying import Replays, steps_replayed
+
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
 
@@ -34,11 +36,12 @@ def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None
 def steps_watched(stage: Stage) -> Iterator[None]:
     """Tell the story of each backward pass, step and change of mode."""
     with ExitStack() as stack:
+        replays = stack.enter_context(steps_replayed(stage))
         for owner, name, make in (
             (torch.Tensor, "backward", backward(stage)),
             (Optimizer, "zero_grad", cleared(stage)),
             (nn.Module, "zero_grad", cleared(stage)),
-            (Optimizer, "__init__", built(stage)),
+            (Optimizer, "__init__", built(stage, replays)),
             (LRScheduler, "step", scheduled(stage)),
             (nn.Module, "train", mode(stage)),
         ):
@@ -92,13 +95,14 @@ def cleared(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def built(stage: Stage) -> Callable[[Any], Any]:
+def built(stage: Stage, replays: Replays) -> Callable[[Any], Any]:
     """An optimizer is constructed."""
 
     def make(original: Any) -> Any:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             stage.facts.built(self)
+            replays.watch(self)
 
         return __init__
 

@@ -42,7 +42,7 @@ def is_same(used: Used) -> bool:
     """Whether a parameter has the gradient still, unchanged."""
     parameter, gradient, version = used
     now: Any = parameter.grad
-    return now is not None and gradient() is now and bool(now._version == version)
+    return now is not None and id(gradient()) == id(now) and now._version == version
 
 
 class Watched:
@@ -179,6 +179,8 @@ class Facts:
         with torch._C.DisableTorchFunction():
             for parameter in watched.parameters():
                 gradient = parameter.grad
+                if gradient is not None:
+                    watched.had.add(id(parameter))  # a closure made it in the step
                 if gradient is not None and len(watched.used) < SAMPLE:
                     found = parameter, weakref.ref(gradient), gradient._version
                     watched.used.append(found)

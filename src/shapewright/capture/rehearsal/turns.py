@@ -199,7 +199,7 @@ def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool
     there = source.skip(None)
     if there:
         for each in bodies:
-            if bodies.count(each) == 1:
+            if bodies.count(each) == 1 and each.total == source.total:
                 each.skip(None)
     return there
 
