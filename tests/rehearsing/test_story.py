@@ -96,3 +96,22 @@ def test_nothing_is_written_and_what_was_saved_is_loaded(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["train.py"]
     assert report.rehearsal is not None
     assert moments(report.rehearsal.story, "load")[0].text == "last.pt"
+
+
+def test_products_with_sparse_matrices_have_the_shapes_of_dense_ones(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(
+        tmp_path,
+        """\
+        import torch
+
+        graph = torch.diag(torch.rand(900)).to_sparse()
+        weight = torch.nn.Parameter(torch.randn(900, 7))
+        loss = torch.mm(graph, weight).sum() + torch.sparse.mm(graph, weight).sum()
+        loss.backward()
+        assert weight.grad.shape == (900, 7)
+        """,
+    )
+    assert report.findings == ()
+    assert report.complete

@@ -198,6 +198,8 @@ def learn(
         return
     if any(engine.info(each).storage.known for each in outs):
         return
+    if any(each.layout is not torch.strided for each in inputs):
+        return
     stores = [each.untyped_storage()._cdata for each in (*inputs, *outs)]
     if len(set(stores[len(inputs) :])) != len(outs):
         return

@@ -9,7 +9,7 @@ from torch.autograd.graph import increment_version
 
 from shapewright.capture import autocast, nests, overlapping
 from shapewright.capture.computing import numel
-from shapewright.capture.identity import Info, Storage
+from shapewright.capture.identity import BLANK, Info, Storage
 from shapewright.capture.joining import tied
 from shapewright.capture.names import display_name
 from shapewright.capture.private import any_autocast
@@ -86,6 +86,10 @@ def try_for_real(
     )
 
     arguments = arguments_of(engine, args, kwargs)
+    if error is not None and not autograd_error(error):
+        sparse = as_dense(engine, func, name, args, kwargs, infos)
+        if sparse is not None:
+            return sparse
     if error is not None and (not small(infos) or autograd_error(error)):
         engine.raise_theirs(failed(engine, func, arguments, infos, error))
     distinct = name.startswith(("unique", "_unique"))
@@ -129,6 +133,49 @@ def try_for_real(
         engine, func, args, kwargs, infos, before, versions, out, known=False,
         notes=("asked of the CPU's kernel on representative values",),
     )  # fmt: skip
+
+
+def as_dense(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """What a call makes of sparse tensors without data, as it would of dense ones.
+
+    torch has few data-free kernels for them. None where that is no answer.
+    """
+    from shapewright.capture.settling import settle
+
+    sparse = {
+        info.number
+        for info in infos
+        if info.meta.layout.startswith("sparse") and info.kind == BLANK
+    }
+    out: Any = None
+    tensors = nests.tensors((args, kwargs))
+    if name == "to_sparse" and infos and not sparse and infos[0].kind == BLANK:
+        meta = infos[0].meta
+        make: Any = torch.sparse_coo_tensor
+        out = make(size=meta.shape, dtype=meta.torch_dtype, device="meta")
+    elif sparse:
+
+        def dense(tensor: Tensor) -> Tensor:
+            info = engine.info(tensor)
+            if info.number not in sparse:
+                return engine.blank_of(tensor)
+            return torch.empty(info.meta.shape, dtype=tensor.dtype, device="meta")
+
+        instead = torch.mm if name in ("_sparse_mm", "mm") else func
+        physical = nests.on_meta(nests.swap((args, kwargs), dense))
+        try:
+            out = instead(*physical[0], **physical[1])
+        except Exception:
+            return None
+    if not isinstance(out, Tensor):
+        return None
+    before = [torch.empty(0) for _ in infos]
+    out = tied(engine, out, tensors, before) if out.layout is torch.strided else out
+    return settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
 
 
 def refused(
