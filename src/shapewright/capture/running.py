@@ -20,6 +20,7 @@ from shapewright.capture.backward import backward_seen
 from shapewright.capture.building import blank_parameters
 from shapewright.capture.calls import Calls
 from shapewright.capture.defaults import claimed_defaults
+from shapewright.capture.derived.recipe import recipe_of
 from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
 from shapewright.capture.folding import Fold, Lazy, innermost
@@ -30,7 +31,7 @@ from shapewright.capture.memo import Memo
 from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
-from shapewright.capture.sampling import Sample, sample_of
+from shapewright.capture.sampling import Sample, sample_of, shapes
 from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
@@ -172,6 +173,8 @@ def watched_run(
         changes = stack.enter_context(as_taken(taken, args, kwargs, engine.life))
         engine.recall(taken.seen)
         prepare(engine, taken.near, args, kwargs, settings)
+        if engine.comparisons is not None:
+            engine.comparisons.begin(engine, nests.tensors((args, kwargs)))
         stack.enter_context(calls.watched())
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(applied(engine))
@@ -348,7 +351,7 @@ def finish(
             engine.events,
             calls.records,
             settings.letters,
-            returned(output) if error is None else None,
+            shapes(infos_in(output)) if error is None else None,
         )
     settings.stepped = stepped(engine.events, fold)
     own = isinstance(error, Exception) and is_own(error, engine)
@@ -378,6 +381,9 @@ def finish(
     if engine.comparisons is not None and settings.guards is not None:
         list(made.ops), list(made.calls), list(made.states)  # their numbers come first
         settings.guards.told = engine.comparisons.close(folder, fold.number_of)
+        settings.guards.recipe = partial(
+            recipe_of, engine, engine.comparisons, infos_in(output)
+        )
     if settings.rehearsing is not None:
         list(made.ops), list(made.calls), list(made.states)
         settings.rehearsing.number(fold.number_of)
@@ -385,14 +391,14 @@ def finish(
     return made
 
 
-def returned(nest: Any) -> tuple[tuple[int, ...], ...]:
-    """The shapes of what the target returned, in order."""
+def infos_in(nest: Any) -> tuple[Info, ...]:
+    """What is known of the tensors that the target returned, in order."""
     if isinstance(nest, Info):
-        return (nest.meta.shape,)
+        return (nest,)
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return tuple(shape for each in nest for shape in returned(each))
+        return tuple(info for each in nest for info in infos_in(each))
     return ()
 
 

@@ -33,7 +33,10 @@ class Size(int):
 
 
 def sized(value: int, formula: Expression | None) -> int:
-    """The number with its formula; the bare number where that has no letters."""
-    if formula is None or not formula.letters():
+    """The number with its formula; the bare number where that says no more.
+
+    A stride is another number where its dim has one element: `Size(5, number(20))`.
+    """
+    if formula is None or (not formula.letters() and formula.value({}) == value):
         return value
     return Size(value, formula)

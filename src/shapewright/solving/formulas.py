@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from shapewright.dims.expression import Expression
 from shapewright.dims.fitting import Fitter
@@ -14,6 +15,7 @@ from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
 from shapewright.reasoning.formulas.lettered import known_tensors, lettered
 from shapewright.reasoning.formulas.shortening import shortened, without
 from shapewright.reasoning.formulas.turning import Point, Turn, points, turns, unseen
+from shapewright.solving.deriving import Derived, Sizes, derived_from
 from shapewright.solving.lattice import Lattice
 from shapewright.solving.planning import (
     FAR,
@@ -27,6 +29,7 @@ from shapewright.solving.planning import (
 from shapewright.solving.running import Run, Runner
 from shapewright.source.span import Span
 from shapewright.trace.formulas import Branch, Checked, Formulas
+from shapewright.trace.guards import Guards
 from shapewright.trace.record import Trace
 
 FEW = 12
@@ -40,6 +43,12 @@ FURTHER = 16
 
 GUESSED, ENOUGH = 16, 8
 """Runs more where a stride was guessed; runs in the range that formulas rest on."""
+
+MANY_SIZES, NEAR, EVERY = 24, 8, 256
+"""Sizes at which rules are asked at once: at random, from the least on, at most."""
+
+AT_ONCE = 8
+"""Formulas that are told apart at once."""
 
 EDGES = 4
 """Runs more where a program turns at some sizes."""
@@ -73,7 +82,10 @@ class Solving:
         self.turns: list[Turn] = []
         self.clipped: list[tuple[str, int, bool]] = []
         self.parted: list[Branch] = []
-        self.unwatched: str | None = None
+        self.guards = Guards()
+        self.derived: Derived | None = None
+        self.few = False  # rules tell all, so few runs are made
+        self.samples: list[Any] = []
 
     def trace(self) -> Trace:
         """All of it."""
@@ -81,24 +93,66 @@ class Solving:
         if not self.base.accepted:
             return self.base.trace
         self.lattices = lattices_of(self.runner, self.base, self.most // 2)
-        self.scatter()
-        if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
-            self.lattices = lattices_apart(self.runner, self.base)
+        self.guards, recipe = self.runner.watch(self.base)
+        if recipe is not None:
+            self.derived = derived_from(recipe, self.base, self.runner.feeding)
+        self.few = self.derives()
+        if not self.few:
             self.scatter()
-        self.ends()
+            if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
+                self.lattices = lattices_apart(self.runner, self.base)
+                self.scatter()
+            self.ends()
         self.gather()
         self.tell_apart()
         self.turn()
         self.check()
         return self.told()
 
+    def derives(self) -> bool:
+        """Whether rules tell what a few runs show, and lead to the end everywhere.
+
+        The sizes that they tell are evidence as runs are, also where they end before.
+        """
+        self.ends()
+        if not self.believed():
+            return False
+        assert self.derived is not None
+        sizes = self.many(random.Random(2), NEAR)
+        self.derived.work_out(sizes)
+        return all(run.accepted for run in self.runner.made.values()) and all(
+            self.derived.full(self.derived.at(each)) for each in sizes
+        )
+
+    def believed(self) -> bool:
+        """Whether rules say of every run what it shows; else they are not asked."""
+        if self.derived is not None and not all(
+            map(self.derived.agrees, self.runner.made.values())
+        ):
+            self.derived = None
+        return self.derived is not None
+
+    def many(self, draw: random.Random, near: int = 0) -> list[dict[str, int]]:
+        """Sizes of the range: some at random, and each of the first ones."""
+        low, _ = self.bounds()
+        sizes = [self.somewhere(draw) for _ in range(MANY_SIZES)]
+        for name, each in self.lattices.items():
+            for nth in range(near):
+                size = low[name] + nth * max(each.step, 1)
+                sizes.append({**self.somewhere(draw), name: size})
+        low, high = self.bounds()
+        return [
+            each
+            for each in sizes
+            if all(low[name] <= size <= high[name] for name, size in each.items())
+        ]
+
     def turn(self) -> None:
         """Run at both sides of each size at which the program turns, or stay before.
 
         What is compared is known from one more run, with its sizes watched.
         """
-        guards = self.runner.guards(self.base)
-        self.unwatched = guards.reason
+        guards = self.guards
         known = known_tensors(self.base.trace, self.fitted.calls, self.given())
         self.turns = turns(self.base.trace, known, guards)
         steps = {name: each.step for name, each in self.lattices.items()}
@@ -130,6 +184,7 @@ class Solving:
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
         """The turns that no two runs are on both sides of."""
         sampled = [run.sizes for run in self.accepted]
+        sampled += [each.letters for each in self.told_by_rules]
         return unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
@@ -139,6 +194,11 @@ class Solving:
         draw = random.Random(1)
         for _ in range(ENOUGH - len(self.accepted)):
             self.runner.at(self.anywhere(draw))
+
+    @property
+    def told_by_rules(self) -> list[Any]:
+        """The samples that rules tell to the end."""
+        return [] if self.derived is None else self.derived.complete
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
         """Sizes at random between all that were accepted, on the base's side."""
@@ -187,12 +247,23 @@ class Solving:
             before = self.fitted
             few = max(0, ENOUGH - len(self.accepted))
             checks = CHECKS + few + (GUESSED if before.guessed else 0)
-            for _ in range(checks):
+            for _ in range(1 if self.few else checks):
                 self.runner.at(self.somewhere(draw))
+            if self.derived is not None:
+                more = self.many(draw)
+                self.derived.work_out([*more, *self.each()] if before.guessed else more)
             self.gather()
             if self.fitted.calls == before.calls:
                 return
             self.tell_apart()
+
+    def each(self) -> Iterator[dict[str, int]]:
+        """Every size of a letter of the range, as far as they are few."""
+        low, high = self.bounds()
+        for name, each in self.lattices.items():
+            sizes = range(low[name], high[name] + 1, max(each.step, 1))
+            for size in sizes[:EVERY]:
+                yield {**self.base.sizes, name: size}
 
     def somewhere(self, draw: random.Random) -> dict[str, int]:
         """Sizes of the range, at random."""
@@ -209,12 +280,24 @@ class Solving:
 
     def gather(self) -> None:
         """Formulas from all runs so far."""
-        others = [run for run in self.runner.made.values() if run is not self.base]
+        if self.derived is not None and not self.believed():
+            self.few = False
+            self.scatter()
+        made = self.runner.made
+        others = [run for run in made.values() if run is not self.base]
         self.runs = [
             self.base,
             *(r for r in others if r.sample is not None and self.within(r.sizes)),
         ]
-        self.fitted = fitted([run.sample for run in self.runs])
+        self.samples = [run.sample for run in self.runs]
+        if self.derived is not None:
+            told = self.derived.made.items()
+            self.samples += [
+                each
+                for key, each in told
+                if key not in made and self.within(each.letters)
+            ]
+        self.fitted = fitted(self.samples)
 
     @property
     def accepted(self) -> list[Run]:
@@ -245,10 +328,24 @@ class Solving:
             sizes = telling_apart(
                 self.fitted.rivals, self.base.sizes, self.lattices, low, high
             )
-            if sizes is None or tuple(sizes.values()) in self.runner.made:
+            if sizes is None or not self.ask(sizes, low, high):
                 return
-            self.runner.at(sizes)
             self.gather()
+
+    def ask(self, sizes: dict[str, int], low: Sizes, high: Sizes) -> bool:
+        """Tell rivals apart by rules, where these lead; else by a run."""
+        key = tuple(sizes.values())
+        if self.derived is not None and key not in self.derived.made:
+            pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
+            base = self.base.sizes
+            found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
+            self.derived.work_out([sizes, *(each for each in found if each)])
+            if self.derived.full(self.derived.at(sizes)):
+                return True
+        if key in self.runner.made:
+            return False
+        self.runner.at(sizes)
+        return True
 
     def open(self) -> set[Expression]:
         """Formulas with a rival that says otherwise within the range."""
@@ -279,6 +376,7 @@ class Solving:
             letters,
             len(self.accepted),
             self.runner.count + 1,  # one was watched
+            len(self.within_range(low, high)),
             {each.name: self.seen(each) for each in self.fitted.varying},
             self.branches(),
         )
@@ -292,14 +390,25 @@ class Solving:
         made = lettered(trace, calls, self.given())
         return replace(made, formulas=formulas)
 
+    def within_range(self, low: Sizes, high: Sizes) -> list[Any]:
+        """What rules told to the end within the range, where no run was made."""
+        return [
+            each
+            for key, each in (self.derived.made if self.derived else {}).items()
+            if self.derived is not None
+            and self.derived.full(each)
+            and key not in self.runner.made
+            and all(low[n] <= size <= high[n] for n, size in each.letters.items())
+        ]
+
     def given(self) -> list[Dims]:
         """The formulas of the tensors that the target is given."""
         columns = {
-            name: tuple(run.sizes[name] for run in self.runs)
+            name: tuple(each.letters[name] for each in self.samples)
             for name in self.base.sizes
         }
         fitter = Fitter(columns)
-        fed = [self.runner.feeding.shapes(run.sizes) for run in self.runs]
+        fed = [self.runner.feeding.shapes(each.letters) for each in self.samples]
         shapes = zip(*fed, strict=True)
         found: list[Dims] = []
         for each in shapes:

@@ -79,20 +79,32 @@ class Runner:
             found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
         return found
 
-    def guards(self, run: Run) -> Guards:
-        """What the program compares sizes with, from one more run of the same sizes."""
+    def watch(self, run: Run) -> tuple[Guards, Any]:
+        """What the program compares sizes with, from one more run of the same sizes.
+
+        And how its calls follow from sizes, or None: see `solving/deriving.py`.
+        """
         from shapewright.capture.running import record
         from shapewright.capture.tracked.asking import guards_of
+
+        recipes: list[Any] = []
 
         def again(watching: Any) -> Trace:
             args, kwargs = self.feeding.arguments(run.sizes)
             settings = self.settings()
-            settings.taken, settings.guards = self.taken, watching
+            settings.memo, settings.taken = self.memo, self.taken
+            settings.guards, settings.sampled = watching, True
             settings.letters = {**self.feeding.letters, **run.sizes}
             made: Trace = record(self.target, args, kwargs, settings)
+            recipes.append((watching.recipe, settings.sample))
             return made
 
-        return guards_of(again, run.trace)
+        guards = guards_of(again, run.trace)
+        recipe, sample = recipes[-1] if recipes else (None, None)
+        if guards.reason is not None or sample is None:
+            return guards, None
+        same = replace(sample, letters=run.sample.letters) == run.sample
+        return guards, recipe if same else None
 
     def run(self, sizes: dict[str, int]) -> Run:
         from shapewright.capture.memo import Memo

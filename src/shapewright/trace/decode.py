@@ -79,6 +79,7 @@ def _formulas(row: Json) -> Formulas | None:
         {name: Checked(**each) for name, each in row["letters"].items()},
         row["runs"],
         row["tried"],
+        row.get("derived", 0),
         {name: _branch(each) for name, each in row["varying"].items()},
         tuple(_branch(each) for each in row["branches"]),
     )

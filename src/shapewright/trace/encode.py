@@ -295,6 +295,7 @@ def formulas_json(formulas: Formulas) -> Json:
         },
         "runs": formulas.runs,
         "tried": formulas.tried,
+        "derived": formulas.derived,
         "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
         "branches": [_branch(branch) for branch in formulas.branches],
     }

@@ -45,17 +45,20 @@ class Formulas:
     """What stands behind the letters of a trace.
 
     `letters` are those that were varied, with the sizes that formulas hold for; `runs`
-    counts the runs at different sizes that every formula agrees with; `varying` says of
+    counts the runs at different sizes that every formula agrees with, `derived` the
+    sizes at which rules said of every call what the formulas say; `varying` says of
     each letter `v1`, `v2`, ... that stands for a size without a formula what was seen.
     """
 
     letters: Mapping[str, Checked]
     runs: int
     tried: int = 0
+    derived: int = 0
     varying: Mapping[str, Branch] = field(default_factory=dict)
     branches: Sequence[Branch] = ()
 
     def text(self) -> str:
         """In one line: ``for 1 <= B <= 16, 1 <= T <= 64, checked at 10 sizes``."""
         ranges = ", ".join(each.text(name) for name, each in self.letters.items())
-        return f"{ranges}; checked at {self.runs} sizes"
+        rules = f", by rules at {self.derived} more" if self.derived else ""
+        return f"{ranges}; checked at {self.runs} sizes{rules}"

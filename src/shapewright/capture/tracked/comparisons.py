@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
+from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.sites import OURS, TORCH, USER, Sites
@@ -21,6 +22,9 @@ from shapewright.trace.guards import (
     Read,
     exchanged,
 )
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
 
 Place = tuple[CodeType, int]
 Sides = tuple[Expression, str, Expression, bool]
@@ -38,6 +42,7 @@ class Watching:
 
     stand_ins: bool = True
     told: Guards | None = None
+    recipe: Callable[[], Any] | None = None  # how to work the run out at other sizes
 
 
 class Comparisons:
@@ -51,6 +56,11 @@ class Comparisons:
         self.lost: dict[tuple[str, tuple[int, int]], int] = {}
         self.places: dict[tuple[int, int], tuple[CodeType, bool]] = {}
         self.asked: tuple[int, int] | None = None  # where a size was hashed last
+        self.full = False  # some comparisons are not kept
+        self.events: Sequence[Any] = ()
+        self.given: tuple[Any, ...] = ()  # what is known of the tensors that go in
+        self.order: list[tuple[int, Sides]] = []  # before which call it was made
+        self.arguments: dict[int, Any] = {}  # with memory, by number of the call
 
     def compared(
         self, left: Expression, operator: str, right: Expression, outcome: bool
@@ -62,9 +72,17 @@ class Comparisons:
         here = self.made.setdefault(place, {})
         sides = left, operator, right, outcome
         if sides in here or len(here) < PER_PLACE:
+            if sides not in here:
+                self.order.append((len(self.events), sides))
             here[sides] = here.get(sides, 0) + 1
         else:
+            self.full = True
             self.lose(f"more than {PER_PLACE} different comparisons")
+
+    def begin(self, engine: Engine, given: Sequence[Any]) -> None:
+        """The run is about to begin on these tensors."""
+        self.events = engine.events
+        self.given = tuple(engine.info(tensor) for tensor in given)
 
     def hashed(self) -> None:
         """A size is looked up in a dict or a set."""

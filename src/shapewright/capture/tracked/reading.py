@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture.derived.recipe import noted
 from shapewright.capture.identity import Info, contiguous_stride
 from shapewright.capture.names import plain_name
 from shapewright.capture.private import is_transformed
+from shapewright.capture.ruling import rule_of
 from shapewright.capture.tracked.comparisons import Comparisons
 from shapewright.capture.tracked.size import KINDS, plain, tracked
 from shapewright.capture.tracked.standing import STANDING, standing
@@ -34,10 +36,16 @@ def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
     name = plain_name(func)
     reads = name if name in SIZES else None
 
+    unruled = rule_of(func) is None
+
     def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
-        args = plainly(args)
-        kwargs = plainly(kwargs)
-        out = plan(engine, func, args, kwargs)
+        asked, named = plainly(args), plainly(kwargs)
+        events = len(engine.events)
+        out = plan(engine, func, asked, named)
+        same = asked is args and named is kwargs
+        if len(engine.events) == events + 1 and (unruled or not same):
+            seen.arguments[events] = noted(args, kwargs)
+        args, kwargs = asked, named
         if reads is None or not args or not isinstance(args[0], Tensor):
             return out
         return told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
@@ -107,7 +115,9 @@ def plainly(value: Any) -> Any:
         ends = [plainly(end) for end in (value.start, value.stop, value.step)]
         return slice(*ends)
     if kind is dict:
-        return {name: plainly(item) for name, item in value.items()}
+        named = {name: plainly(item) for name, item in value.items()}
+        same = all(named[name] is item for name, item in value.items())
+        return value if same else named
     return value
 
 

@@ -1,0 +1,128 @@
+"""One call of a recipe at one size: its rule, else torch without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from shapewright.capture import nests
+from shapewright.capture.derived.columns import Column, Layout
+from shapewright.capture.derived.recipe import TENSOR, Step
+from shapewright.capture.identity import DTYPES, Info, contiguous_stride
+from shapewright.capture.ruled import flat_of
+from shapewright.rules.meta import Same
+from shapewright.trace.guards import Applied, Read
+
+NAMED: dict[str, Any] = {
+    **DTYPES,
+    **{
+        str(each).removeprefix("torch."): each
+        for each in (
+            torch.strided, torch.contiguous_format, torch.preserve_format,
+            torch.channels_last, torch.channels_last_3d,
+        )
+    },
+}  # fmt: skip
+
+Layouts = tuple[Layout, ...]
+
+
+def answered(
+    step: Step, columns: Sequence[Column], at: int, numbers: Sequence[int]
+) -> Layouts | None:
+    """What comes out of a call at one of the sizes; None where it is refused."""
+    metas = [column.metas[at] for column in columns]
+    if any(meta is None for meta in metas):
+        return None
+    if step.rule is not None:
+        arguments = filled(step.arguments, iter(metas), iter(numbers))
+        if step.torchs:
+            arguments = nests.plain(arguments, lambda _: None)
+        try:
+            made = step.rule.metadata(*arguments[0], **arguments[1])
+        except (TypeError, AttributeError):
+            made = NotImplemented
+        except Exception:
+            return None
+        if isinstance(made, Same):
+            meta = metas[made.argument] if isinstance(made.argument, int) else None
+            return None if meta is None else ((meta.shape, meta.stride),)
+        if made is not NotImplemented:
+            return told(flat_of(made), step.outs)
+    return by_torch(step, columns, at, numbers)
+
+
+def told(made: Any, outs: Sequence[Info]) -> Layouts | None:
+    """What a rule says, where it speaks of the same tensors as the run."""
+    if made is None or len(made) != len(outs):
+        return None
+    if any(m.dtype != out.meta.dtype for m, out in zip(made, outs, strict=True)):
+        return None
+    return tuple(
+        (
+            tuple(m.shape),
+            contiguous_stride(tuple(m.shape)) if m.stride is None else tuple(m.stride),
+        )
+        for m in made
+    )
+
+
+def by_torch(
+    step: Step, columns: Sequence[Column], at: int, numbers: Sequence[int]
+) -> Layouts | None:
+    """torch's own answer on data-free tensors."""
+    tensors = iter([column.tensor(at) for column in columns])
+    arguments = filled(step.arguments, tensors, iter(numbers))
+    if not step.torchs:
+        arguments = unnamed(arguments)
+    args, kwargs = nests.on_meta(arguments)
+    try:
+        if columns:
+            out = step.answer.func(*args, **kwargs)
+        else:
+            with torch.device("meta"):
+                out = step.answer.func(*args, **kwargs)
+    except Exception:
+        return None
+    found = nests.tensors(out)
+    kinds = [each.meta.torch_dtype for each in step.outs]
+    if [each.dtype for each in found] != kinds:
+        return None
+    return tuple((tuple(each.shape), each.stride()) for each in found)
+
+
+def unnamed(value: Any) -> Any:
+    """Arguments as torch takes them, from names."""
+    if type(value) is str:
+        return NAMED.get(value, value)
+    if type(value) is tuple:
+        return tuple([unnamed(item) for item in value])
+    if type(value) is list:
+        return [unnamed(item) for item in value]
+    if type(value) is dict:
+        return {name: unnamed(item) for name, item in value.items()}
+    return value
+
+
+def filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
+    """Arguments with tensors and sizes in their places."""
+    return changed(value, lambda each: next(tensors if each is TENSOR else numbers))
+
+
+def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A nest, its tensors and expressions changed in order."""
+    kind = type(value)
+    if value is TENSOR or kind is Read or kind is Applied:
+        return change(value)
+    if kind is tuple:
+        return tuple([changed(item, change) for item in value])
+    if kind is list:
+        return [changed(item, change) for item in value]
+    if kind is dict:
+        return {name: changed(item, change) for name, item in value.items()}
+    if kind is slice:
+        ends = (value.start, value.stop, value.step)
+        return slice(*[changed(end, change) for end in ends])
+    return value
