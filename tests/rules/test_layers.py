@@ -13,6 +13,8 @@ import torch.nn.functional as F
 from layouts import laid_out
 from oracle import Verdict, run
 
+import shapewright as sw
+
 FLOATS = [torch.float32] * 8 + [torch.float64, torch.bfloat16]
 ANY = [*FLOATS, torch.int64, torch.bool]
 PRODUCTS = [*ANY, torch.complex64]
@@ -299,3 +301,14 @@ def test_random_calls_agree_with_torch(family: Callable[[Chance], Call]) -> None
 def test_many_random_calls_agree_with_torch(family: Callable[[Chance], Call]) -> None:
     wrong = [one for seed in range(1, 21) for one in differences(family, seed, 200)]
     assert not wrong, "\n".join(wrong[:20])
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear"])
+@pytest.mark.parametrize("shape", [(2, 3, 1), (2, 3, 1, 5), (2, 3, 1, 5, 4)])
+def test_an_interpolation_that_leaves_nothing_is_refused(shape, mode) -> None:
+    kinds = {3: "linear", 4: "bilinear", 5: "trilinear"}
+    mode = kinds[len(shape)] if mode == "linear" else mode
+    call = F.interpolate, (torch.zeros(shape),), {"scale_factor": 0.5, "mode": mode}
+    assert verdict_of(call).status != "wrong"
+    trace = sw.trace(F.interpolate, f"f32{list(shape)}", scale_factor=0.5, mode=mode)
+    assert not trace.complete

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import floor
 from typing import Any
 
-from shapewright.rules.meta import Made, Meta
+from shapewright.rules.meta import Made, Meta, Misfit
 from shapewright.rules.registry import rule
 from shapewright.rules.strides import hinted
 
@@ -46,12 +46,27 @@ def interpolate(
     if recompute_scale_factor and size is not None:
         return NotImplemented
     sizes = resized(shape[2:], size, scale_factor)
-    if sizes is None or min(sizes) < 1:
+    if sizes is None:
         return NotImplemented
+    if min(sizes) < 1:  # torch's data-free kernel lets it pass
+        raise Misfit(too_small(shape[2:], sizes))
     made = (*shape[:2], *sizes)
     suffix = "Aa" if antialias else ""
     grad_fn = f"Upsample{_NODE[mode]}{ndim - 2}D{suffix}Backward0"
     return Made(made, input.dtype, hinted(made, input.shape, input.stride), grad_fn)
+
+
+def too_small(have: Shape, sizes: Shape) -> str:
+    """What torch says where nothing would be left."""
+    one, two = (
+        ", ".join(
+            f"{name}: {n}" for name, n in zip("DHW"[-len(have) :], each, strict=True)
+        )
+        for each in (have, sizes)
+    )
+    between = " and output" if len(have) == 1 else " output"
+    least = "Input and output sizes should be greater than 0"
+    return f"{least}, but got input ({one}){between} ({two})"
 
 
 def resized(have: Shape, size: Any, scale_factor: Any) -> Shape | None:
