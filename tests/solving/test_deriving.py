@@ -14,7 +14,7 @@ import shapewright as sw
 from shapewright.capture.running import Settings
 from shapewright.solving.deriving import derived_from
 from shapewright.solving.feeding import of_arguments
-from shapewright.solving.running import Runner
+from shapewright.solving.running import Runner, alike
 from solving.compared import checked
 from solving.random_programs import program
 
@@ -23,9 +23,9 @@ def derived(model, spec):
     """The runner of a model, and what rules make of its first run."""
     runner = Runner(model, of_arguments((spec,), {}), Settings)
     base = runner.at(runner.usual)
-    _, recipe = runner.watch(base)
-    assert recipe is not None
-    found = derived_from(recipe, base, runner.feeding)
+    run, watched = runner.watch(base.sizes)
+    assert alike(run, base)
+    found = derived_from(watched.seen.recipe, base, runner.feeding)
     assert found is not None
     return runner, found
 

@@ -20,7 +20,7 @@ from shapewright.capture.backward import backward_seen
 from shapewright.capture.building import blank_parameters
 from shapewright.capture.calls import Calls
 from shapewright.capture.defaults import claimed_defaults
-from shapewright.capture.derived.recipe import recipe_of
+from shapewright.capture.derived.recipe import seen_of
 from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
 from shapewright.capture.folding import Fold, Lazy, innermost
@@ -379,6 +379,12 @@ def finish(
         torch_version=torch.__version__,
     )
     if engine.comparisons is not None and settings.guards is not None:
+        watching = settings.guards
+        if not watching.own:
+            list(made.ops), list(made.calls), list(made.states)  # their numbers first
+        number_of = int if watching.own else fold.number_of
+        watching.told = engine.comparisons.close(folder, number_of)
+        watching.seen = partial(seen_of, engine, engine.comparisons, infos_in(output))
         list(made.ops), list(made.calls), list(made.states)  # their numbers come first
         settings.guards.told = engine.comparisons.close(folder, fold.number_of)
         settings.guards.recipe = partial(

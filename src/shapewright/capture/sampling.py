@@ -46,7 +46,8 @@ def sample_of(
     known: dict[int, tuple[int, ...]] = {}
     for answer, ins, outs, site, number in events:
         call = calls[number] if calls else None
-        keys.append((answer.func, site, call.path if call else "", len(outs)))
+        kinds = tuple([info.meta.dtype for info in outs])
+        keys.append((answer.func, site, call.path if call else "", kinds))
         taken.append(shapes(ins))
         given.append(shapes(outs))
         steps.append(tuple([info.meta.stride for info in outs]))

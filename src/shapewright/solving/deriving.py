@@ -88,16 +88,9 @@ def key_of(sizes: Sizes) -> tuple[int, ...]:
     return tuple(sizes.values())
 
 
-def derived_from(recipe: Any, base: Run, feeding: Feeding) -> Derived | None:
-    """What can be worked out from a watched run; None where nothing can."""
-    from shapewright.capture.derived.recipe import Underivable
-
-    try:
-        found = Derived(recipe(), base, feeding)
-        shapes = feeding.shapes(base.sizes)
-        given = [info.meta for info in found.recipe.given]
-        if [tuple(map(int, each)) for each in shapes] != [m.shape for m in given]:
-            return None
-        return found
-    except Underivable:
+def derived_from(recipe: Recipe, base: Run, feeding: Feeding) -> Derived | None:
+    """What a recipe tells; None where the specs are not all that goes in."""
+    shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
+    if shapes != [info.meta.shape for info in recipe.given]:
         return None
+    return Derived(recipe, base, feeding)

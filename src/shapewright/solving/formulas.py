@@ -12,7 +12,7 @@ from shapewright.dims.expression import Expression
 from shapewright.dims.fitting import Fitter
 from shapewright.reasoning.formulas.aligning import parting
 from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
-from shapewright.reasoning.formulas.lettered import known_tensors, lettered
+from shapewright.reasoning.formulas.lettered import lettered
 from shapewright.reasoning.formulas.shortening import shortened, without
 from shapewright.reasoning.formulas.turning import Point, Turn, points, turns, unseen
 from shapewright.solving.deriving import Derived, Sizes, derived_from
@@ -26,10 +26,9 @@ from shapewright.solving.planning import (
     spread,
     telling_apart,
 )
-from shapewright.solving.running import Run, Runner
+from shapewright.solving.running import Run, Runner, Watched, alike
 from shapewright.source.span import Span
 from shapewright.trace.formulas import Branch, Checked, Formulas
-from shapewright.trace.guards import Guards
 from shapewright.trace.record import Trace
 
 FEW = 12
@@ -82,22 +81,20 @@ class Solving:
         self.turns: list[Turn] = []
         self.clipped: list[tuple[str, int, bool]] = []
         self.parted: list[Branch] = []
-        self.guards = Guards()
+        self.watched: Watched | None = None
         self.derived: Derived | None = None
         self.few = False  # rules tell all, so few runs are made
         self.samples: list[Any] = []
 
     def trace(self) -> Trace:
         """All of it."""
-        self.base = first_accepted(self.runner, self.most)
+        self.begin()
         if not self.base.accepted:
             return self.base.trace
-        self.lattices = lattices_of(self.runner, self.base, self.most // 2)
-        self.guards, recipe = self.runner.watch(self.base)
-        if recipe is not None:
-            self.derived = derived_from(recipe, self.base, self.runner.feeding)
         self.few = self.derives()
         if not self.few:
+            self.settle()
+            self.lattices = lattices_of(self.runner, self.base, self.most // 2)
             self.scatter()
             if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
                 self.lattices = lattices_apart(self.runner, self.base)
@@ -108,6 +105,38 @@ class Solving:
         self.turn()
         self.check()
         return self.told()
+
+    def begin(self) -> None:
+        """The base, watched from the first where it takes the usual sizes."""
+        runner = self.runner
+        run, watched = runner.watch(runner.usual)
+        if run.accepted and watched is not None:
+            runner.keep(run)
+            self.watched = watched
+        self.base = first_accepted(runner, self.most)
+        if self.base.accepted and self.watched is None:
+            self.watch()
+        if self.watched is not None and self.watched.seen.recipe is not None:
+            recipe = self.watched.seen.recipe
+            self.derived = derived_from(recipe, self.base, runner.feeding)
+        self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
+
+    def watch(self) -> None:
+        """Watch a run like the base; one that differs in anything tells nothing."""
+        self.watched = None
+        for stand_ins in (True, False):
+            run, watched = self.runner.watch(self.base.sizes, stand_ins)
+            if alike(run, self.base):
+                self.watched = watched
+                return
+
+    def settle(self) -> None:
+        """A base that was not watched, where rules do not tell what runs show."""
+        if self.derived is None and self.base.watched:
+            first = self.base
+            self.base = self.runner.again(first.sizes)
+            if not alike(first, self.base):
+                self.watch()
 
     def derives(self) -> bool:
         """Whether rules tell what a few runs show, and lead to the end everywhere.
@@ -152,9 +181,10 @@ class Solving:
 
         What is compared is known from one more run, with its sizes watched.
         """
-        guards = self.guards
-        known = known_tensors(self.base.trace, self.fitted.calls, self.given())
-        self.turns = turns(self.base.trace, known, guards)
+        if self.watched is not None:
+            known, guards = self.known_tensors(), self.watched.guards
+            slices = self.watched.seen.slices
+            self.turns = turns(self.base.trace.letters, known, guards, slices)
         steps = {name: each.step for name, each in self.lattices.items()}
         for point in self.not_seen(steps):
             before = max(1, point.size - max(steps[point.letter], 1))
@@ -169,6 +199,17 @@ class Solving:
                 self.stay_before(point)
         if self.fitted.varying:
             self.stay_on_one_way(steps)
+
+    def known_tensors(self) -> dict[int, Dims]:
+        """The formulas of tensors, by their numbers in the run that was watched."""
+        assert self.watched is not None
+        given, calls = self.given(), self.fitted.calls
+        known: dict[int, Dims] = {}
+        for number, (call, nth) in self.watched.seen.places.items():
+            shapes = given if call < 0 else calls[call].shapes
+            if nth < len(shapes):
+                known[number] = shapes[nth]
+        return known
 
     def apart(self, letter: str) -> dict[str, int]:
         """Sizes for the other letters, not those of the base."""
@@ -229,7 +270,7 @@ class Solving:
                 self.gather()
             else:
                 text = f"the program goes another way at {point.letter} = {point.size}"
-                self.parted.append(Branch(text, point.turn.span))
+                self.parted.append(Branch(text, self.span_at(point.turn)))
 
     def within(self, sizes: Mapping[str, int]) -> bool:
         """Whether sizes are on the base's side of what was left out."""
@@ -282,6 +323,7 @@ class Solving:
         """Formulas from all runs so far."""
         if self.derived is not None and not self.believed():
             self.few = False
+            self.settle()
             self.scatter()
         made = self.runner.made
         others = [run for run in made.values() if run is not self.base]
@@ -375,7 +417,7 @@ class Solving:
         formulas = Formulas(
             letters,
             len(self.accepted),
-            self.runner.count + 1,  # one was watched
+            self.runner.tried,
             len(self.within_range(low, high)),
             {each.name: self.seen(each) for each in self.fitted.varying},
             self.branches(),
@@ -443,7 +485,11 @@ class Solving:
         """The first line that compares sizes and comes out otherwise at these."""
         base = self.base.sizes
         differ = (t for t in self.turns if t.outcome(sizes) != t.outcome(base))
-        return next((each.span for each in differ), None)
+        return next((self.span_at(each) for each in differ), None)
+
+    def span_at(self, turn: Turn) -> Span | None:
+        """The line of a comparison, or of a slice."""
+        return turn.span if turn.call is None else self.span_of(turn.call)
 
     def span_of(self, call: int) -> Span | None:
         """The line of a call of the base run."""

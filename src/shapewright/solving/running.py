@@ -24,6 +24,7 @@ class Run:
     sizes: dict[str, int]
     trace: Trace
     sample: Any
+    watched: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -34,6 +35,14 @@ class Run:
     def failure(self) -> Finding | None:
         """What ended it."""
         return self.trace.findings[-1] if not self.trace.complete else None
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a run compared, and what is known of it beside its record."""
+
+    guards: Guards
+    seen: Any
 
 
 class Runner:
@@ -54,6 +63,7 @@ class Runner:
         self.made: dict[tuple[int, ...], Run] = {}
         self.taken: Any = None
         self.memo: Any = None
+        self.watched = 0
         self.failures: dict[tuple[int, ...], list[Failure]] = {}
 
     @property
@@ -71,6 +81,11 @@ class Runner:
         """How many runs there were."""
         return len(self.made)
 
+    @property
+    def tried(self) -> int:
+        """How many there were, those included that do not stand for their sizes."""
+        return len(self.made) + self.watched
+
     def at(self, sizes: Sizes) -> Run:
         """The run at these sizes of the free letters."""
         key = tuple(sizes[name] for name in self.free)
@@ -79,34 +94,30 @@ class Runner:
             found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
         return found
 
-    def watch(self, run: Run) -> tuple[Guards, Any]:
-        """What the program compares sizes with, from one more run of the same sizes.
+    def watch(self, sizes: Sizes, stand_ins: bool = True) -> tuple[Run, Watched | None]:
+        """A run whose sizes are watched, and what was seen; it is not kept."""
+        from shapewright.capture.tracked.comparisons import Watching
 
-        And how its calls follow from sizes, or None: see `solving/deriving.py`.
-        """
-        from shapewright.capture.running import record
-        from shapewright.capture.tracked.asking import guards_of
+        watching = Watching(stand_ins, own=True)
+        self.watched += 1
+        run = self.run(dict(sizes), watching)
+        if watching.told is None or watching.seen is None:
+            return run, None
+        return run, Watched(watching.told, watching.seen())
 
-        recipes: list[Any] = []
+    def keep(self, run: Run) -> None:
+        """A run that was watched stands for the plain one of its sizes."""
+        self.watched -= 1
+        self.made[tuple(run.sizes[name] for name in self.free)] = run
 
-        def again(watching: Any) -> Trace:
-            args, kwargs = self.feeding.arguments(run.sizes)
-            settings = self.settings()
-            settings.memo, settings.taken = self.memo, self.taken
-            settings.guards, settings.sampled = watching, True
-            settings.letters = {**self.feeding.letters, **run.sizes}
-            made: Trace = record(self.target, args, kwargs, settings)
-            recipes.append((watching.recipe, settings.sample))
-            return made
+    def again(self, sizes: Sizes) -> Run:
+        """The plain run at these sizes, where a watched one stood for it."""
+        self.watched += 1
+        key = tuple(sizes[name] for name in self.free)
+        self.made[key] = self.run(dict(sizes))
+        return self.made[key]
 
-        guards = guards_of(again, run.trace)
-        recipe, sample = recipes[-1] if recipes else (None, None)
-        if guards.reason is not None or sample is None:
-            return guards, None
-        same = replace(sample, letters=run.sample.letters) == run.sample
-        return guards, recipe if same else None
-
-    def run(self, sizes: dict[str, int]) -> Run:
+    def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
         from shapewright.capture.memo import Memo
         from shapewright.capture.running import Stopped, record
         from shapewright.capture.taking import take
@@ -117,7 +128,7 @@ class Runner:
             self.taken = take(self.target, args, kwargs)
         settings = self.settings()
         settings.memo, settings.taken = self.memo, self.taken
-        settings.sampled = True
+        settings.sampled, settings.guards = True, watching
         settings.letters = {**self.feeding.letters, **sizes}
         made = record(self.target, args, kwargs, settings)
         for finding in made.findings:
@@ -127,4 +138,16 @@ class Runner:
             key = tuple(sizes[name] for name in self.free)
             self.failures[key] = list(settings.failures)
         sample, settings.sample = settings.sample, None
-        return Run(sizes, made, replace(sample, letters=sizes) if sample else None)
+        told = replace(sample, letters=sizes) if sample else None
+        return Run(sizes, made, told, watching is not None)
+
+
+def alike(one: Run, other: Run) -> bool:
+    """Whether two runs of the same sizes show the same."""
+    mine, theirs = one.trace, other.trace
+    return (
+        one.sample == other.sample
+        and mine.complete == theirs.complete
+        and mine.findings == theirs.findings
+        and mine.assumptions == theirs.assumptions
+    )

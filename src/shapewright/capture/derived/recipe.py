@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture.argued import arguments
 from shapewright.capture.disagreeing import wrong_in
 from shapewright.capture.identity import Info, Meta
 from shapewright.capture.memo import INPLACE, OPAQUE, Answer
 from shapewright.capture.ruling import rule_of
-from shapewright.capture.tracked.comparisons import Comparisons, Sides
+from shapewright.capture.sampling import is_index, of_slices, whole_numbers
+from shapewright.capture.tracked.comparisons import Comparisons, Seen, Sides
 from shapewright.capture.tracked.size import KINDS, plain
 from shapewright.capture.tracked.standing import Standing
 from shapewright.rules.meta import Rule
@@ -114,6 +116,29 @@ def recipe_of(
     for at, (answer, ins, outs, _, _) in enumerate(engine.events):
         steps.append(step_of(answer, ins, outs, seen.arguments.get(at), made))
     return Recipe(steps, seen.given, output, seen.order)
+
+
+def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen:
+    """What a watched run leaves beside its record."""
+    try:
+        recipe = recipe_of(engine, seen, output)
+    except Underivable:
+        recipe = None
+    places = {info.number: (-1, nth) for nth, info in enumerate(seen.given)}
+    slices = []
+    known: dict[int, tuple[int, ...]] = {}
+    for at, (answer, ins, outs, _, _) in enumerate(engine.events):
+        for nth, info in enumerate(outs):
+            places.setdefault(info.number, (at, nth))
+        if is_index(answer.func) and ins:
+            ends = known.get(id(answer))
+            if ends is None:
+                told = arguments(answer)
+                found = {*whole_numbers(told), *of_slices(told)}
+                ends = known[id(answer)] = tuple(sorted(n for n in found if n > 1))
+            if ends:
+                slices.append((at, ins[0].number, ends))
+    return Seen(recipe, places, slices)
 
 
 def step_of(

@@ -38,11 +38,27 @@ class Watching:
     """Asks a run to watch the sizes that its program reads; the run fills `told`.
 
     Without `stand_ins`, `int(h / 2)` and `len(x)` are plain numbers, as Python has it.
+    With `own`, reads keep the numbers that tensors had in the run, not in its record.
     """
 
     stand_ins: bool = True
+    own: bool = False
     told: Guards | None = None
-    recipe: Callable[[], Any] | None = None  # how to work the run out at other sizes
+    seen: Callable[[], Seen] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A watched run beside its record: see `capture/derived`.
+
+    `recipe` says how to work it out at other sizes, or is None; `places` which output
+    of which call a tensor of a number first was, -1 for what was given; `slices` are
+    calls with constant ends of slices, each with the number of the tensor it cuts.
+    """
+
+    recipe: Any
+    places: dict[int, tuple[int, int]]
+    slices: list[tuple[int, int, tuple[int, ...]]]
 
 
 class Comparisons:

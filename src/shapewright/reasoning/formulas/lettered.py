@@ -62,18 +62,6 @@ def lettered(
     )
 
 
-def known_tensors(
-    trace: Trace, calls: Sequence[CallFormulas], given: Sequence[Dims]
-) -> dict[int, Dims]:
-    """The formulas of the shape that each tensor of a run first had, by its number."""
-    letters = _Letters(trace, calls, given)
-    letters.look()
-    found: dict[int, Dims] = {}
-    for (tensor, _), (dims, _) in letters.known.items():
-        found.setdefault(tensor, dims)
-    return found
-
-
 class _Letters:
     """The facts of a trace with their formulas; made once for each fact."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ from shapewright.dims.expression import Expression
 from shapewright.reasoning.formulas.fitted import Dims
 from shapewright.source.span import Span
 from shapewright.trace.guards import Guard, Guards, Read, outcome_of, reads_of
-from shapewright.trace.record import Trace
 
 Sizes = Mapping[str, int]
 Outcome = Callable[[Sizes], bool]
@@ -19,17 +17,19 @@ Outcome = Callable[[Sizes], bool]
 NEAR, FAR = 12, 16
 """Sizes at the beginning of a range that are looked at one by one, and beyond."""
 
-WHOLE = re.compile(r"\d+")
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A comparison of the program on sizes, as a question that letters answer."""
+    """A comparison of the program on sizes, as a question that letters answer.
+
+    A slice has no span but the number of its call.
+    """
 
     letters: frozenset[str]
     span: Span | None
     periodic: bool
     outcome: Outcome
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,19 @@ class Point:
     turn: Turn
 
 
-def turns(trace: Trace, known: Mapping[int, Dims], guards: Guards) -> list[Turn]:
-    """What decides on letters: comparisons in Python, and constant ends of slices."""
+def turns(
+    free: Collection[str],
+    known: Mapping[int, Dims],
+    guards: Guards,
+    slices: Iterable[tuple[int, int, tuple[int, ...]]],
+) -> list[Turn]:
+    """What decides on letters: comparisons in Python, and constant ends of slices.
+
+    `known` are the formulas of tensors by the numbers that reads have; a slice is the
+    number of its call, that of the tensor it cuts, and its constant ends.
+    """
     found: dict[Any, Turn] = {}
-    free = set(trace.letters)
-    known = {
-        tensor: tuple(
-            e if e is not None and e.letters() <= free else None for e in dims
-        )
-        for tensor, dims in known.items()
-    }
+    known = Free(free, known)
     for guard in guards.guards:
         formulas = {read: formula_of(read, known) for read in all_reads(guard)}
         letters = frozenset[str]().union(
@@ -63,23 +66,35 @@ def turns(trace: Trace, known: Mapping[int, Dims], guards: Guards) -> list[Turn]
             found.setdefault(
                 key, Turn(letters, guard.span, periodic, of_guard(guard, formulas))
             )
-    for op in trace.ops:
-        if not op.name.startswith("[") or not op.inputs:
-            continue
-        ends = {int(n) for _, value in op.arguments for n in WHOLE.findall(str(value))}
-        for formula in known.get(op.inputs[0].tensor, ()):
+    for call, tensor, ends in slices:
+        for formula in known.get(tensor, ()):
             for end in ends if formula is not None and formula.letters() else ():
-                if end > 1 and formula is not None:
-                    key = (op.span, str(formula), end)
-                    turn = Turn(formula.letters(), op.span, False, beyond(formula, end))
-                    found.setdefault(key, turn)
+                if formula is not None:
+                    turn = Turn(
+                        formula.letters(), None, False, beyond(formula, end), call
+                    )
+                    found.setdefault((str(formula), end), turn)
     return list(found.values())
 
 
-def of_letters(trace: Trace, dims: Dims) -> Dims:
-    """The formulas that letters of the inputs alone decide."""
-    free = set(trace.letters)
-    return tuple(e if e is not None and e.letters() <= free else None for e in dims)
+class Free(Mapping[int, Dims]):
+    """The formulas of tensors, as far as letters of the inputs alone decide them."""
+
+    def __init__(self, free: Collection[str], known: Mapping[int, Dims]) -> None:
+        self.free = set(free)
+        self.known = known
+
+    def __getitem__(self, tensor: int) -> Dims:
+        dims = self.known[tensor]
+        return tuple(
+            e if e is not None and e.letters() <= self.free else None for e in dims
+        )
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
 
 
 def all_reads(guard: Guard) -> Iterator[Read]:
