@@ -44,17 +44,20 @@ def seen(
 ) -> Any:
     """A view of data-free storage, as it was answered before; else the general form."""
     meta = info.meta
+    followed = meta.requires_grad and torch.is_grad_enabled()
+    key = (func, meta, hashed, GRAD) if followed else (func, meta, hashed)
     try:
-        answer = engine.memo.answers.get((func, meta, hashed))
+        answer = engine.memo.answers.get(key)
     except TypeError:  # lists, slices
         answer = None
-    if (
-        answer is None
-        or info.kind != BLANK
-        or engine.graph
-        or (meta.requires_grad and torch.is_grad_enabled())
-    ):
-        return general(engine, func, (first, *rest), {}, hashed)
+    if answer is None or info.kind != BLANK or engine.graph:
+        if not followed or engine.graph:
+            return general(engine, func, (first, *rest), {}, hashed)
+        events = len(engine.events)
+        out = general(engine, func, (first, *rest), {}, hashed)
+        if len(engine.events) == events + 1 and not engine.verify:
+            remember(engine, key, first, info)
+        return out
     out = func(first if info.twin is None else info.twin, *rest)
     kind = answer.kind
     if type(out) is Tensor:
@@ -63,7 +66,7 @@ def seen(
         else:
             storage = info.storage if kind == VIEW else Storage(meta.device)
             storage.viewed = kind == VIEW
-            new = Info(answer.metas[0], storage, BLANK)
+            new = Info(answer.metas[0], storage, BLANK, answer.grad_fns[0])
             out._sw = new  # type: ignore[attr-defined]
             out._sw_life = engine.life  # type: ignore[attr-defined]
         if engine.recording:
@@ -72,14 +75,37 @@ def seen(
             )
         return out
     outs = []
-    for item, known in zip(out, answer.metas, strict=True):
-        new = Info(known, info.storage, BLANK)
+    for item, known, node in zip(out, answer.metas, answer.grad_fns, strict=True):
+        new = Info(known, info.storage, BLANK, node)
         info.storage.viewed = True
         item._sw = new
         item._sw_life = engine.life
         outs.append(new)
     engine.record(answer, (info,), tuple(outs))
     return out
+
+
+GRAD = "followed by autograd"
+
+
+def remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
+    """Keep the answer to a view that autograd follows: it is that of metadata alone."""
+    answer, ins, outs, _, _ = engine.events[-1]
+    plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
+    fresh = all(out.kind == BLANK and out.meta.layout == "strided" for out in outs)
+    one = len(outs) == 1 and answer.kind in (VIEW, COPY)
+    shared = all(out.storage is info.storage for out in outs)
+    same = answer.kind == SAME and outs[:1] == (info,) and len(outs) == 1
+    if info.kind != BLANK or not plain or not outs or not fresh or answer.notes:
+        return
+    if not (one or same or (answer.kind == VIEW and shared)):
+        return
+    if first.is_inference() or plain_name(answer.func).endswith("_"):
+        return
+    try:
+        engine.memo.answers[key] = answer
+    except TypeError:
+        return
 
 
 def general(

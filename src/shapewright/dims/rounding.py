@@ -15,6 +15,7 @@ from math import gcd
 from shapewright.dims.expression import (
     Clamped,
     Expression,
+    Letter,
     Quotient,
     Total,
     number,
@@ -70,6 +71,16 @@ def parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
     if isinstance(over, Total):
         return list(over.terms), over.constant
     return [(over, 1)], 0
+
+
+def is_rounded(formula: Expression) -> bool:
+    """Whether a formula is more than sums and products of letters."""
+    if isinstance(formula, Total):
+        return any(is_rounded(term) for term, _ in formula.terms)
+    factors = getattr(formula, "factors", None)
+    if factors is not None:
+        return any(map(is_rounded, factors))
+    return not isinstance(formula, Letter)
 
 
 def clamped(over: Expression, low: int | None, high: int | None) -> Expression:

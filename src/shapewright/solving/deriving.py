@@ -28,20 +28,34 @@ class Derived:
         self.base = base
         self.feeding = feeding
         self.made: dict[tuple[int, ...], Any] = {}
+        self.classes: list[Any] = []
 
-    def work_out(self, wanted: Iterable[Sizes]) -> None:
-        """Samples at some sizes at once; the run's own stand first, as a check."""
+    def work_out(self, wanted: Iterable[Sizes]) -> bool:
+        """Samples at some sizes at once; the run's own stand first, as a check.
+
+        False where the rules do not answer what the run did, at its own sizes.
+        """
         from shapewright.capture.derived.deriving import Deriving
+        from shapewright.capture.derived.recipe import Underivable
 
         base = self.base
         fresh = {key_of(each): dict(each) for each in wanted}
         fresh = {key: each for key, each in fresh.items() if key not in self.made}
         if not fresh:
-            return
+            return True
         sizes = [dict(base.sizes), *fresh.values()]
         shapes = [self.feeding.shapes(each) for each in sizes]
-        found = Deriving(self.recipe, base.sample.keys, shapes).samples(sizes)
+        deriving = Deriving(self.recipe, base.sample.keys, shapes)
+        try:
+            found = deriving.samples(sizes)
+        except Underivable:
+            return False
         self.made |= dict(zip(fresh, found[1:], strict=True))
+        own = deriving.classes
+        pairs = list(zip(self.classes, own, strict=True)) if self.classes else own
+        numbers: dict[Any, int] = {}
+        self.classes = [numbers.setdefault(each, len(numbers)) for each in pairs]
+        return True
 
     def at(self, sizes: Sizes) -> Any:
         """The sample at these sizes, as far as the program goes the base's way."""
@@ -64,14 +78,9 @@ class Derived:
 
     def agrees(self, run: Run) -> bool:
         """Whether a plain run shows what is worked out for its sizes."""
-        from shapewright.capture.derived.recipe import Underivable
-
-        if run.sample is None:
+        if run.sample is None or not self.work_out([run.sizes]):
             return False
-        try:
-            mine = self.at(run.sizes)
-        except Underivable:
-            return False
+        mine = self.at(run.sizes)
         if self.full(mine) and not run.accepted:
             return False
         if self.full(mine) and len(run.sample.keys) != len(mine.keys):

@@ -11,7 +11,14 @@ from typing import Any
 from shapewright.dims.expression import Expression
 from shapewright.dims.fitting import Fitter
 from shapewright.reasoning.formulas.aligning import parting
-from shapewright.reasoning.formulas.fitted import Dims, Fitted, Varying, fitted
+from shapewright.reasoning.formulas.fitted import (
+    CallFormulas,
+    Dims,
+    Fitted,
+    Varying,
+    fitted,
+)
+from shapewright.reasoning.formulas.holding import are_plain, holds
 from shapewright.reasoning.formulas.lettered import lettered
 from shapewright.reasoning.formulas.shortening import shortened, without
 from shapewright.reasoning.formulas.turning import Point, Turn, points, turns, unseen
@@ -43,8 +50,9 @@ FURTHER = 16
 GUESSED, ENOUGH = 16, 8
 """Runs more where a stride was guessed; runs in the range that formulas rest on."""
 
-MANY_SIZES, NEAR, EVERY = 24, 8, 256
-"""Sizes at which rules are asked at once: at random, from the least on, at most."""
+MANY_SIZES, ROUNDED_SIZES, NEAR, EVERY = 12, 36, 6, 256
+"""Sizes at which rules are asked: at random, where formulas are rounded, from the
+least on, and each size of a letter at most where a stride was guessed."""
 
 AT_ONCE = 8
 """Formulas that are told apart at once."""
@@ -144,14 +152,20 @@ class Solving:
         The sizes that they tell are evidence as runs are, also where they end before.
         """
         self.ends()
-        if not self.believed():
+        if self.derived is None:
             return False
-        assert self.derived is not None
-        sizes = self.many(random.Random(2), NEAR)
-        self.derived.work_out(sizes)
+        sizes = self.many(random.Random(2), MANY_SIZES, NEAR)
+        self.work_out([*(run.sizes for run in self.runner.made.values()), *sizes])
+        if self.derived is None or not self.believed():
+            return False
         return all(run.accepted for run in self.runner.made.values()) and all(
             self.derived.full(self.derived.at(each)) for each in sizes
         )
+
+    def work_out(self, sizes: Sequence[Sizes]) -> None:
+        """Ask rules at some sizes at once; no more if they deny what the run did."""
+        if self.derived is not None and not self.derived.work_out(sizes):
+            self.derived = None
 
     def believed(self) -> bool:
         """Whether rules say of every run what it shows; else they are not asked."""
@@ -161,10 +175,12 @@ class Solving:
             self.derived = None
         return self.derived is not None
 
-    def many(self, draw: random.Random, near: int = 0) -> list[dict[str, int]]:
+    def many(
+        self, draw: random.Random, count: int, near: int = 0
+    ) -> list[dict[str, int]]:
         """Sizes of the range: some at random, and each of the first ones."""
         low, _ = self.bounds()
-        sizes = [self.somewhere(draw) for _ in range(MANY_SIZES)]
+        sizes = [self.somewhere(draw) for _ in range(count)]
         for name, each in self.lattices.items():
             for nth in range(near):
                 size = low[name] + nth * max(each.step, 1)
@@ -286,17 +302,30 @@ class Solving:
         draw = random.Random(0)
         for _ in range(MOST_CHECKS):
             before = self.fitted
+            known = set(map(id, self.samples))
             few = max(0, ENOUGH - len(self.accepted))
             checks = CHECKS + few + (GUESSED if before.guessed else 0)
-            for _ in range(1 if self.few else checks):
-                self.runner.at(self.somewhere(draw))
-            if self.derived is not None:
-                more = self.many(draw)
-                self.derived.work_out([*more, *self.each()] if before.guessed else more)
-            self.gather()
+            sizes = [self.somewhere(draw) for _ in range(1 if self.few else checks)]
+            self.ask_rules(draw, sizes)
+            for each in sizes:
+                self.runner.at(each)
+            self.collect()
+            classes = self.classes()
+            fresh = [each for each in self.samples if id(each) not in known]
+            if classes and all(holds(before.calls, classes, s) for s in fresh):
+                return
+            self.fitted = fitted(self.samples, classes)
             if self.fitted.calls == before.calls:
                 return
             self.tell_apart()
+
+    def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
+        """Work out sizes that took no part: more where formulas are rounded."""
+        plain = self.few and are_plain(self.fitted.calls, self.classes())
+        more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
+        if self.fitted.guessed:
+            more += self.each()
+        self.work_out([*sizes, *more])
 
     def each(self) -> Iterator[dict[str, int]]:
         """Every size of a letter of the range, as far as they are few."""
@@ -320,7 +349,16 @@ class Solving:
             self.runner.at(sizes)
 
     def gather(self) -> None:
-        """Formulas from all runs so far."""
+        """Formulas from all runs so far, where they are not known already."""
+        before = self.samples
+        self.collect()
+        if len(before) != len(self.samples) or any(
+            one is not two for one, two in zip(before, self.samples, strict=True)
+        ):
+            self.fitted = fitted(self.samples, self.classes())
+
+    def collect(self) -> None:
+        """All that runs and rules showed so far."""
         if self.derived is not None and not self.believed():
             self.few = False
             self.settle()
@@ -339,7 +377,12 @@ class Solving:
                 for key, each in told
                 if key not in made and self.within(each.letters)
             ]
-        self.fitted = fitted(self.samples)
+
+    def classes(self) -> Sequence[int]:
+        """Calls that are the same at all sizes, where every sample has every call."""
+        if self.derived is None or not all(map(self.derived.full, self.samples)):
+            return ()
+        return self.derived.classes
 
     @property
     def accepted(self) -> list[Run]:
@@ -381,8 +424,8 @@ class Solving:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
             base = self.base.sizes
             found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
-            self.derived.work_out([sizes, *(each for each in found if each)])
-            if self.derived.full(self.derived.at(sizes)):
+            self.work_out([sizes, *(each for each in found if each)])
+            if self.derived is not None and self.derived.full(self.derived.at(sizes)):
                 return True
         if key in self.runner.made:
             return False
@@ -429,8 +472,20 @@ class Solving:
         }
         calls = without(self.fitted.calls, self.open())
         calls = shortened(calls, steps) if steps else calls
-        made = lettered(trace, calls, self.given())
+        made = lettered(trace, calls, self.given(), self.returned(calls))
         return replace(made, formulas=formulas)
+
+    def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
+        """The strides of what the target returned, where its run was watched."""
+        if self.watched is None or not self.base.watched:
+            return None
+        places = self.watched.seen.output
+        return [
+            calls[call].strides[nth]
+            if call >= 0 and nth < len(calls[call].strides)
+            else ()
+            for call, nth in places
+        ]
 
     def within_range(self, low: Sizes, high: Sizes) -> list[Any]:
         """What rules told to the end within the range, where no run was made."""

@@ -9,7 +9,7 @@ import torch
 
 from shapewright.capture import nests
 from shapewright.capture.derived.columns import Column, Layout
-from shapewright.capture.derived.recipe import TENSOR, Step
+from shapewright.capture.derived.recipe import TENSOR, Place, Step
 from shapewright.capture.identity import DTYPES, Info, contiguous_stride
 from shapewright.capture.ruled import flat_of
 from shapewright.rules.meta import Same
@@ -26,6 +26,7 @@ NAMED: dict[str, Any] = {
     },
 }  # fmt: skip
 
+PLAIN = frozenset({int, float, bool, str, type(None)})
 Layouts = tuple[Layout, ...]
 
 
@@ -108,6 +109,13 @@ def unnamed(value: Any) -> Any:
 
 def filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
     """Arguments with tensors and sizes in their places."""
+    args, kwargs = value
+    if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
+        kinds = set(map(type, args))
+        kinds.discard(Place)
+        if PLAIN.issuperset(kinds):
+            made = [next(tensors) if each is TENSOR else each for each in args]
+            return tuple(made), kwargs
     return changed(value, lambda each: next(tensors if each is TENSOR else numbers))
 
 

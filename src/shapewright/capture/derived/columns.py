@@ -16,7 +16,15 @@ Layout = tuple[Shape, Shape]
 class Column:
     """The metadata of one tensor at each of the sizes; None where it is not known."""
 
-    __slots__ = ("_tensors", "constant", "layouts", "metas", "sample")
+    __slots__ = (
+        "_tensors",
+        "constant",
+        "layouts",
+        "metas",
+        "sample",
+        "shapes",
+        "strides",
+    )
 
     def __init__(self, layouts: tuple[Layout | None, ...], sample: Meta) -> None:
         self.layouts = layouts
@@ -31,6 +39,8 @@ class Column:
                 meta = Meta(each[0], each[1], kind, 0, device, grad, "strided")
                 made[each] = meta
             self.metas.append(meta)
+        self.shapes = [None if each is None else each[0] for each in layouts]
+        self.strides = [None if each is None else each[1] for each in layouts]
         self._tensors: dict[int, torch.Tensor] = {}
 
     def tensor(self, at: int) -> torch.Tensor:

@@ -26,11 +26,12 @@ Row = tuple[Shapes, Shapes, Shapes, tuple[int, ...]]
 class Done:
     """A call at all sizes: what came out, and its row of a sample at each size."""
 
-    __slots__ = ("outs", "rows")
+    __slots__ = ("number", "outs", "rows")
 
     def __init__(self, outs: tuple[Column, ...], rows: list[Row | None]) -> None:
         self.outs = outs
         self.rows = rows
+        self.number = 0
 
 
 class Deriving:
@@ -53,6 +54,7 @@ class Deriving:
         self.columns = Columns(self.count)
         self.ends = [len(recipe.steps) + 1] * self.count
         self.done: dict[Any, Done] = {}
+        self.classes: list[int] = []  # calls of one class say the same at all sizes
         self.values: dict[Expression, tuple[Any, ...]] = {}
         for nth, info in enumerate(recipe.given):
             each = tuple([tuple(map(int, one[nth])) for one in shapes])
@@ -123,6 +125,8 @@ class Deriving:
         found = self.done.get(key)
         if found is None:
             found = self.done[key] = self.work(step, ins, numbers)
+            found.number = len(self.done)
+        self.classes.append(found.number)
         for info, column in zip(step.outs, found.outs, strict=True):
             self.columns.put(info, column)
         if None in found.rows:
@@ -145,8 +149,9 @@ class Deriving:
         for out, column in zip(step.outs, outs, strict=True):
             if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
                 raise Underivable("a call that answers otherwise than in the run")
-        taken = shapes_of(ins, self.count)
-        gave, steps = shapes_of(outs, self.count), strides_of(outs, self.count)
+        taken = beside([column.shapes for column in ins], self.count)
+        gave = beside([column.shapes for column in outs], self.count)
+        steps = beside([column.strides for column in outs], self.count)
         plain = [numbers_of(step, each) for each in dict.fromkeys(given)]
         told = dict(zip(dict.fromkeys(given), plain, strict=True))
         rows: list[Row | None] = []
@@ -154,7 +159,7 @@ class Deriving:
             one, two, three = taken[at], gave[at], steps[at]
             known = one is not None and two is not None and three is not None
             fully = known and None not in given[at]
-            rows.append((one, two, three, told[given[at]]) if fully else None)  # type: ignore[arg-type]
+            rows.append((one, two, three, told[given[at]]) if fully else None)
         return Done(outs, rows)
 
     def rewritten(self, step: Step) -> Column:
@@ -216,23 +221,13 @@ def calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
         return None
 
 
-def shapes_of(columns: Sequence[Column], count: int) -> list[Shapes | None]:
-    """The shapes of some tensors at each of the sizes."""
-    return part_of(columns, count, 0)
-
-
-def strides_of(columns: Sequence[Column], count: int) -> list[Shapes | None]:
-    """Their strides."""
-    return part_of(columns, count, 1)
-
-
-def part_of(columns: Sequence[Column], count: int, part: int) -> list[Shapes | None]:
-    """Shapes or strides of some tensors at each of the sizes."""
-    found: list[Shapes | None] = []
-    for at in range(count):
-        layouts = [column.layouts[at] for column in columns]
-        known = [each[part] for each in layouts if each is not None]
-        found.append(tuple(known) if len(known) == len(layouts) else None)
+def beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
+    """Shapes or strides of some tensors at each of the sizes; None where one is."""
+    if not parts:
+        return [()] * count
+    found = list(zip(*parts, strict=True))
+    if any(None in each for each in parts):
+        return [None if None in each else each for each in found]
     return found
 
 

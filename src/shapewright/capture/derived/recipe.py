@@ -138,7 +138,8 @@ def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen
                 ends = known[id(answer)] = tuple(sorted(n for n in found if n > 1))
             if ends:
                 slices.append((at, ins[0].number, ends))
-    return Seen(recipe, places, slices)
+    returned = [places.get(info.number, (-1, -1)) for info in output]
+    return Seen(recipe, places, slices, returned)
 
 
 def step_of(

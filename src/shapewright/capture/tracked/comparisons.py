@@ -52,13 +52,15 @@ class Seen:
     """A watched run beside its record: see `capture/derived`.
 
     `recipe` says how to work it out at other sizes, or is None; `places` which output
-    of which call a tensor of a number first was, -1 for what was given; `slices` are
-    calls with constant ends of slices, each with the number of the tensor it cuts.
+    of which call a tensor of a number first was, -1 for what was given, and `output`
+    the same of what was returned; `slices` are calls with constant ends of slices, each
+    with the number of the tensor it cuts.
     """
 
     recipe: Any
     places: dict[int, tuple[int, int]]
     slices: list[tuple[int, int, tuple[int, ...]]]
+    output: list[tuple[int, int]]
 
 
 class Comparisons:

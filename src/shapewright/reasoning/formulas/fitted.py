@@ -59,16 +59,22 @@ class Fitted:
     formulas: dict[str, Expression] = field(default_factory=dict)
 
 
-def fitted(samples: Sequence[Sample]) -> Fitted:
-    """Formulas for every call of the first sample; the others are its evidence."""
-    return Work(samples).done()
+def fitted(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
+    """Formulas for every call of the first sample; the others are its evidence.
+
+    `classes` are known where every sample shows every call: calls of one class show the
+    same in all of them.
+    """
+    return Work(samples, classes).done()
 
 
 class Work:
     """Fits the calls of the first sample; the others are its evidence."""
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    def __init__(self, samples: Sequence[Sample], classes: Sequence[int] = ()) -> None:
         self.samples = samples
+        self.classes = classes
+        self.of_class: dict[int, CallFormulas] = {}
         base = samples[0]
         self.columns = {
             name: tuple(each.letters[name] for each in samples) for name in base.letters
@@ -82,7 +88,11 @@ class Work:
     def done(self) -> Fitted:
         """All calls in order, so that what goes in is known first."""
         for at in range(len(self.samples[0].keys)):
-            self.result.calls.append(self.call(at))
+            kind = self.classes[at] if at < len(self.classes) else -1 - at
+            found = self.of_class.get(kind)
+            if found is None:
+                found = self.of_class[kind] = self.call(at)
+            self.result.calls.append(found)
         self.result.guessed = sum(each.guessed for each in self.fitters.values())
         return self.result
 

@@ -46,14 +46,18 @@ class Later(Sequence[Item]):
 
 
 def lettered(
-    trace: Trace, calls: Sequence[CallFormulas], given: Sequence[Dims]
+    trace: Trace,
+    calls: Sequence[CallFormulas],
+    given: Sequence[Dims],
+    strides: Sequence[Dims] | None = None,
 ) -> Trace:
     """The trace with a formula for every size that has one.
 
     `calls` are the formulas of its ops in order, `given` those of the tensors that the
-    target was given, in the order of its arguments.
+    target was given, in the order of its arguments. `strides` are those of what was
+    returned, where it is known of which calls that came; else the record is looked up.
     """
-    letters = _Letters(trace, calls, given)
+    letters = _Letters(trace, calls, given, strides)
     return replace(
         trace,
         ops=Later(len(trace.ops), letters.ops),
@@ -66,7 +70,11 @@ class _Letters:
     """The facts of a trace with their formulas; made once for each fact."""
 
     def __init__(
-        self, trace: Trace, calls: Sequence[CallFormulas], given: Sequence[Dims]
+        self,
+        trace: Trace,
+        calls: Sequence[CallFormulas],
+        given: Sequence[Dims],
+        strides: Sequence[Dims] | None = None,
     ) -> None:
         self.trace = trace
         self.formulas = calls
@@ -74,6 +82,7 @@ class _Letters:
         self.facts: dict[Fact, Fact] = {}
         self.read = False
         self.given = given
+        self.strides = strides
         self.states = {state.fact.tensor for state in trace.states}
 
     def look(self) -> None:
@@ -134,23 +143,34 @@ class _Letters:
     @property
     def output(self) -> Any:
         """What the target returned."""
-        self.look()
+        if self.strides is None:
+            self.look()
+        ends = iter(self.strides or ())
         last = self.formulas[-1] if len(self.formulas) > len(self.trace.ops) else None
         returned = iter(last.shapes if last is not None else ())
-        return self.returned(self.trace.output, returned)
+        return self.returned(self.trace.output, returned, ends)
 
-    def returned(self, value: Any, shapes: Iterator[Dims]) -> Any:
+    def returned(
+        self, value: Any, shapes: Iterator[Dims], strides: Iterator[Dims]
+    ) -> Any:
         """What came out, in order; which tensor it is may differ from run to run."""
         if isinstance(value, Fact):
-            fact, dims = self.fact(value), next(shapes, ())
+            dims = next(shapes, ())
+            if self.strides is None:
+                fact = self.fact(value)
+            else:
+                steps = with_formulas(value.stride, next(strides, ()))
+                fact = replace(value, stride=steps)
             plain = tuple(map(int, fact.shape))
             return replace(fact, shape=with_formulas(plain, dims)) if dims else fact
         if isinstance(value, dict):
-            return {key: self.returned(each, shapes) for key, each in value.items()}
+            return {
+                key: self.returned(each, shapes, strides) for key, each in value.items()
+            }
         if isinstance(value, list):
-            return [self.returned(each, shapes) for each in value]
+            return [self.returned(each, shapes, strides) for each in value]
         if isinstance(value, tuple):
-            return tuple(self.returned(each, shapes) for each in value)
+            return tuple(self.returned(each, shapes, strides) for each in value)
         return value
 
     def nest(self, value: Any) -> Any:
