@@ -33,16 +33,28 @@ def view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     It is always run, because it may share storage; what it gives is remembered.
     """
     first = args[0] if args else None
-    if kwargs or (type(first) is not Tensor and type(first) is not Parameter):
+    if type(first) is not Tensor and type(first) is not Parameter:
         return general(engine, func, args, kwargs or {})
     info: Info = getattr(first, "_sw", None) or engine.info(first)
-    return seen(engine, func, first, info, args[1:], args[1:])
+    if not kwargs:
+        return seen(engine, func, first, info, args[1:], args[1:])
+    if not (info.meta.requires_grad and torch.is_grad_enabled()):
+        return general(engine, func, args, kwargs)
+    hashed = (*args[1:], *kwargs.items())
+    return seen(engine, func, first, info, args[1:], hashed, kwargs)
 
 
 def seen(
-    engine: Engine, func: Any, first: Tensor, info: Info, rest: Args, hashed: Args
+    engine: Engine,
+    func: Any,
+    first: Tensor,
+    info: Info,
+    rest: Args,
+    hashed: Args,
+    kwargs: Kwargs | None = None,
 ) -> Any:
     """A view of data-free storage, as it was answered before; else the general form."""
+    kwargs = kwargs or {}
     meta = info.meta
     followed = meta.requires_grad and torch.is_grad_enabled()
     key = (func, meta, hashed, GRAD) if followed else (func, meta, hashed)
@@ -52,13 +64,13 @@ def seen(
         answer = None
     if answer is None or info.kind != BLANK or engine.graph:
         if not followed or engine.graph:
-            return general(engine, func, (first, *rest), {}, hashed)
+            return general(engine, func, (first, *rest), kwargs, hashed)
         events = len(engine.events)
-        out = general(engine, func, (first, *rest), {}, hashed)
+        out = general(engine, func, (first, *rest), kwargs, hashed)
         if len(engine.events) == events + 1 and not engine.verify:
             remember(engine, key, first, info)
         return out
-    out = func(first if info.twin is None else info.twin, *rest)
+    out = func(first if info.twin is None else info.twin, *rest, **kwargs)
     kind = answer.kind
     if type(out) is Tensor:
         if kind == SAME:
@@ -100,7 +112,8 @@ def remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) ->
         return
     if not (one or same or (answer.kind == VIEW and shared)):
         return
-    if first.is_inference() or plain_name(answer.func).endswith("_"):
+    name = plain_name(answer.func)
+    if first.is_inference() or (name.endswith("_") and not name.startswith("_")):
         return
     try:
         engine.memo.answers[key] = answer

@@ -103,6 +103,8 @@ class Solving:
         if not self.few:
             self.settle()
             self.lattices = lattices_of(self.runner, self.base, self.most // 2)
+            self.few = self.derived is not None and self.derives()
+        if not self.few:
             self.scatter()
             if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
                 self.lattices = lattices_apart(self.runner, self.base)
@@ -158,9 +160,9 @@ class Solving:
         self.work_out([*(run.sizes for run in self.runner.made.values()), *sizes])
         if self.derived is None or not self.believed():
             return False
-        return all(run.accepted for run in self.runner.made.values()) and all(
-            self.derived.full(self.derived.at(each)) for each in sizes
-        )
+        low, high = self.ends_of()
+        ends = self.runner.at(low).accepted and self.runner.at(high).accepted
+        return ends and all(map(self.told_at, sizes))
 
     def work_out(self, sizes: Sequence[Sizes]) -> None:
         """Ask rules at some sizes at once; no more if they deny what the run did."""
@@ -202,12 +204,13 @@ class Solving:
             slices = self.watched.seen.slices
             self.turns = turns(self.base.trace.letters, known, guards, slices)
         steps = {name: each.step for name, each in self.lattices.items()}
-        for point in self.not_seen(steps):
-            before = max(1, point.size - max(steps[point.letter], 1))
-            sizes = [point.size] if point.turn.periodic else [before, point.size]
-            for size in sizes:
-                if self.runner.count < self.most + EDGES:
-                    self.runner.at({**self.apart(point.letter), point.letter: size})
+        found = self.not_seen(steps)
+        self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
+        for point in found:
+            for sizes in self.at(point):
+                told = point.turn.call is not None and self.told_at(sizes)
+                if not told and self.runner.count < self.most + EDGES:
+                    self.runner.at(sizes)
         self.gather()
         self.tell_apart()
         for point in self.not_seen(steps):
@@ -215,6 +218,17 @@ class Solving:
                 self.stay_before(point)
         if self.fitted.varying:
             self.stay_on_one_way(steps)
+
+    def at(self, point: Point) -> list[dict[str, int]]:
+        """Sizes at a turn, and right before it."""
+        letter = point.letter
+        before = max(1, point.size - max(self.lattices[letter].step, 1))
+        sizes = [point.size] if point.turn.periodic else [before, point.size]
+        return [{**self.apart(letter), letter: size} for size in sizes]
+
+    def told_at(self, sizes: Sizes) -> bool:
+        """Whether rules lead to the end at these sizes."""
+        return self.derived is not None and self.derived.full(self.derived.at(sizes))
 
     def known_tensors(self) -> dict[int, Dims]:
         """The formulas of tensors, by their numbers in the run that was watched."""
@@ -369,6 +383,8 @@ class Solving:
             self.base,
             *(r for r in others if r.sample is not None and self.within(r.sizes)),
         ]
+        if self.few:  # rules refuse what runs refuse
+            self.runs = [run for run in self.runs if run.accepted]
         self.samples = [run.sample for run in self.runs]
         if self.derived is not None:
             told = self.derived.made.items()
@@ -392,8 +408,15 @@ class Solving:
 
     def ends(self) -> None:
         """Small and large sizes, at which formulas often stop to hold."""
-        for end in (self.large, self.small):
-            self.runner.at({name: end(name) for name in self.runner.free})
+        for sizes in self.ends_of():
+            self.runner.at(sizes)
+
+    def ends_of(self) -> list[dict[str, int]]:
+        """All letters large, and all small."""
+        return [
+            {name: end(name) for name in self.runner.free}
+            for end in (self.large, self.small)
+        ]
 
     def large(self, name: str) -> int:
         """A size of a letter that is far above the first."""
@@ -425,7 +448,7 @@ class Solving:
             base = self.base.sizes
             found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
             self.work_out([sizes, *(each for each in found if each)])
-            if self.derived is not None and self.derived.full(self.derived.at(sizes)):
+            if self.told_at(sizes):
                 return True
         if key in self.runner.made:
             return False
