@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -15,7 +16,7 @@ from shapewright.capture.running import Settings
 from shapewright.solving.deriving import derived_from
 from shapewright.solving.feeding import of_arguments
 from shapewright.solving.running import Runner, alike
-from solving.compared import checked
+from solving.compared import checked, written, wrong
 from solving.random_programs import program
 
 
@@ -120,8 +121,8 @@ class Hidden(nn.Module):
 def test_what_python_hides_is_not_believed():
     runner, found = derived(Hidden(), "f32[B, T]")
     assert not found.agrees(runner.at({"B": 2, "T": 40}))
-    trace, wrong = checked(Hidden(), "f32[B, T]")
-    assert not wrong
+    trace, found = checked(Hidden(), "f32[B, T]")
+    assert not found
     assert str(trace.output.shape) == "(B, (T + 2)//3)"
     assert trace.formulas.derived == 0
 
@@ -133,8 +134,61 @@ def test_how_many_sizes_stand_behind_a_formula_is_told():
     assert sw.Trace.from_json(trace.to_json()).formulas == trace.formulas
 
 
+def test_formulas_are_exact_where_no_size_of_the_range_is_left_out():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, 2), nn.ReLU(), nn.MaxPool2d(2))
+    trace = sw.trace(model, "f32[2, 3, H, 64]")
+    assert trace.formulas.exact
+    assert "exact: by rules at all" in str(trace)
+    assert json.loads(trace.to_json())["formulas"]["exact"]
+    assert str(trace.output.shape) == "(2, 4, (H - 1)//4, 15)"
+    many = sw.trace(model, "f32[B, 3, H, W]")
+    assert not many.formulas.exact
+    assert "checked at" in str(many)
+
+
+def test_a_comparison_that_only_some_sizes_meet_is_not_exact_beyond_it():
+    class Odd(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x[:, :-1] if x.shape[1] == 77 else x
+
+    trace, found = checked(Odd(), "f32[3, T]", 40)
+    assert not found
+    low, high = (getattr(trace.formulas.letters["T"], n) for n in ("low", "high"))
+    assert not trace.formulas.exact or not low <= 77 <= high
+
+
 @pytest.mark.parametrize("seed", [558, 800, 954])
 def test_programs_that_had_a_wrong_formula(seed):
     made = program(seed)
-    trace, wrong = checked(made, "f32[B, 4, T]", 15, seed)
-    assert not wrong, (made.names, trace.formulas, wrong[:2])
+    trace, found = checked(made, "f32[B, 4, T]", 15, seed)
+    assert not found, (made.names, trace.formulas, found[:2])
+
+
+TURNING = {
+    "one size": (lambda x: x[:, :-1] if x.shape[1] == 77 else x, "f32[B, T]"),
+    "two sizes": (lambda x: x[:, :-1] if x.shape[1] in (33, 88) else x, "f32[B, T]"),
+    "equal letters": (
+        lambda x: x[:, :-1] if x.shape[1] == x.shape[2] else x, "f32[B, H, W]",
+    ),
+    "twice a letter": (
+        lambda x: x[:, :-1] if x.shape[1] == 2 * x.shape[2] else x, "f32[B, H, W]",
+    ),
+    "a remainder": (lambda x: x[:, :-1] if x.shape[1] % 7 == 3 else x, "f32[B, T]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNING)
+def test_nothing_is_claimed_where_the_program_turns_at_few_sizes(name):
+    program, spec = TURNING[name]
+    trace = sw.formulas(program, spec)
+    ranges = trace.formulas.letters
+    letters = {n: each.low for n, each in ranges.items()}
+    points = [{**letters, n: size} for n in ranges for size in (33, 77, 88, 38)]
+    points += [{**letters, "H": 100, "W": 50}, {**letters, "H": 90, "W": 90}]
+    for sizes in points:
+        if set(sizes) != set(ranges):
+            continue
+        if not all(ranges[name].holds(size) for name, size in sizes.items()):
+            continue
+        plain = sw.trace(program, written(spec, sizes))
+        assert not list(wrong(trace, plain, sizes)), sizes

@@ -296,6 +296,7 @@ def formulas_json(formulas: Formulas) -> Json:
         "runs": formulas.runs,
         "tried": formulas.tried,
         "derived": formulas.derived,
+        "exact": formulas.exact,
         "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
         "branches": [_branch(branch) for branch in formulas.branches],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from shapewright.source.span import Span
 
@@ -57,8 +58,23 @@ class Formulas:
     varying: Mapping[str, Branch] = field(default_factory=dict)
     branches: Sequence[Branch] = ()
 
+    @property
+    def exact(self) -> bool:
+        """Whether rules or runs gave every size of the range, none left out."""
+        sizes = prod(
+            (each.high - each.low) // each.step + 1 for each in self.letters.values()
+        )
+        return self.derived > 0 and self.derived + self.runs >= sizes
+
     def text(self) -> str:
-        """In one line: ``for 1 <= B <= 16, 1 <= T <= 64, checked at 10 sizes``."""
+        """In one line: ``1 <= B <= 16, 1 <= T <= 64; checked at 10 sizes``.
+
+        ``; exact: by rules at all 64 sizes, 4 of them run`` where none is left out.
+        """
         ranges = ", ".join(each.text(name) for name, each in self.letters.items())
+        if self.exact:
+            sizes = self.derived + self.runs
+            told = f"exact: by rules at all {sizes} sizes, {self.runs} of them run"
+            return f"{ranges}; {told}"
         rules = f", by rules at {self.derived} more" if self.derived else ""
         return f"{ranges}; checked at {self.runs} sizes{rules}"

@@ -135,16 +135,24 @@ def beyond(formula: Expression, end: int) -> Outcome:
 
 
 def points(
-    turn: Turn, base: Sizes, low: Sizes, high: Sizes, steps: Sizes
+    turn: Turn,
+    base: Sizes,
+    low: Sizes,
+    high: Sizes,
+    steps: Sizes,
+    fine: int = 0,
 ) -> list[Point]:
     """Where a turn comes out the other way within a range, each letter moved alone.
 
     Of a periodic one only the first size is told that comes out unlike the base's.
+    Every size is looked at where there are no more than `fine`.
     """
     found: list[Point] = []
     for letter in sorted(turn.letters & set(base)):
         step = max(steps[letter], 1)
-        sizes = grid(low[letter], high[letter], step)
+        sizes: Sequence[int] = range(low[letter], high[letter] + 1, step)
+        if len(sizes) > fine:
+            sizes = grid(low[letter], high[letter], step)
         outcomes = [turn.outcome({**base, letter: size}) for size in sizes]
         if turn.periodic:
             usual = turn.outcome(base)
