@@ -152,7 +152,7 @@ class Work:
         for nth, one in enumerate(columns_of(given)):
             dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
             for column in one:
-                dims.append(self.formula(fitter, at, column, near, hints, wholes))
+                dims.append(self.formula(present, at, column, near, hints, wholes))
                 near.append(column)
             shapes.append(tuple(dims))
         strides = []
@@ -212,7 +212,7 @@ class Work:
 
     def formula(
         self,
-        fitter: Fitter,
+        present: tuple[bool, ...],
         at: int,
         column: Column,
         near: list[Column],
@@ -220,11 +220,13 @@ class Work:
         wholes: list[list[Column]],
     ) -> Formula:
         """The formula of a dim; one that has none becomes a letter of its own."""
+        fitter = self.fitter(present)
         fit = fitter.fit(column, near, hints) or part_of(fitter, column, wholes)
         if fit is None:
             name = f"v{len(self.result.varying) + 1}"
-            sizes = [sample.letters for sample in self.samples]
-            seen = tuple(zip(sizes, column, strict=False))
+            runs = zip(self.samples, present, strict=True)
+            sizes = [sample.letters for sample, here in runs if here]
+            seen = tuple(zip(sizes, column, strict=True))
             self.result.varying.append(Varying(name, at, seen))
             fit = fitter.known[column] = Fit(Letter(name))
             fitter.pool.append(column)
