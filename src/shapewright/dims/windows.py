@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd
@@ -48,8 +49,12 @@ def windows(
 ) -> Iterator[Window]:
     """Every window that fits, likely strides first: `hints`, then usual ones.
 
-    Where hinted strides fit, no others are looked for.
+    Where hinted strides fit, no others are looked for. One number that differs from
+    all others is no evidence of a window.
     """
+    seen = Counter(column)
+    if len(seen) == 2 and min(seen.values()) == 1 and len(column) > SEEN:
+        return
     scale, base = common(column)
     hinted = [each for each in dict.fromkeys(hints) if each > 1]
     found = [*through(known, column, hinted, 1, 0)]
