@@ -385,11 +385,6 @@ def finish(
         number_of = int if watching.own else fold.number_of
         watching.told = engine.comparisons.close(folder, number_of)
         watching.seen = partial(seen_of, engine, engine.comparisons, infos_in(output))
-        list(made.ops), list(made.calls), list(made.states)  # their numbers come first
-        settings.guards.told = engine.comparisons.close(folder, fold.number_of)
-        settings.guards.recipe = partial(
-            recipe_of, engine, engine.comparisons, infos_in(output)
-        )
     if settings.rehearsing is not None:
         list(made.ops), list(made.calls), list(made.states)
         settings.rehearsing.number(fold.number_of)
