@@ -61,6 +61,13 @@ def device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
     return engine.home_of_factories if default is None else normal_device(default)
 
 
+def of_numbers(func: Any, args: Args) -> bool:
+    """Whether a call makes one tensor of plain numbers: `torch.div(7, 2)`."""
+    return getattr(func, "__name__", "") in plans.OF_NUMBERS and all(
+        isinstance(value, int | float | complex) for value in args
+    )
+
+
 def known(
     engine: Engine,
     func: Any,

@@ -66,6 +66,11 @@ RANDOM = frozenset("""
     native_dropout gumbel_softmax binomial
 """.split())  # fmt: skip
 
+OF_NUMBERS = frozenset(
+    "add sub subtract mul multiply div divide true_divide floor_divide".split()
+)
+"""Take plain numbers, too, and make a tensor of them, on the CPU."""
+
 READS = frozenset("""
     item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __contains__
     equal allclose is_nonzero __array__ __format__ __repr__ __str__ __dlpack__
