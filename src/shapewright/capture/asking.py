@@ -12,6 +12,7 @@ from shapewright.capture import (
     autocast,
     nests,
     overlapping,
+    placing,
     plans,
     ranging,
     representing,
@@ -23,7 +24,7 @@ from shapewright.capture.disagreeing import wrong_in
 from shapewright.capture.hanging import hang, learn, may_hang
 from shapewright.capture.identity import Info
 from shapewright.capture.memo import NEW, Answer
-from shapewright.capture.names import plain_name
+from shapewright.capture.names import display_name, plain_name
 from shapewright.capture.private import any_autocast
 from shapewright.capture.ruled import ruled
 from shapewright.capture.settling import (
@@ -92,6 +93,11 @@ def ask_torch(
     except _StopRecomputationError as enough:  # how a checkpoint ends
         engine.raise_theirs(enough)
     except Exception as error:
+        if representing.data_dependent_error(error):
+            numbered = placing.counted(engine, args, kwargs, display_name(func))
+            if len(nests.tensors(numbered)) < len(infos):
+                told = [engine.info(value) for value in nests.tensors(numbered)]
+                return ask_torch(engine, func, name, *numbered, told, None)
         return representing.try_for_real(engine, func, name, args, kwargs, infos, error)
     fresh = written_of(func, kwargs, before, versions) is None
     if grad and not engine.graph and fresh:

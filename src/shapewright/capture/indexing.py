@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parameter import Parameter
 
-from shapewright.capture import asking, computing, nests, overlapping, ranging
+from shapewright.capture import asking, computing, nests, overlapping, placing, ranging
 from shapewright.capture.calling import call_op
 from shapewright.capture.identity import VALUED, Info, Storage, intern_meta
 from shapewright.capture.viewing import _computable, general, seen, slow
@@ -33,19 +33,19 @@ def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         elif kind in BASIC_INDEX:
             hashed.append(item)
         else:
-            return advanced(engine, func, target, where, items)
+            return advanced(engine, func, target, where)
     if type(target) is not Tensor and type(target) is not Parameter:
         return general(engine, func, args, {})
     info: Info = getattr(target, "_sw", None) or engine.info(target)
     return seen(engine, func, target, info, (where,), tuple(hashed))
 
 
-def advanced(
-    engine: Engine, func: Any, target: Any, where: Any, items: tuple[Any, ...]
-) -> Any:
+def advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
     """Indexing by tensors, lists or numpy values."""
     from shapewright.capture.reading import mask_rows
 
+    where = placing.cut(engine, where)
+    items = where if type(where) is tuple else (where,)
     infos = [engine.info(value) for value in nests.tensors((target, where))]
     if _computable(engine, infos):
         done = computing.compute(engine, func, (target, where), {}, infos)
@@ -91,6 +91,8 @@ def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> A
     from shapewright.capture.reading import mask_rows
 
     target, where, value = args
+    where = placing.cut(engine, where)
+    args = (target, where, value)
     infos = [engine.info(tensor) for tensor in nests.tensors(args)]
     if _computable(engine, infos):
         return computing.compute(engine, func, args, {}, infos)

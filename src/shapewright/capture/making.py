@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _device
 
-from shapewright.capture import nests, plans
+from shapewright.capture import nests, placing, plans
 from shapewright.capture.devices import claim_of, normal_device
 from shapewright.capture.identity import (
     BLANK,
@@ -18,6 +18,7 @@ from shapewright.capture.identity import (
     intern_meta,
 )
 from shapewright.capture.memo import NEW, Answer
+from shapewright.capture.names import display_name
 from shapewright.capture.settling import settle, versions_of
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def blank(
     device: str,
 ) -> Any:
     """Made without data."""
+    args, kwargs = placing.counted(engine, args, kwargs, display_name(func))
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     physical = nests.on_meta(
         nests.swap((args, {**kwargs, "device": "meta"}), engine.blank_of)
     )
@@ -149,7 +152,11 @@ def like(
         return call_op(engine, func, args, kwargs)
     device = claim_of([info], kwargs, engine.home)
     others = [i for i in infos if i is not info]
-    size = model.numel() if name.endswith("_like") else numel(name, args[1:], kwargs)
+    size: int | None = None
+    if name.endswith("_like"):
+        size = model.numel()
+    elif not _unknown(others):
+        size = numel(name, args[1:], kwargs)
     small = size is not None and size <= engine.known_limit
     if name in ("new_tensor", "new") and not others:
         small = size is None or small

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import asking
+from shapewright.capture import asking, nests
 from shapewright.capture.computing import numel
 from shapewright.capture.identity import Info
 from shapewright.capture.names import display_name
@@ -54,6 +54,64 @@ def placed(
         engine.assume("`torch.tensor_split` at unknown places: taken as equal parts")
     ends = [-(-shape[dim] * (i + 1) // (count + 1)) for i in range(count)]
     return _with(args, kwargs, 1, word, "indices", ends)
+
+
+def counted(
+    engine: Engine, args: Args, kwargs: Kwargs, supposed: str = ""
+) -> tuple[Args, Kwargs]:
+    """Whole numbers that are known as plain ones: sizes of what is to be made.
+
+    `supposed` is the call that takes those that are not known as 1.
+    """
+
+    def number(value: Tensor) -> Any:
+        fraction = value.is_floating_point() or value.is_complex()
+        if value.dim() or fraction or value.dtype == torch.bool:
+            return value
+        if engine.info(value).storage.known:
+            return known_number(engine, value)
+        if not supposed:
+            return value
+        engine.assume(f"`{supposed}` took a size or value that is not known as 1")
+        return 1
+
+    changed: tuple[Args, Kwargs] = nests.swap((args, kwargs), number)
+    return changed
+
+
+def known_number(engine: Engine, value: Tensor) -> int:
+    """A known 0-dim tensor, read; what was supposed of it is told."""
+    assumed = engine.info(value).storage.assumed
+    if assumed:
+        engine.assume(f"a value was read that is {assumed}")
+    return int(engine.value_of(value))
+
+
+def cut(engine: Engine, where: Any) -> Any:
+    """An index whose slices have plain bounds; one that is not known is left out."""
+    items = where if type(where) is tuple else (where,)
+    if not any(type(item) is slice and _by_tensors(item) for item in items):
+        return where
+
+    def bound(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if not _unknown(engine, value):
+            return known_number(engine, value)
+        engine.assume("a slice to or from an unknown place: taken to the end")
+        return None
+
+    made = tuple(
+        slice(bound(item.start), bound(item.stop), bound(item.step))
+        if type(item) is slice
+        else item
+        for item in items
+    )
+    return made if type(where) is tuple else made[0]
+
+
+def _by_tensors(item: slice) -> bool:
+    return any(isinstance(each, Tensor) for each in (item.start, item.stop, item.step))
 
 
 def _unknown(engine: Engine, value: Any) -> bool:

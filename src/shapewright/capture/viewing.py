@@ -125,6 +125,10 @@ def general(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
     """A view in any form; remembered where only plain values were asked for."""
+    if func is Tensor.__getitem__:
+        where = placing.cut(engine, args[1])
+        if where is not args[1]:
+            args, hashed = (args[0], where), (where,)
     first, rest = args[0] if args else None, args[1:]
     if type(first) is not Tensor and type(first) is not Parameter:
         if isinstance(first, UninitializedTensor):
