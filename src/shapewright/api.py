@@ -281,7 +281,8 @@ def trace_target(
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.capture.running import Settings, before_any_call
+    from shapewright.capture.telling import Stopped
     from shapewright.solving.tracing import run_lettered
 
     settings = Settings(target=target, progress=progress, watch=watch)
@@ -422,7 +423,8 @@ def _trace(
     freed: bool = False,
 ) -> Trace:
     from shapewright.capture.limits import limited
-    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.capture.running import Settings, before_any_call
+    from shapewright.capture.telling import Stopped
     from shapewright.solving.tracing import traced
 
     settings = Settings(

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 STRIDED = torch.strided
-KNOWN_LIMIT = 1 << 15
 MOST_FAILURES = 200
+KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
 
@@ -87,6 +87,7 @@ class Engine(TorchFunctionMode):
         self.verify = verify
         self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
+        self.lost = False  # values were known, and let go as too large
         self.watch: Callable[[Plan], Plan] | None = None
         self.comparisons: Comparisons | None = None  # of sizes, where they are watched
         self.recording = True

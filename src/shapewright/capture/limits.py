@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType, TracebackType
 from typing import Any, TextIO
 
-from shapewright.capture.running import Stopped
+from shapewright.capture.telling import Stopped
 
 MOST_PRINTED = 1 << 20
 """Characters of the program's own output that are passed on."""

@@ -49,6 +49,7 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
             return known(engine, func, name, args, kwargs, infos, device)
         if size is None and name in ("tensor", "as_tensor", "asarray"):
             return known(engine, func, name, args, kwargs, infos, device)
+    engine.lost |= name not in plans.BLANK_FACTORIES
     return blank(engine, func, args, kwargs, infos, device)
 
 
@@ -161,6 +162,7 @@ def like(
     if name in ("new_tensor", "new") and not others:
         small = size is None or small
     if not small or name in plans.BLANK_FACTORIES or _unknown(others):
+        engine.lost |= not small and name not in plans.BLANK_FACTORIES
         if name.endswith("_like"):
             return call_op(engine, func, args, kwargs)
         return blank(engine, func, args, kwargs, infos, device)

@@ -30,10 +30,10 @@ from shapewright.capture.fakes import (
 from shapewright.capture.interrupts import undisturbed
 from shapewright.capture.limits import limited
 from shapewright.capture.positions import Positions
-from shapewright.capture.running import Stopped, said_by
 from shapewright.capture.sites import USER, classify
 from shapewright.capture.symbols import Reading, Unreadable
 from shapewright.capture.taking import Taken, as_taken
+from shapewright.capture.telling import Stopped, said_by
 from shapewright.dims.condition import Condition
 from shapewright.dims.expression import Expression
 from shapewright.source.span import Span

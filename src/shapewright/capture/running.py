@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.derived.recipe import seen_of
 from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
-from shapewright.capture.folding import Fold, Lazy, innermost
+from shapewright.capture.folding import Fold, Lazy
 from shapewright.capture.functions import applied
 from shapewright.capture.identity import Info
 from shapewright.capture.interrupts import Heard, undisturbed
@@ -36,11 +35,11 @@ from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
 from shapewright.capture.taking import Taken, as_taken, take
+from shapewright.capture.telling import Stopped, failure, findings_of, is_own
 from shapewright.capture.threads import followed
 from shapewright.capture.tracked.comparisons import Comparisons, Watching
 from shapewright.capture.tracked.reading import remembered
 from shapewright.capture.transforming import transforms_seen
-from shapewright.findings.finding import Finding, Related
 from shapewright.rules.needs.ending import Ending
 from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
 
 
-class Stopped(BaseException):
-    """The time that was allowed is over."""
+LARGE = 1 << 18
+"""Elements of the largest tensor whose values are kept where a run failed without."""
 
 
 @dataclass(slots=True)
@@ -69,6 +68,7 @@ class Settings:
     go_on: bool = False  # pass over calls that torch refuses
     most: int = MOST_FAILURES  # so many of them
     quick: bool = False  # without looking for all that repairs them
+    lost: bool = False  # values were let go as too large, and others were supposed
     gone: tuple[str, int] | None = None  # but those at this line, which end the run
     heeds: bool = True  # what the program catches itself is left alone
     failures: list[Failure] = field(default_factory=list)
@@ -96,9 +96,36 @@ def record(
     """Run `target(*args, **kwargs)` without data and return what was seen."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     try:
-        return attempt(target, args, kwargs, settings, settings.graph)
+        made = attempt(target, args, kwargs, settings, settings.graph)
     except NeedsGraph:
-        return attempt(target, args, kwargs, settings, True)
+        made = attempt(target, args, kwargs, settings, True)
+    failed = not made.complete or bool(settings.failures)
+    if failed and settings.lost and isinstance(target, nn.Module):
+        return with_larger_values(made, target, args, kwargs, settings)
+    return made
+
+
+def with_larger_values(
+    made: Trace,
+    target: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+) -> Trace:
+    """A run that supposed values and failed, once more with larger tensors known.
+
+    It counts if it comes to its end; else the first does.
+    """
+    again = replace(settings, known=LARGE, failures=[], ending=None)
+    try:
+        better = attempt(target, args, kwargs, again, settings.graph)
+    except NeedsGraph:
+        better = attempt(target, args, kwargs, again, True)
+    if not better.complete or again.failures:
+        return made
+    for name in ("failures", "ending", "modules", "stepped", "sample"):
+        setattr(settings, name, getattr(again, name))
+    return better
 
 
 def before_any_call(target: str, error: BaseException) -> Trace:
@@ -354,6 +381,9 @@ def finish(
             shapes(infos_in(output)) if error is None else None,
         )
     settings.stepped = stepped(engine.events, fold)
+    ended = error is None or isinstance(error, Exception)
+    several = settings.known is not None or settings.guards is not None
+    settings.lost = engine.lost and bool(said) and ended and not several
     own = isinstance(error, Exception) and is_own(error, engine)
     names = frozen(engine, error) if own and settings.go_on and error else None
     settings.ending = partial(names.ending, fold) if names is not None else None
@@ -418,88 +448,6 @@ def name_of(root: nn.Module | None, calls: Calls) -> str:
     if root is not None:
         return type(root).__name__
     return calls.records[0].name if calls.records else ""
-
-
-def findings_of(
-    engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
-) -> list[Finding]:
-    """What capture met while running, the error that ended it last."""
-    found = met_while_running(engine, fold)
-    if error is not None:
-        found.append(failure(error, engine, positions))
-    return found
-
-
-def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
-    """Each finding once a line of the program, however often it was met there."""
-    found: dict[tuple[Any, ...], Finding] = {}
-    for (code, message, place), (torch_message, count) in engine.findings.items():
-        span, module = fold.place(*place)
-        key = (code, message, span)
-        if key in found:
-            found[key] = replace(found[key], count=found[key].count + count)
-        else:
-            found[key] = Finding(
-                code, "error", message, span, module, torch_message, count=count
-            )
-    return list(found.values())
-
-
-def said_by(error: BaseException) -> str:
-    """What an exception says; its class is the program's and may fail at that."""
-    try:
-        return str(error).strip()
-    except Exception:
-        return ""
-
-
-def is_own(error: BaseException, engine: Engine) -> bool:
-    """Whether the program raised it, not torch; `torch._assert` is the program's."""
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    asserted = where is not None and where.tb_frame.f_code is torch._assert.__code__
-    return error is not engine.error or asserted
-
-
-def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
-    """The error that ended the program, at the user's own line."""
-    frames = []
-    where = error.__traceback__
-    while where is not None:
-        code = where.tb_frame.f_code
-        if engine.sites.kind_of(code) == USER:
-            frames.append(positions.frame(code, where.tb_lasti))
-        where = where.tb_next
-    if isinstance(error, RecursionError) and frames:
-        frames = [Counter(frames).most_common(1)[0][0]]  # where the circle closes
-    span = innermost(tuple(frames))
-    text = said_by(error)
-    first = text.splitlines()[0] if text else ""
-    kind = type(error).__name__
-    if isinstance(error, SystemExit):
-        code_ = "program-exit"
-        given = "" if error.code is None else repr(error.code)
-        message = f"the program called `sys.exit({given})`"
-    elif isinstance(error, RecursionError):
-        code_, message = (
-            "program-error",
-            "`RecursionError`: maximum recursion depth exceeded",
-        )
-    elif isinstance(error, Stopped):
-        code_, message = "timeout", first or "the time allowed is over"
-    elif not is_own(error, engine):
-        code_, message = "torch-error", first or kind
-    else:
-        code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
-    said = f"{kind}: {text}" if text else kind
-    callers = [frame.span for frame in reversed(frames[:-1])]
-    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
-    return Finding(code_, "error", message, span, torch_message=said, related=related)
-
-
-CALLERS = 3
-"""Calls around an error that are named."""
 
 
 def release(engine: Engine) -> None:

@@ -62,7 +62,8 @@ def check_command(
     from shapewright.capture.forking import Children
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, Stopped, before_any_call
+    from shapewright.capture.running import Settings, before_any_call
+    from shapewright.capture.telling import Stopped
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.session import Session
     from shapewright.checking.trying import Trying, processors

@@ -12,8 +12,8 @@ from shapewright.trace.module import leaves
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
-DEEPEST = 400
-"""Calls on one way back."""
+MOST = 20_000
+"""Tensors that are met on one way back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +39,31 @@ class Back:
 
     def sources(self, fact: Fact, dim: int) -> list[Source]:
         """The dims of inputs that a dim of a tensor was made of."""
-        found = self._sources(fact, dim, True, 0)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(self._sources(fact, dim)))
 
-    def _sources(
-        self, fact: Fact, dim: int, exact: bool, depth: int
-    ) -> Iterator[Source]:
-        known = self.inputs.get(fact.tensor)
-        if known is not None:
-            if dim < len(known[1].shape):
-                yield Source(known[0], dim, exact)
-            return
-        op = self.makers.get(fact.tensor)
-        if op is None or depth > DEEPEST:
-            return
-        out = next((each for each in op.outputs if each.tensor == fact.tensor), fact)
-        came = origin(op, out, dim)
-        if came is None:
-            return
-        for at, place in came.places[:4]:
-            same = exact and came.how == "same"
-            yield from self._sources(op.inputs[at], place, same, depth + 1)
+    def _sources(self, fact: Fact, dim: int) -> Iterator[Source]:
+        todo = [(fact, dim, True)]
+        met = {(fact.tensor, dim)}
+        for fact, dim, exact in todo:
+            known = self.inputs.get(fact.tensor)
+            if known is not None:
+                if dim < len(known[1].shape):
+                    yield Source(known[0], dim, exact)
+                continue
+            op = self.makers.get(fact.tensor)
+            if op is None:
+                continue
+            out = next(
+                (each for each in op.outputs if each.tensor == fact.tensor), fact
+            )
+            came = origin(op, out, dim)
+            if came is None:
+                continue
+            for at, place in came.places[:4]:
+                key = op.inputs[at].tensor, place
+                if key not in met and len(met) < MOST:
+                    met.add(key)
+                    todo.append((op.inputs[at], place, exact and came.how == "same"))
 
     def ancestors(self, fact: Fact) -> list[Path]:
         """The inputs that a tensor depends on, the nearest first."""
@@ -71,14 +75,14 @@ class Back:
                 continue
             op = self.makers.get(number)
             for each in op.inputs if op is not None else ():
-                if each.tensor not in met and len(met) < DEEPEST:
+                if each.tensor not in met and len(met) < MOST:
                     met.add(each.tensor)
                     todo.append(each.tensor)
         return list(found)
 
     def carried(self, fact: Fact) -> Path | None:
         """The input whose elements a tensor holds: moved or joined, not changed."""
-        for _ in range(DEEPEST):
+        for _ in range(MOST):
             path = self.input(fact)
             if path is not None:
                 return path

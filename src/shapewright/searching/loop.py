@@ -165,7 +165,7 @@ class Search:
 
 def counted() -> Any:
     """What ends a run after so many calls."""
-    from shapewright.capture.running import Stopped
+    from shapewright.capture.telling import Stopped
 
     count = 0
 

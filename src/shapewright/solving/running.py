@@ -119,8 +119,9 @@ class Runner:
 
     def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
         from shapewright.capture.memo import Memo
-        from shapewright.capture.running import Stopped, record
+        from shapewright.capture.running import record
         from shapewright.capture.taking import take
+        from shapewright.capture.telling import Stopped
 
         args, kwargs = self.feeding.arguments(sizes)
         if self.memo is None:

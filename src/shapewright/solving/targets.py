@@ -28,7 +28,7 @@ def solve_command(
     from shapewright.capture.forking import one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Stopped
+    from shapewright.capture.telling import Stopped
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.load import load
     from shapewright.inputs.pyfile import read_source

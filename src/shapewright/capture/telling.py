@@ -1,0 +1,100 @@
+"""What to tell of a run: what it met, and the error that ended it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from shapewright.capture.engine import Engine
+from shapewright.capture.folding import Fold, innermost
+from shapewright.capture.positions import Positions
+from shapewright.capture.sites import USER
+from shapewright.findings.finding import Finding, Related
+
+CALLERS = 3
+"""Calls around an error that are named."""
+
+
+class Stopped(BaseException):
+    """The time that was allowed is over."""
+
+
+def findings_of(
+    engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
+) -> list[Finding]:
+    """What capture met while running, the error that ended it last."""
+    found = met_while_running(engine, fold)
+    if error is not None:
+        found.append(failure(error, engine, positions))
+    return found
+
+
+def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
+    """Each finding once a line of the program, however often it was met there."""
+    found: dict[tuple[Any, ...], Finding] = {}
+    for (code, message, place), (torch_message, count) in engine.findings.items():
+        span, module = fold.place(*place)
+        key = (code, message, span)
+        if key in found:
+            found[key] = replace(found[key], count=found[key].count + count)
+        else:
+            found[key] = Finding(
+                code, "error", message, span, module, torch_message, count=count
+            )
+    return list(found.values())
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception says; its class is the program's and may fail at that."""
+    try:
+        return str(error).strip()
+    except Exception:
+        return ""
+
+
+def is_own(error: BaseException, engine: Engine) -> bool:
+    """Whether the program raised it, not torch; `torch._assert` is the program's."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    asserted = where is not None and where.tb_frame.f_code is torch._assert.__code__
+    return error is not engine.error or asserted
+
+
+def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
+    """The error that ended the program, at the user's own line."""
+    frames = []
+    where = error.__traceback__
+    while where is not None:
+        code = where.tb_frame.f_code
+        if engine.sites.kind_of(code) == USER:
+            frames.append(positions.frame(code, where.tb_lasti))
+        where = where.tb_next
+    if isinstance(error, RecursionError) and frames:
+        frames = [Counter(frames).most_common(1)[0][0]]  # where the circle closes
+    span = innermost(tuple(frames))
+    text = said_by(error)
+    first = text.splitlines()[0] if text else ""
+    kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        code_ = "program-exit"
+        given = "" if error.code is None else repr(error.code)
+        message = f"the program called `sys.exit({given})`"
+    elif isinstance(error, RecursionError):
+        code_, message = (
+            "program-error",
+            "`RecursionError`: maximum recursion depth exceeded",
+        )
+    elif isinstance(error, Stopped):
+        code_, message = "timeout", first or "the time allowed is over"
+    elif not is_own(error, engine):
+        code_, message = "torch-error", first or kind
+    else:
+        code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
+    said = f"{kind}: {text}" if text else kind
+    callers = [frame.span for frame in reversed(frames[:-1])]
+    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
+    return Finding(code_, "error", message, span, torch_message=said, related=related)
