@@ -49,3 +49,22 @@ def test_a_product_by_group_has_the_shape_and_stride_of_the_cpu(case, dtype):
     assert trace.complete, trace.findings
     assert (trace.output.shape, trace.output.stride) == (real.shape, real.stride())
     assert trace.output.dtype == str(real.dtype).removeprefix("torch.")
+
+
+def test_gradients_flow_through_a_product_of_many_rows():
+    def program(rows, weight):
+        ends = torch.tensor([700, 1000, 2000], dtype=torch.int32)
+        made = torch._grouped_mm(rows, weight, offs=ends)
+        (made * made).sum().backward()
+        return made, rows.grad, weight.grad
+
+    def inputs():
+        rows = torch.randn(2000, 64, requires_grad=True)
+        return rows, torch.randn(3, 64, 520, requires_grad=True)
+
+    trace = sw.trace(program, *inputs())
+    assert trace.complete, trace.findings
+    for ours, real in zip(trace.output, program(*inputs()), strict=True):
+        assert (ours.shape, ours.stride) == (real.shape, real.stride())
+        assert ours.dtype == str(real.dtype).removeprefix("torch.")
+        assert ours.grad_fn == (real.grad_fn and real.grad_fn.name())

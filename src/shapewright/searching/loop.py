@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ FAILURES = 4
 """Failures that a run passes over."""
 CALLS = 40_000
 """Calls after which a run is ended: it steps through something that is too large."""
+LATER = 1.0
+"""What a change costs more that mends the end of a run, where a call failed before."""
 NICER = 4
 """Of these, runs that look for a size that people choose."""
 
@@ -78,9 +80,10 @@ class Search:
     ends: set[object] = field(default_factory=set)
     runs: int = 0
 
-    def add(self, many: Iterable[Hypothesis]) -> None:
-        """Put hypotheses that are new into the queue."""
+    def add(self, many: Iterable[Hypothesis], nearer: float = 0.0) -> None:
+        """Put hypotheses that are new into the queue, so much cheaper."""
         for each in many:
+            each = replace(each, cost=each.cost - nearer) if nearer else each
             text = each.text()
             if text not in self.met:
                 self.met.add(text)
@@ -100,7 +103,9 @@ class Search:
                 continue
             if tried.fits:
                 return self.nicer(tried)
+            nearer = 0.0
             if best is None or tried.reach > best.reach:
+                nearer = self.nearer(tried, best)
                 best = tried
             idle = 0 if self.news(tried) else idle + 1
             if idle == IDLE:
@@ -108,9 +113,18 @@ class Search:
             each = mender(
                 self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
             )
-            self.add(each.mended())
-            self.add(of_ending(each, tried.ending))
+            self.add(each.mended(), nearer)
+            later = LATER if tried.failures else 0.0
+            self.add(of_ending(each, tried.ending), nearer - later)
         return best
+
+    def nearer(self, tried: Tried, best: Tried | None) -> float:
+        """What a hypothesis that came further than any before is cheaper than it was.
+
+        Its changes are then tried as if it had been the first.
+        """
+        first = best.hypothesis.cost if best is not None else tried.hypothesis.cost
+        return max(tried.hypothesis.cost - first, 0.0)
 
     def news(self, tried: Tried) -> bool:
         """Whether it failed at another place, or in other words, than any before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import gcd, prod
 
 from shapewright.inputs.finding.beginning import Beginning, settled
 from shapewright.inputs.finding.hypothesis import Dim, Hypothesis, Path, Tensor
@@ -16,6 +17,9 @@ from shapewright.trace.fact import Fact
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
+LARGEST = 1 << 18
+"""A dim of an input does not become larger for a view."""
+VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
 FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
 SPATIAL = ("H", "W", "D", "L", "T")
 
@@ -53,6 +57,7 @@ class Mender:
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         """By the changes with which torch takes the call, and by what it needs."""
         yield from self.batches(failure)
+        yield from self.divided(failure, op)
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
@@ -95,6 +100,31 @@ class Mender:
         """More than one row, where a norm in training needs them."""
         if "more than 1 value per channel" in failure.torch_message:
             yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
+
+    def divided(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
+        """A size with which the elements go into the shape that a view asks for."""
+        said = VIEWED.search(failure.torch_message)
+        if said is None or not op.inputs:
+            return
+        fact, wanted = op.inputs[0], numbers_in(said[1].replace("-1", ""))
+        unit, total = prod(wanted), prod(fact.shape)
+        open_ended = "-1" in said[1]
+        if not unit or not total:
+            return
+        for dim, old in reversed(list(enumerate(fact.shape))):
+            rest = total // old
+            if open_ended:
+                step = unit // gcd(unit, rest)
+                new = -(-old // step) * step
+            else:
+                new = unit // rest
+            if (
+                new != old
+                and 0 < new * rest <= LARGEST * total
+                and not new * rest % unit
+            ):
+                for each in self.sized(fact, dim, old, new, op):
+                    yield replace(each, cost=each.cost + 0.3)
 
     def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
         """The change of an operand as a change of the inputs that it came from."""
@@ -148,6 +178,7 @@ class Mender:
         if len(sources) == 1 and sources[0].exact:
             yield from self.resized(sources[0], new, op)
             return
+        yield from self.alike(fact, old, new, op)
         yield from self.estimated(fact, dim, old, new, op, sources)
 
     def resized(self, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
@@ -181,6 +212,16 @@ class Mender:
         yield hypothesis.with_value(
             source.path, made, why, 0.4 if isinstance(dim, str) else 1.2
         )
+
+    def alike(self, fact: Fact, old: int, new: int, op: Op) -> Iterator[Hypothesis]:
+        """Dims of inputs that have the wrong size themselves, each alone."""
+        for path in self.way.ancestors(fact):
+            tensor = self.hypothesis.at(path)
+            shape = tensor.shape(self.hypothesis.sizes)
+            for dim, size in enumerate(shape):
+                if size == old and tensor.dims[dim] != "B":
+                    for each in self.resized(Source(path, dim, False), new, op):
+                        yield replace(each, cost=each.cost - 0.1)
 
     def estimated(
         self, fact: Fact, dim: int, old: int, new: int, op: Op, sources: list[Source]

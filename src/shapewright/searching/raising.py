@@ -15,7 +15,8 @@ from shapewright.trace.fact import Fact
 
 UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
 NOTHING = re.compile(
-    r"NoneType|is None|must be (?:given|specified|provided)|You have to"
+    r"NoneType|is None|must (?:be )?(?:given|specif|provide|pass)|[Yy]ou have to"
+    r"|[Pp]rovide|need to (?:be )?(?:give|specif|pass)|required"
 )
 
 
@@ -79,6 +80,8 @@ def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
     missing = NOTHING.search(message) is not None
     said = f"{message} {failing_line(mender)}" if missing else message
     mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
+    words = set(re.findall(r"[a-z]+_\w+", message)) if missing else set()
+    mentioned += [n for n in left if any(n.endswith(f"_{one}") for one in words)]
     wanted = [n for n in left if n not in mentioned and mender.known.wanted(n)]
     others = [n for n in left if n not in mentioned and n not in wanted]
     for names, cost in (

@@ -1,0 +1,127 @@
+"""What a failed run says leads to inputs, however far the failure is from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.inputs.loaded import loaded_object
+from shapewright.inputs.program import Program
+from shapewright.searching import Found, search
+
+
+def found(model: nn.Module) -> Found:
+    """What is found for a model."""
+    loaded = loaded_object(model.eval(), "model", Program(Path()))
+    with loaded.program.running():
+        result = search(loaded)
+    assert result is not None
+    return result
+
+
+class Patched(nn.Module):
+    """Cuts a series, and where it is padded, into stretches of 32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(32, 8)
+
+    def forward(self, series: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """series (`torch.Tensor` of shape `(batch_size, length)`)
+
+        padding (`torch.Tensor` of shape `(batch_size, length)`)
+        """
+        cut = series.view(series.shape[0], -1, 32)
+        return self.layer(cut) * padding.view(series.shape[0], -1, 32).mean(-1, True)
+
+
+def test_a_length_is_a_multiple_of_what_a_view_asks_for() -> None:
+    result = found(Patched())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[B=2, T=32], f32[B, T]"
+
+
+class Joined(nn.Module):
+    """Features as many as the steps that 600 calls make of a sound."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sound = nn.Conv1d(1, 8, 320, 320)
+        self.norm = nn.LayerNorm(24)
+
+    def forward(self, waveform: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        steps = self.sound(waveform)
+        for _ in range(600):
+            steps = steps + 1
+        return torch.cat([steps, self.norm(features).transpose(1, 2)], dim=1)
+
+
+def test_a_way_back_of_many_calls_is_followed() -> None:
+    result = found(Joined())
+    assert result.fits
+    waveform, features = (each.shape for each in result.candidate.inputs.leaves)
+    assert waveform[-1] // 320 == features[1]
+    assert features[2] == 24
+
+
+class Decoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(50, 8)
+
+    def forward(self, input_ids: Any = None, inputs_embeds: Any = None) -> torch.Tensor:
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("You must specify exactly one of input_ids or embeds")
+        return self.table(input_ids) if inputs_embeds is None else inputs_embeds
+
+
+class Transcriber(nn.Module):
+    """Its documentation is wrong about features; the decoder has its own words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Linear(40, 8)
+        self.decoder = Decoder()
+
+    def forward(
+        self,
+        input_features: torch.Tensor,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_embeds: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """input_features (`torch.Tensor` of shape `(batch_size, length)`)"""
+        hidden = self.encoder(input_features)
+        read = self.decoder(decoder_input_ids, decoder_embeds)
+        return read @ hidden.transpose(1, 2)
+
+
+def test_what_an_inner_module_misses_is_what_is_handed_to_it() -> None:
+    result = found(Transcriber())
+    assert result.fits
+    assert "decoder_input_ids" in str(result.candidate.inputs) or "i64" in str(
+        result.candidate.inputs
+    )
+    assert result.runs <= 20
+
+
+class Film(nn.Module):
+    """Eight frames have places; how many is nowhere but in the table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.image = nn.Conv2d(3, 16, 32, 32)
+        self.places = nn.Parameter(torch.zeros(1, 8, 16))
+
+    def forward(self, video: torch.Tensor) -> torch.Tensor:
+        batch, frames, channels, height, width = video.shape
+        seen = self.image(video.reshape(-1, channels, height, width)).mean((2, 3))
+        return seen.view(batch, frames, -1) + self.places
+
+
+def test_a_letter_of_the_wrong_size_is_changed_alone() -> None:
+    result = found(Film())
+    assert result.fits
+    assert result.candidate.inputs.leaves[0].shape[1] == 8
