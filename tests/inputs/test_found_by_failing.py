@@ -125,3 +125,22 @@ def test_a_letter_of_the_wrong_size_is_changed_alone() -> None:
     result = found(Film())
     assert result.fits
     assert result.candidate.inputs.leaves[0].shape[1] == 8
+
+
+class Stepping(nn.Module):
+    """Makes many calls, and none of them fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(45_000):
+            x = x + 1
+        return self.layer(x)
+
+
+def test_a_model_of_many_calls_is_waited_for() -> None:
+    result = found(Stepping())
+    assert result.fits
+    assert result.runs == 2

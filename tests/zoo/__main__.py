@@ -30,8 +30,8 @@ KINDS = {
     "random": ("zoo.random_calls", 600.0),
     "small": ("zoo.small", 120.0),
     "timm": ("zoo.timm_models", 300.0),
-    "transformers": ("zoo.transformers_models", 300.0),
     "finding": ("zoo.finding", 300.0),
+    "transformers": ("zoo.transformers_models", 600.0),
 }
 """Module of each kind, and how many seconds an item may take before it is given up."""
 

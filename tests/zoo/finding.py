@@ -31,21 +31,25 @@ from shapewright.inputs.program import Program
 from zoo.observe import TooSlow, time_limit
 
 SECONDS = 120.0
-SAMPLE = 200
+SAMPLES = {"timm": 200}
+"""Of so many models a sample is drawn; of other libraries all are taken."""
+RENAMED = 60
+"""Models of each library whose arguments are renamed."""
 TESTS = Path(__file__).resolve().parents[1]
 
 
 def names() -> list[str]:
     """Every item, the samples drawn with a seed, in the order of their names."""
-    found = [f"models:{case}" for case in small_cases()]
-    found += [f"bugs:{name}" for name in programs()]
-    for library in ("timm", "transformers"):
-        found += [f"{library}:{name}" for name in sampled(library)]
-    return [
-        f"{kind}{renamed}:{name}"
-        for renamed in ("", "-renamed")
-        for kind, _, name in (item.partition(":") for item in found)
+    ours = [f"models:{case}" for case in small_cases()]
+    ours += [f"bugs:{name}" for name in programs()]
+    theirs = {library: sampled(library) for library in ("timm", "transformers")}
+    found = ours + [
+        f"{kind}:{each}" for kind, names in theirs.items() for each in names
     ]
+    for kind, known in theirs.items():
+        drawn = random.Random(0).sample(known, min(RENAMED, len(known)))
+        ours += [f"{kind}:{name}" for name in sorted(drawn)]
+    return found + [item.replace(":", "-renamed:", 1) for item in ours]
 
 
 def small_cases() -> list[str]:
@@ -66,7 +70,7 @@ def programs() -> list[str]:
 
 
 def sampled(library: str) -> list[str]:
-    """The library's models, at most `SAMPLE` of them."""
+    """The library's models, or a sample of them."""
     try:
         if library == "timm":
             from zoo.timm_models import names as all_names
@@ -75,8 +79,8 @@ def sampled(library: str) -> list[str]:
     except ImportError:
         return []
     known = all_names()
-    drawn = random.Random(0).sample(known, min(SAMPLE, len(known)))
-    return sorted(drawn)
+    count = min(SAMPLES.get(library, len(known)), len(known))
+    return sorted(random.Random(0).sample(known, count))
 
 
 def check(name: str) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""Base models of transformers from default configs, fed the obvious input alone.
+"""Base models of transformers from default configs, with inputs that are right.
 
 Every entry of transformers' own table of base models (605 in 5.23) is built from its
-config class called without arguments, data-free, and run on its main input: token ids
-(2 x 16 of ones) or an image batch of one at the config's size. Models whose main input
-is something else (audio, boxes) get token ids as well, and fail for a stated reason.
+config class called without arguments, and traced to its end with inputs that the search
+finds, else with those of `given_inputs.py`. A model that stops all the same is run for
+real on the CPU (`real.py`): where the model or torch refuses there, too, the fault is
+the model's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 
 import torch
 
-from zoo import torchvision_stub
+from zoo import runner, torchvision_stub
 from zoo.observe import TooSlow, time_limit
 
 torchvision_stub.install()
@@ -59,41 +60,75 @@ def without_initialisation() -> None:
     transformers.PreTrainedModel.initialize_weights = lambda self: None
 
 
-def image_shape(config: Any) -> tuple[int, ...]:
-    """Batch of one image as the config describes it: (1, channels, height, width)."""
-    for part in (config, getattr(config, "vision_config", None)):
-        size = getattr(part, "image_size", None)
-        if size is not None:
-            height, width = size if isinstance(size, tuple | list) else (size, size)
-            return (1, getattr(part, "num_channels", 3), height, width)
-    return (1, getattr(config, "num_channels", 3), 224, 224)
-
-
-def inputs(model: Any) -> dict[str, torch.Tensor]:
-    """The obvious input, by its keyword, with real values."""
-    if model.main_input_name == "pixel_values":
-        return {"pixel_values": torch.zeros(image_shape(model.config))}
-    return {"input_ids": torch.ones(2, 16, dtype=torch.int64)}
-
-
 SECONDS = 120.0
 
 
 def check(name: str) -> dict[str, Any]:
-    """Build, run on bare meta, trace. `verdict`: traced, failed, not built."""
+    """`verdict`: traced, failed, no input, refused for real, not built."""
+    from zoo.finding import of_transformers
+
     without_initialisation()
     try:
         with time_limit(SECONDS):
-            model = build(name)
+            loaded = of_transformers(name)
     except (Exception, TooSlow, SystemExit) as error:
         return {"verdict": "not built", "cause": said(error), "bare": ""}
-    given = inputs(model)
-    result = {"input": " ".join(given), "bare": bare(model, given)}
     try:
-        with time_limit(SECONDS), torch.no_grad():
-            return {**result, **ours(model, given)}
+        with time_limit(SECONDS):
+            result = traced(loaded, name)
     except (Exception, TooSlow, SystemExit) as error:
-        return {**result, "verdict": "failed", "cause": f"raised {said(error)}"}
+        result = {"verdict": "failed", "cause": f"raised {said(error)}"}
+    if result["verdict"] == "traced":
+        return result
+    if result.get("input") and (really := for_real(name, result["input"])) != "ran":
+        known = result.get("by") == "given"
+        verdict = "refused for real" if known else "no input"
+        return {**result, "verdict": verdict, "cause": really}
+    return {**result, "verdict": "failed"}
+
+
+def traced(loaded: Any, name: str) -> dict[str, Any]:
+    """A trace on the inputs that the search finds, else on those that are given."""
+    from shapewright.inputs.example import Candidate
+    from shapewright.inputs.spec import parse
+    from shapewright.searching import search
+    from zoo.given_inputs import GIVEN
+
+    before = searched_before(name)
+    with loaded.program.running(), torch.no_grad():
+        if before is None:
+            found = search(loaded)
+            candidate = found.candidate if found is not None else None
+            fits = found is not None and found.fits
+        else:
+            fits = before["verdict"] == "found"
+            spec = before.get("spec", "")
+            candidate = Candidate("found before", parse(spec)) if spec else None
+        if not fits and name in GIVEN:
+            given = Candidate("given", parse(GIVEN[name]))
+            return {"by": "given", **ours(loaded, given)}
+        if candidate is None:
+            return {"verdict": "no input", "cause": "nothing to try", "by": ""}
+        return {"by": "search", **ours(loaded, candidate)}
+
+
+def searched_before(name: str) -> dict[str, Any] | None:
+    """What the kind `finding` kept of a model, so that it is not searched twice."""
+    kept = runner.load(runner.RESULTS / "finding.jsonl")
+    return kept.get(f"transformers:{name}")
+
+
+def for_real(name: str, spec: str) -> str:
+    """`ran`, or what the model itself says of these inputs on the CPU."""
+    from shapewright.inputs.spec import parse
+    from zoo import real
+
+    try:
+        with time_limit(SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return real.run(real.built(lambda: made(name)), parse(spec))
+    except (Exception, TooSlow, SystemExit) as error:
+        return f"not run for real: {said(error)}"
 
 
 def said(error: BaseException) -> str:
@@ -102,30 +137,22 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {first[0] if first else ''}"[:200]
 
 
-def bare(model: Any, given: dict[str, torch.Tensor]) -> str:
-    """`ran`, or why the model does not run on bare meta."""
-    on_meta = {name: value.to("meta") for name, value in given.items()}
-    try:
-        with time_limit(SECONDS), torch.no_grad():
-            model(**on_meta)
-    except (Exception, TooSlow, SystemExit) as error:
-        return said(error)
-    return "ran"
+def ours(loaded: Any, candidate: Any) -> dict[str, Any]:
+    """Trace on these inputs."""
+    from shapewright.capture.running import Settings
+    from shapewright.tracing import on_candidate
+    from zoo.ours import not_recorded
 
-
-def ours(model: Any, given: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """Trace on the given input with its values."""
-    from zoo.ours import not_recorded, traced
-
-    trace = traced(model, (), given)
+    trace = on_candidate(loaded, candidate, Settings())
     errors = [finding for finding in trace.findings if finding.severity == "error"]
     lost = not_recorded(trace)
+    result = {"input": str(candidate.inputs), "ops": len(trace.ops)}
     if lost:
-        return {"verdict": "not recorded", "cause": lost[:200], "ops": len(trace.ops)}
+        return {"verdict": "not recorded", "cause": lost[:200], **result}
     if trace.complete and not errors:
-        assumed = [assumption.message for assumption in trace.assumptions]
-        made = {"verdict": "traced", "cause": "", "ops": len(trace.ops)}
-        return {**made, "assumed": assumed}
+        told = [assumption.message for assumption in trace.assumptions]
+        assumed = [each for each in told if not each.startswith("inputs: ")]
+        return {"verdict": "traced", "cause": "", **result, "assumed": assumed}
     why = errors[0] if errors else None
     text = f"{why.code}: {why.message}" if why else "stopped without a finding"
-    return {"verdict": "failed", "cause": text[:200], "ops": len(trace.ops)}
+    return {"verdict": "failed", "cause": text[:200], **result}

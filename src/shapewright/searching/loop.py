@@ -27,6 +27,8 @@ FAILURES = 4
 """Failures that a run passes over."""
 CALLS = 40_000
 """Calls after which a run is ended: it steps through something that is too large."""
+PATIENT = 400_000
+"""The same, once a search, where nothing had failed until then."""
 LATER = 1.0
 """What a change costs more that mends the end of a run, where a call failed before."""
 NICER = 4
@@ -61,6 +63,12 @@ class Tried:
         return self.trace.complete and not self.failures
 
     @property
+    def unfinished(self) -> bool:
+        """Whether it was ended for the number of its calls alone."""
+        last = self.trace.findings[-1:]
+        return not self.failures and any(each.code == "timeout" for each in last)
+
+    @property
     def reach(self) -> int:
         """How many places of the program ran before something failed."""
         end = self.failures[0].op if self.failures else len(self.trace.ops)
@@ -79,6 +87,7 @@ class Search:
     met: set[str] = field(default_factory=set)
     ends: set[object] = field(default_factory=set)
     runs: int = 0
+    patient: bool = False
 
     def add(self, many: Iterable[Hypothesis], nearer: float = 0.0) -> None:
         """Put hypotheses that are new into the queue, so much cheaper."""
@@ -101,6 +110,9 @@ class Search:
             tried = self.tried(heapq.heappop(self.queue)[2])
             if tried is None:
                 continue
+            if tried.unfinished and not self.patient:
+                self.patient = True
+                tried = self.tried(tried.hypothesis, PATIENT) or tried
             if tried.fits:
                 return self.nicer(tried)
             nearer = 0.0
@@ -153,7 +165,7 @@ class Search:
                     return tried
         return found
 
-    def tried(self, hypothesis: Hypothesis) -> Tried | None:
+    def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> Tried | None:
         """Run a hypothesis; None where it cannot be written as a spec."""
         from shapewright.capture.running import Settings, record
         from shapewright.inputs.errors import InputError
@@ -166,7 +178,7 @@ class Search:
         except InputError:
             return None
         args, kwargs = candidate.arguments(made_of)
-        settings = Settings(go_on=True, quick=True, watch=counted())
+        settings = Settings(go_on=True, quick=True, watch=counted(most))
         settings.most = FAILURES
         self.runs += 1
         made = record(self.loaded.callable, args, kwargs, settings)
@@ -177,7 +189,7 @@ class Search:
         return Tried(hypothesis, candidate, made, failures, ending)
 
 
-def counted() -> Any:
+def counted(most: int) -> Any:
     """What ends a run after so many calls."""
     from shapewright.capture.telling import Stopped
 
@@ -187,8 +199,8 @@ def counted() -> Any:
         def counting(engine: Any, func: Any, args: Any, kwargs: Any) -> Any:
             nonlocal count
             count += 1
-            if count > CALLS:
-                raise Stopped(f"the run was ended after {CALLS} calls")
+            if count > most:
+                raise Stopped(f"the run was ended after {most} calls")
             return plan(engine, func, args, kwargs)
 
         return counting

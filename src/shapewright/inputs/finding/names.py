@@ -33,7 +33,7 @@ _MEANINGS: dict[str, Any] = {
     "input_values waveform wav audio waveforms wave": SOUND,
     "grid_thw image_grid_thw video_grid_thw": Tensor((1, 3), "int64", "[[1, 4, 4]]"),
     "merge_sizes": Tensor((1,), "int64", "2"),
-    "spatial_shapes": Tensor(("B", 2), "int64", "4"),
+    "spatial_shapes target_sizes": Tensor(("B", 2), "int64", "4"),
     "pixel_attention_mask input_features_mask": ONES,
     "past_values past_observed_mask": Tensor(("B", "L")),
     "past_time_features": Tensor(("B", "L", "F")),

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from shapewright.inputs.finding.hypothesis import Dim
@@ -169,6 +170,10 @@ def dim_of(word: str, owner: Any, config: Any) -> Dim | None:
     """The size of a word: a number, a setting of the model, a letter."""
     if word.isdigit():
         return int(word)
+    if "*" in word:
+        parts = [dim_of(part.strip(), owner, config) for part in word.split("*")]
+        known = [part for part in parts if isinstance(part, int)]
+        return prod(known) if len(known) == len(parts) else None
     if not re.fullmatch(r"[A-Za-z_]\w*", word):
         return None
     value = getattr(owner, "__dict__", {}).get(word)
