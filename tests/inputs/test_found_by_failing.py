@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,58 @@ def test_a_model_of_many_calls_is_waited_for() -> None:
     result = found(Stepping())
     assert result.fits
     assert result.runs == 2
+
+
+class Spoken(nn.Module):
+    """Tokens behind names that say nothing; images and settings may be left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tower = nn.Conv2d(3, 8, 16, 16)
+        self.weight = nn.Parameter(torch.zeros(50, 8))
+
+    def looked_up(self, places: Any) -> torch.Tensor:
+        return nn.functional.embedding(*[places, self.weight])
+
+    def forward(self, a: Any = None, b: Any = None, c: Any = None) -> torch.Tensor:
+        if a is None:
+            raise ValueError("You must specify input_ids")
+        if c is not None and c["image"] is not None:
+            return self.tower(c["image"])
+        made = self.looked_up(a)
+        _batch, _length, _width = made.shape
+        return made if b is None else made + b
+
+
+def test_tokens_are_rows_of_numbers_whatever_they_are_called() -> None:
+    result = found(Spoken())
+    assert result.fits
+    assert str(result.candidate.inputs) == "i64[1, 16]=0..50"
+
+
+class Cut(nn.Module):
+    """A patch has as many numbers as two settings of the config say, multiplied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3 * 24 * 24, 8)
+
+    def forward(self, patches: torch.Tensor) -> torch.Tensor:
+        """patches (`torch.Tensor` of shape `(count, size * merge, size * merge, 3)`)"""
+        return self.layer(patches.reshape(-1, 3 * 24 * 24))
+
+
+class Sizes:
+    def __init__(self) -> None:
+        self.size, self.merge = 12, 2
+
+
+def test_a_product_of_settings_is_a_dim() -> None:
+    model = Cut().eval()
+    loaded = loaded_object(model, "model", Program(Path()))
+    with loaded.program.running():
+        result = search(replace(loaded, config=Sizes()))
+    assert result is not None
+    assert result.fits
+    assert result.runs == 1
+    assert str(result.candidate.inputs) == "f32[16, 24, 24, 3]"

@@ -154,6 +154,9 @@ class Mender:
         made = replace(tensor, dtype=dtype, fill=fill)
         why = f"`{path[-1]}` is {dtype} by what `{op.name}` takes"
         yield self.hypothesis.with_value(path, made, why, cost)
+        if len(tensor.dims) != 2 and fill:  # rows of tokens are likelier than others
+            rows = replace(made, dims=("B", "T"))
+            yield settled(self.hypothesis.with_value(path, rows, why, cost - 0.05))
 
     def valued(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
         """Indices below what they are looked up in."""

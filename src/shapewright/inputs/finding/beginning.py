@@ -180,7 +180,9 @@ def likeliness(name: str, evidence: Evidence) -> int:
         if name.startswith(("inputs_embeds", "decoder_", "encoder_")):
             return 2
         return 0 if MEANINGS[name] is not None else 3
-    return 1 if uses is not None and uses.used else 2
+    if uses is None or not uses.used:
+        return 2
+    return 2 if uses.keys and not uses.layers else 1
 
 
 def config_of(loaded: Loaded) -> Any:
