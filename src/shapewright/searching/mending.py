@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import gcd, prod
 
 from shapewright.inputs.finding.beginning import Beginning, settled
-from shapewright.inputs.finding.hypothesis import Dim, Hypothesis, Path, Tensor
+from shapewright.inputs.finding.hypothesis import Hypothesis, Path, Tensor
 from shapewright.rules.needs.failure import Failure, Repair
 from shapewright.rules.needs.unmet import Unmet
 from shapewright.searching.estimating import Observations
-from shapewright.searching.following import Back, Source, back
+from shapewright.searching.following import Back, back
+from shapewright.searching.sizing import divided, sized
 from shapewright.trace.fact import Fact
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
-LARGEST = 1 << 18
-"""A dim of an input does not become larger for a view."""
-VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
 FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
-SPATIAL = ("H", "W", "D", "L", "T")
 
 
 @dataclass(slots=True)
@@ -57,7 +52,7 @@ class Mender:
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         """By the changes with which torch takes the call, and by what it needs."""
         yield from self.batches(failure)
-        yield from self.divided(failure, op)
+        yield from divided(self, failure, op)
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
@@ -93,38 +88,13 @@ class Mender:
             fact = op.inputs[names.index(place.argument)]
             fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
             if fits and self.way.ancestors(fact):
-                for each in self.sized(fact, place.dim, old, new, op):
+                for each in sized(self, fact, place.dim, old, new, op):
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
         """More than one row, where a norm in training needs them."""
         if "more than 1 value per channel" in failure.torch_message:
             yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
-
-    def divided(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
-        """A size with which the elements go into the shape that a view asks for."""
-        said = VIEWED.search(failure.torch_message)
-        if said is None or not op.inputs:
-            return
-        fact, wanted = op.inputs[0], numbers_in(said[1].replace("-1", ""))
-        unit, total = prod(wanted), prod(fact.shape)
-        open_ended = "-1" in said[1]
-        if not unit or not total:
-            return
-        for dim, old in reversed(list(enumerate(fact.shape))):
-            rest = total // old
-            if open_ended:
-                step = unit // gcd(unit, rest)
-                new = -(-old // step) * step
-            else:
-                new = unit // rest
-            if (
-                new != old
-                and 0 < new * rest <= LARGEST * total
-                and not new * rest % unit
-            ):
-                for each in self.sized(fact, dim, old, new, op):
-                    yield replace(each, cost=each.cost + 0.3)
 
     def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
         """The change of an operand as a change of the inputs that it came from."""
@@ -134,7 +104,7 @@ class Mender:
             yield from self.valued(fact, op, repair)
         elif repair.kind == "size" and repair.dim is not None:
             if type(repair.new) is int and type(repair.old) is int:
-                yield from self.sized(fact, repair.dim, repair.old, repair.new, op)
+                yield from sized(self, fact, repair.dim, repair.old, repair.new, op)
         elif repair.kind in ("unsqueeze", "squeeze", "permute"):
             yield from self.moved(fact, repair)
 
@@ -172,94 +142,6 @@ class Mender:
                 why = f"`{path[-1]}` has values that `{op.name}` takes"
                 made = replace(tensor, fill=fill)
                 yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
-
-    def sized(
-        self, fact: Fact, dim: int, old: int, new: int, op: Op
-    ) -> Iterator[Hypothesis]:
-        """Another size for the dims of inputs that a dim was made of."""
-        sources = self.way.sources(fact, dim)
-        if len(sources) == 1 and sources[0].exact:
-            yield from self.resized(sources[0], new, op)
-            return
-        yield from self.alike(fact, old, new, op)
-        yield from self.estimated(fact, dim, old, new, op, sources)
-
-    def resized(self, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
-        """One dim of one input."""
-        hypothesis = self.hypothesis
-        tensor = hypothesis.at(source.path)
-        if not isinstance(tensor, Tensor) or source.dim >= len(tensor.dims):
-            return
-        dim = tensor.dims[source.dim]
-        why = f"`{source.path[-1]}` has a dim of {new} by `{op.name}`"
-        uses = [d for _, each in hypothesis.tensors() for d in each.dims].count(dim)
-        if dim in ("H", "W") and "H" in tensor.dims and "W" in tensor.dims:
-            yield hypothesis.with_sizes({"H": new, "W": new}, why, 0.3)
-            yield hypothesis.with_sizes({str(dim): new}, why, 1.5)
-            return
-        if isinstance(dim, str) and uses > 1:
-            yield hypothesis.with_sizes({dim: new}, why, 0.6)
-        letters = [
-            letter
-            for _, each in hypothesis.tensors()
-            for letter in each.dims
-            if isinstance(letter, str) and letter != dim
-            and hypothesis.sizes[letter] == new
-        ]  # fmt: skip
-        for letter in dict.fromkeys(letters):
-            if letter != "B" or source.dim == 0:
-                dims = placed(tensor.dims, source.dim, letter)
-                made = replace(tensor, dims=dims)
-                yield hypothesis.with_value(source.path, made, "", 0.3)
-        made = replace(tensor, dims=placed(tensor.dims, source.dim, new))
-        yield hypothesis.with_value(
-            source.path, made, why, 0.4 if isinstance(dim, str) else 1.2
-        )
-
-    def alike(self, fact: Fact, old: int, new: int, op: Op) -> Iterator[Hypothesis]:
-        """Dims of inputs that have the wrong size themselves, each alone."""
-        for path in self.way.ancestors(fact):
-            tensor = self.hypothesis.at(path)
-            shape = tensor.shape(self.hypothesis.sizes)
-            for dim, size in enumerate(shape):
-                if size == old and tensor.dims[dim] != "B":
-                    for each in self.resized(Source(path, dim, False), new, op):
-                        yield replace(each, cost=each.cost - 0.1)
-
-    def estimated(
-        self, fact: Fact, dim: int, old: int, new: int, op: Op, sources: list[Source]
-    ) -> Iterator[Hypothesis]:
-        """The sizes from which a derived size becomes what is needed."""
-        hypothesis = self.hypothesis
-        letters = []
-        for source in sources:
-            tensor = hypothesis.at(source.path)
-            if isinstance(tensor, Tensor) and source.dim < len(tensor.dims):
-                letter = tensor.dims[source.dim]
-                if isinstance(letter, str) and letter not in letters:
-                    letters.append(letter)
-        if not letters:
-            for path in self.way.ancestors(fact):
-                tensor = hypothesis.at(path)
-                if isinstance(tensor, Tensor):
-                    letters += [d for d in tensor.dims if d in SPATIAL]
-        letters = [
-            letter for letter in dict.fromkeys(letters) if isinstance(letter, str)
-        ]
-        spatial = [letter for letter in letters if letter != "B"] or letters
-        if not spatial:
-            return
-        if set(spatial) & {"H", "W"}:
-            spatial = list(dict.fromkeys([*spatial, "H", "W"]))
-            spatial = [one for one in spatial if one in hypothesis.sizes]
-        power = max(len(spatial), 1)
-        key = (op.name, op.span, dim, new, tuple(spatial))
-        size = hypothesis.sizes[spatial[0]]
-        why = f"{new} features at `{op.name}` ask for {' x '.join(spatial)}"
-        tries = self.observed.estimates(key, size, old, new, power)
-        for n, each in enumerate(tries):
-            sizes = dict.fromkeys(spatial, each)
-            yield hypothesis.with_sizes(sizes, why, 0.1 + 0.25 * n)
 
     def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
         """A dim more or less, or dims in another order, where the rank was kept."""
@@ -334,11 +216,6 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
                 )
 
 
-def placed(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
-    """The dims with another at a place."""
-    return (*dims[:place], dim, *dims[place + 1 :])
-
-
 def table_of(op: Op, index: Fact) -> int | None:
     """How many rows an index is looked up in."""
     others = [fact for fact in op.inputs if fact.tensor != index.tensor and fact.shape]
@@ -366,11 +243,3 @@ def mender(
     ops = tuple(made.ops)
     way = back(made, hypothesis)
     return Mender(known, observed, hypothesis, made, failures, way, ops)
-
-
-NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
-
-
-def numbers_in(text: str) -> list[int]:
-    """Whole numbers that a message names."""
-    return [int(each) for each in NUMBER.findall(text)]

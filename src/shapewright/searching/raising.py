@@ -10,7 +10,8 @@ from shapewright.inputs.finding.beginning import settled
 from shapewright.inputs.finding.hypothesis import Hypothesis, Path
 from shapewright.inputs.finding.reading import SHAPE, dims_of
 from shapewright.rules.needs.ending import Ending
-from shapewright.searching.mending import Mender, numbers_in, placed, reranked
+from shapewright.searching.mending import Mender, reranked
+from shapewright.searching.sizing import numbers_in, placed
 from shapewright.trace.fact import Fact
 
 UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
