@@ -109,15 +109,21 @@ def searched(loaded: Loaded) -> dict[str, Any]:
     from shapewright.capture.running import Settings
     from shapewright.searching import search
     from shapewright.tracing import on_candidate
+    from zoo.ours import not_recorded
 
     with loaded.program.running(), torch.no_grad():
         found = search(loaded)
         if found is None:
             return {"verdict": "not found", "cause": "nothing to try"}
         trace = on_candidate(loaded, found.candidate, Settings())
-    said = {"spec": str(found.candidate.inputs), "runs": found.runs}
+    said: dict[str, Any] = {"spec": str(found.candidate.inputs), "runs": found.runs}
     said["why"] = found.candidate.reason
+    said["ops"] = len(trace.ops)
+    told = [each.message for each in trace.assumptions]
+    said["assumed"] = [each for each in told if not each.startswith("inputs: ")]
     errors = [each for each in trace.findings if each.severity == "error"]
+    if lost := not_recorded(trace):
+        return {"verdict": "not found", "cause": lost[:200], **said}
     if trace.complete and not errors:
         return {"verdict": "found", **said}
     cause = f"{errors[0].code}: {errors[0].message}" if errors else "stopped"

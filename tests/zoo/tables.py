@@ -210,7 +210,8 @@ def _unequal_text(results: Sequence[Result]) -> str:
 def _transformers_summary(results: Sequence[Result]) -> Summary:
     count = Counter(result["verdict"] for result in results)
     traced = [result for result in results if result["verdict"] == "traced"]
-    assumed = sum(bool(result.get("assumed")) for result in traced)
+    told = [result["assumed"] for result in traced if "assumed" in result]
+    assumed = f"{sum(map(bool, told)):,} of {len(told):,} looked at"
     given = sum(result.get("by") == "given" for result in traced)
     built = len(results) - count["not built"]
     able = built - count["refused for real"]
@@ -220,7 +221,7 @@ def _transformers_summary(results: Sequence[Result]) -> Summary:
         f"traced to the end, of those that are built: {share(len(traced), built)}; the"
         f" bar is 95 %",
         f"of these with inputs that a person wrote down: {given:,}; with assumptions"
-        f" about values: {assumed:,}",
+        f" about values: {assumed}",
         f"refused by the model itself or by torch in a real run on the CPU, with the"
         f" same inputs: {count['refused for real']:,}; without these traced:"
         f" {share(len(traced), able)}",

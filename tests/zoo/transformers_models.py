@@ -67,6 +67,11 @@ def check(name: str) -> dict[str, Any]:
     """`verdict`: traced, failed, no input, refused for real, not built."""
     from zoo.finding import of_transformers
 
+    before = searched_before(name)
+    if before is not None and before["verdict"] == "found":
+        kept = {key: before[key] for key in ("ops", "assumed") if key in before}
+        known = {"input": before["spec"], "by": "search", **kept}
+        return {"verdict": "traced", "cause": "", **known}
     without_initialisation()
     try:
         with time_limit(SECONDS):
@@ -99,12 +104,12 @@ def traced(loaded: Any, name: str) -> dict[str, Any]:
         if before is None:
             found = search(loaded)
             candidate = found.candidate if found is not None else None
-            fits = found is not None and found.fits
+            if found is not None and found.fits:
+                return {"by": "search", **ours(loaded, found.candidate)}
         else:
-            fits = before["verdict"] == "found"
             spec = before.get("spec", "")
             candidate = Candidate("found before", parse(spec)) if spec else None
-        if not fits and name in GIVEN:
+        if name in GIVEN:
             given = Candidate("given", parse(GIVEN[name]))
             return {"by": "given", **ours(loaded, given)}
         if candidate is None:
@@ -113,7 +118,7 @@ def traced(loaded: Any, name: str) -> dict[str, Any]:
 
 
 def searched_before(name: str) -> dict[str, Any] | None:
-    """What the kind `finding` kept of a model, so that it is not searched twice."""
+    """What the kind `finding` kept of a model, which it traced to its end if found."""
     kept = runner.load(runner.RESULTS / "finding.jsonl")
     return kept.get(f"transformers:{name}")
 
