@@ -46,7 +46,11 @@ def test_each_code_that_a_need_gives_has_a_page_to_explain_it() -> None:
 def test_each_code_stands_on_a_page_of_the_documentation() -> None:
     told = {code for page in FAMILIES for code in in_tables(page)}
     assert set(given()) <= told
-    for page in ("docs/hazards.md", "docs/trace.md"):  # of what runs
+    for page in (
+        "docs/hazards.md",
+        "docs/rehearse.md",
+        "docs/trace.md",
+    ):  # of what runs
         told |= set(re.findall(r"[`\[]([a-z-]+)[`\]]", pages.read(page)))
     assert set(codes()) <= told
 

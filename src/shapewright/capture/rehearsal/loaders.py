@@ -136,7 +136,7 @@ class Batches(Source):
         """The batch of some items; those that do not stack are told and left out."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
-            items = check_items(self.stage, items, picks)
+            items = check_items(self.stage, self.dataset, items, picks)
         return self.loader.collate_fn(items)
 
     @contextmanager

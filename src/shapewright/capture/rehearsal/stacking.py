@@ -14,8 +14,11 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 """A field of an item by name; its shape, or None; its type."""
 
 
-def check_items(stage: Stage, items: list[Any], picks: Any) -> list[Any]:
-    """The items that stack with the first; the others become a finding."""
+def check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[Any]:
+    """The items that stack with the first; the others become a finding.
+
+    It is one for each field of a data set: items of other batches are only counted.
+    """
     if len(items) < 2:
         return items
     first = list(leaves(stage, items[0]))
@@ -28,11 +31,16 @@ def check_items(stage: Stage, items: list[Any], picks: Any) -> list[Any]:
             fitting.append(item)
         elif not told:
             told = True
+            field, words = unlike
             names = [index_of(picks, place) for place in (0, at)]
+            message = stage.unlike.setdefault(
+                (id(data), field),
+                f"items {names[0]} and {names[1]} of the data set make no batch: "
+                f"{words}",
+            )
             stage.engine.find(
                 "items-do-not-stack",
-                f"items {names[0]} and {names[1]} of the data set make no batch: "
-                f"{unlike}",
+                message,
                 "stack expects each tensor to be equal size",
             )
     while told and len(fitting) < len(items):
@@ -47,18 +55,18 @@ def index_of(picks: Any, place: int) -> str:
     return f"[{picks[place]}]"
 
 
-def differs(one: list[Leaf], other: list[Leaf]) -> str | None:
-    """What keeps two items from being stacked, in words."""
+def differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
+    """The field that keeps two items from being stacked, and how, in words."""
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
-        return f"one has {counted(one)}, the other {counted(other)}"
+        return "", f"one has {counted(one)}, the other {counted(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
         if mine != theirs and mine is not None and theirs is not None:
             field = f"{name} " if name else ""
-            return (
+            return name, (
                 f"{field}is {shaped(mine)} in the one and {shaped(theirs)} in the other"
             )
         if (mine is None) != (theirs is None):
-            return f"{name} is a tensor in one of them only"
+            return name, f"{name} is a tensor in one of them only"
         del kind
     return None
 

@@ -46,6 +46,7 @@ class Stage:
     fetched: list[Batches] = field(default_factory=list)  # which loader, in order
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
     loops: list[Turns] = field(default_factory=list)  # that run, outermost first
+    unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +108,8 @@ class Turns:
     def cut(self, node: Node, source: Any) -> None:
         """Say that the loop ended before its end."""
         total = getattr(source, "total", None)
+        if total is not None and self.ran >= total:
+            return
         of = f" of {total}" if total is not None else ""
         self.stage.story.skip(
             f"{node.file}:{node.line}: the loop ended after {self.ran}{of} turns"

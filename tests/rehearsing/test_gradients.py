@@ -1,0 +1,89 @@
+"""Gradients that pile up, and programs in which they only seem to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+GAN = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    loader = DataLoader(TensorDataset(torch.randn(70, 6)), 16)
+    maker = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 6))
+    judge = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
+    of_maker = torch.optim.Adam(maker.parameters())
+    of_judge = torch.optim.Adam(judge.parameters())
+    criterion = nn.BCEWithLogitsLoss()
+    for epoch in range(3):
+        for (x,) in loader:
+            {clear}
+            criterion(judge(x), torch.ones(len(x), 1)).backward()
+            made = maker(torch.randn(len(x), 4))
+            criterion(judge(made.detach()), torch.zeros(len(x), 1)).backward()
+            of_judge.step()
+            of_maker.zero_grad()
+            criterion(judge(made), torch.ones(len(x), 1)).backward()
+            of_maker.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "clear",
+    [
+        "of_judge.zero_grad()",
+        "judge.zero_grad(set_to_none=False)",
+        "[p.grad.zero_() for p in judge.parameters() if p.grad is not None]",
+        "[setattr(p, 'grad', None) for p in judge.parameters()]",
+    ],
+)
+def test_gradients_that_another_loss_leaves_are_cleared_in_time(
+    tmp_path: Path, clear: str
+) -> None:
+    report = rehearsed(tmp_path, GAN.replace("{clear}", clear))
+    assert [each.message for each in report.findings] == []
+
+
+def test_a_judge_whose_gradients_pile_up_is_found(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, GAN.replace("{clear}", "judge.train()"))
+    (found,) = report.findings
+    assert found.code == "gradients-not-cleared"
+    assert found.span is not None
+    assert found.span.line == 16
+
+
+TWICE = """\
+    import torch
+    from torch import nn
+
+    x, y = torch.randn(12, 6), torch.randn(12, 1)
+
+
+    def fit(model, optimizer):
+        for step in range(5):
+            {before}
+            nn.functional.mse_loss(model(x), y).backward()
+            {after}
+            optimizer.step()
+
+
+    for _ in range(2):
+        model = nn.Linear(6, 1)
+        fit(model, torch.optim.Adam(model.parameters()))
+"""
+
+
+def test_an_optimizer_of_the_past_needs_no_clearing(tmp_path: Path) -> None:
+    text = TWICE.format(before="optimizer.zero_grad()", after="pass")
+    assert rehearsed(tmp_path, text).findings == ()
+
+
+def test_clipping_clears_nothing(tmp_path: Path) -> None:
+    clip = "nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
+    report = rehearsed(tmp_path, TWICE.format(before="pass", after=clip))
+    codes = {(each.code, each.span.line) for each in report.findings if each.span}
+    assert codes == {("gradients-not-cleared", 10)}

@@ -1,0 +1,85 @@
+"""The pages of what a rehearsal finds: wrong examples are found, right ones quiet."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shapewright.findings.pages import page
+from tests.rehearsing.rehearsed import rehearsed
+
+CODES = (
+    "gradients-not-cleared", "gradients-cleared-unused", "graph-kept",
+    "not-in-optimizer", "no-gradient", "trained-in-eval-mode",
+    "evaluated-in-training-mode", "sum-after-loop", "mean-over-samples",
+    "scheduler-order", "scheduler-too-long", "items-do-not-stack",
+)  # fmt: skip
+
+RAISES = {
+    "scheduler-too-long": "Tried to step",
+    "items-do-not-stack": "equal size",
+}
+"""What torch itself says of the wrong ones that end a real run."""
+
+WARNS = {"scheduler-order": r"before `optimizer.step\(\)`"}
+
+BEFORE = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+data = TensorDataset(torch.randn(70, 6), torch.randint(3, (70,)))
+loader, test_loader = DataLoader(data, 16, shuffle=True), DataLoader(data, 32)
+model = nn.Sequential(
+    nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 3)
+)
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+
+TRAINING = """
+for inputs, labels in loader:
+    optimizer.zero_grad()
+    criterion(model(inputs), labels).backward()
+    optimizer.step()
+"""
+
+
+def examples(code: str) -> tuple[str, str]:
+    """The wrong example of a page, and the right one, as programs."""
+    found = re.findall(r"```python\n(.*?)```", page(code) or "", re.DOTALL)
+    trained = TRAINING if code == "evaluated-in-training-mode" else ""
+    wrong, right = (BEFORE + trained + text for text in found)
+    return wrong, right
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_wrong_example_of_a_page_is_found(code: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, examples(code)[0])
+    assert [each.code for each in report.findings] == [code]
+    assert report.complete
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nothing_is_found_in_the_right_example(code: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, examples(code)[1])
+    assert [each.message for each in report.findings] == []
+    assert report.complete
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("code", CODES)
+def test_torch_runs_both_or_says_so_itself(code: str) -> None:
+    wrong, right = examples(code)
+    exec(compile(right, "right.py", "exec"), {"__name__": "right"})
+    program = compile(wrong, "wrong.py", "exec")
+    if code in RAISES:
+        with pytest.raises((RuntimeError, ValueError), match=RAISES[code]):
+            exec(program, {"__name__": "wrong"})
+    elif code in WARNS:
+        with pytest.warns(UserWarning, match=WARNS[code]):
+            exec(program, {"__name__": "wrong"})
+    else:
+        exec(program, {"__name__": "wrong"})
