@@ -21,6 +21,7 @@ from shapewright.api import (
     formulas,
     options,
     recording,
+    rehearse,
     solve,
     trace,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "formulas",
     "options",
     "recording",
+    "rehearse",
     "solve",
     "trace",
 ]

@@ -365,6 +365,47 @@ def rehearse_script(
     return rehearse_command(script, arguments, device, timeout, full_loaders)
 
 
+def rehearse(
+    target: Any,
+    *args: Any,
+    steps: int | None = None,
+    device: str | None = None,
+    full_loaders: bool = False,
+    **kwargs: Any,
+) -> Report:
+    """Run a function that trains without data: its errors, and the story of the run.
+
+    Example::
+
+        def train_step(images, labels):
+            optimizer.zero_grad()
+            loss = criterion(model(images), labels)
+            loss.backward()
+            optimizer.step()
+
+        report = sw.rehearse(train_step, "f32[32, 3, 64, 64]", "i64[32]")
+        print(report)
+
+    `target` is a function that trains one step, or all of a training; the arguments are
+    those of `trace`. What trains one step is called three times, so that a second step
+    meets what the first has left; `steps` is how often a whole run calls it. `device`
+    is what the function is told that it runs on, as in `rehearse_script`; without one,
+    the machine says what it has. A text is the name of a script, what follows are its
+    arguments.
+
+    Nothing is changed: models, gradients, optimizers, schedulers, lists and names are
+    as before. Only numpy arrays that the function writes into stay written. Raises
+    `InputError` for a spec that cannot be read, or a device that is not known.
+    """
+    if isinstance(target, str):
+        return rehearse_script(
+            target, args, device=device or "cpu", full_loaders=full_loaders
+        )
+    from shapewright.rehearsing.functions import rehearse_function
+
+    return rehearse_function(target, args, kwargs, steps, device, full_loaders)
+
+
 def solve(
     target: Any,
     *args: Any,

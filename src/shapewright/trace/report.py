@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from shapewright.findings.finding import Finding
 from shapewright.trace.record import Assumption, Trace
@@ -43,3 +44,7 @@ class Report:
 
     def __str__(self) -> str:
         return renderers.get("text/plain", repr)(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What a notebook and IPython show: the text."""
+        printer.text(str(self).rstrip())

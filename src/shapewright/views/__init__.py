@@ -28,8 +28,10 @@ renderers["text/html"] = _html
 
 
 def _report(report: Report) -> str:
-    from shapewright.views.terminal.report import text
-
+    if report.rehearsal is not None:
+        from shapewright.views.terminal.rehearsal import text
+    else:
+        from shapewright.views.terminal.report import text
     return text(report)
 
 

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from shapewright.capture.rehearsal.files import files_kept
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.loaders import loaders_watched
@@ -32,7 +34,7 @@ class Rehearsing:
     def __init__(
         self,
         holds: Callable[[str], bool],
-        device: str = "cpu",
+        device: str | None = "cpu",
         full: bool = False,
         arguments: tuple[str, ...] = (),
     ) -> None:
@@ -51,7 +53,7 @@ class Rehearsing:
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
-        """The run stands in the block."""
+        """The run stands in the block. Without a device, it is the machine's own."""
         story = Story(self.holds)
         stage = self.stage = Stage(engine, calls, story, self.full)
         engine.hangs = True
@@ -60,7 +62,8 @@ class Rehearsing:
             shadow = stack.enter_context(files_kept())
             stack.enter_context(loops_told(stage))
             stack.enter_context(saves_kept(stage, shadow))
-            stack.enter_context(claimed_machine(Machine(self.device)))
+            if self.device is not None:
+                stack.enter_context(claimed_machine(Machine(self.device)))
             stack.enter_context(helpers_stood_for(stage))
             stack.enter_context(loaders_watched(stage))
             stack.enter_context(steps_watched(stage))
@@ -68,7 +71,7 @@ class Rehearsing:
                 yield
             finally:
                 self.told = Rehearsal(
-                    self.device,
+                    self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
                     story.root.told(folder),
                     tuple(story.skipped),
                     self.arguments,

@@ -87,12 +87,22 @@ def cleared(stage: Stage) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
-            stage.facts.cleared(self)
+            stage.facts.cleared()
+            stage.facts.clearing(parameters_of(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
 
     return make
+
+
+def parameters_of(owner: Any) -> Iterator[Any]:
+    """Those of an optimizer or a module."""
+    if isinstance(owner, nn.Module):
+        yield from owner.parameters()
+        return
+    for group in owner.param_groups:
+        yield from group["params"]
 
 
 def built(stage: Stage, replays: Replays) -> Callable[[Any], Any]:

@@ -69,6 +69,7 @@ class Story:
 
     def __init__(self, holds: Callable[[str], bool]) -> None:
         self.holds = holds
+        self.folder = os.getcwd()
         self.root = Node("run")
         self.at = [self.root]
         self.skipped: dict[str, None] = {}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
+from shapewright.capture.identity import THEIRS
 from shapewright.capture.rehearsal.story import shown
 from shapewright.trace.training import Met, Optimized, Outside, Place, Training
 
@@ -20,9 +22,13 @@ ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm
 """Layers that do something else in training than in evaluation."""
 
 SAMPLE = 3
-"""Parameters of an optimizer whose gradients are looked at before a backward pass."""
+"""Parameters of an optimizer whose gradients are looked at after a backward pass."""
 
 MOST_PATHS = 400
+
+
+Gradient = tuple[Any, Any, int]
+"""A parameter, its gradient, and the version of that."""
 
 
 class Sentinel:
@@ -34,17 +40,6 @@ class Sentinel:
         self.place = place
 
 
-Used = tuple[Any, "weakref.ref[Any]", int]
-"""A parameter, its gradient, and the version that the gradient had."""
-
-
-def is_same(used: Used) -> bool:
-    """Whether a parameter has the gradient still, unchanged."""
-    parameter, gradient, version = used
-    now: Any = parameter.grad
-    return now is not None and id(gradient()) == id(now) and now._version == version
-
-
 class Watched:
     """One optimizer and what happened to its gradients."""
 
@@ -53,8 +48,8 @@ class Watched:
         self.name = type(optimizer).__name__
         self.built = place
         self.stepped: Place | None = None
-        self.used: list[Used] = []  # gradients that a step used
-        self.mixed: tuple[Any, Place] | None = None  # one that was added to since
+        self.used: list[Gradient] = []  # by its last step
+        self.piled: tuple[Place, list[Gradient]] | None = None  # on those, and where
         self.had: set[int] = set()
         self.held: dict[int, Any] = {}
 
@@ -103,9 +98,10 @@ class Facts:
     def before_backward(self, loss: Any) -> None:
         """A backward pass is about to run."""
         place = self.here()
+        for watched in self.watched:
+            if not all(map(self.is_as_before, watched.used)):  # a program's own zeros
+                watched.used, watched.piled = [], None
         with torch._C.DisableTorchFunction():
-            for watched in self.watched:
-                watched.used = [each for each in watched.used if is_same(each)]
             node = loss.grad_fn
             if node is not None and self.stage.loops:
                 sentinel = Sentinel(place)
@@ -116,15 +112,47 @@ class Facts:
         self.roots(place)
 
     def after_backward(self) -> None:
-        """It ran: was anything added to gradients that a step had used?"""
+        """A backward pass ran: did it add to gradients that a step has used?"""
+        for watched in self.watched:
+            same = all(map(self.is_as_before, watched.used))
+            if self.unused is not None and not same:
+                watched.used = self.gradients(each for each, _, _ in watched.used)
+                watched.piled = self.unused, watched.used
+
+    def grad(self, parameter: Any) -> Any:
+        """The gradient of a parameter: of its stand-in, where it is the user's own."""
+        engine = self.stage.engine
+        if id(parameter) in engine.grads:
+            return engine.grads[id(parameter)]
+        if not parameter.is_meta and engine.info(parameter).kind == THEIRS:
+            twin = engine.info(parameter).twin
+            return None if twin is None else twin.grad
+        return parameter.grad
+
+    def gradients(self, parameters: Iterable[Any]) -> list[Gradient]:
+        """The gradients of some parameters that have one, as they are now."""
         with torch._C.DisableTorchFunction():
-            for watched in self.watched:
-                for used in watched.used:
-                    parameter = used[0]
-                    if parameter.grad is not None and not is_same(used):
-                        watched.mixed = parameter.grad, self.unused or ("", 0)
-                        break
-                watched.used = [each for each in watched.used if is_same(each)]
+            found = ((each, self.grad(each)) for each in parameters)
+            there = ((each, grad) for each, grad in found if grad is not None)
+            return [(p, grad, grad._version) for p, grad in islice(there, SAMPLE)]
+
+    def is_as_before(self, one: Gradient) -> bool:
+        """Whether a gradient is the same, and nothing was written into it."""
+        parameter, gradient, version = one
+        with torch._C.DisableTorchFunction():
+            return self.grad(parameter) is gradient and gradient._version == version
+
+    def is_one_step(self) -> bool:
+        """Whether something was trained, and no optimizer stepped more than once."""
+        stepped = [each for each in self.watched if each.stepped is not None]
+        return self.stage.trained > 0 and self.stage.steps <= len(stepped)
+
+    def clearing(self, parameters: Iterable[Any]) -> None:
+        """These gradients are cleared, or set to zero."""
+        cleared = {id(each) for each in parameters}
+        for watched in self.watched:
+            if any(id(each) in cleared for each, _, _ in watched.used):
+                watched.used, watched.piled = [], None
 
     def roots(self, place: Place) -> None:
         """The models that ran since the last backward pass: in which mode?"""
@@ -152,51 +180,48 @@ class Facts:
         if watched is None:
             self.built(optimizer)
             watched = self.watched[-1]
+        if watched.piled is not None and watched.stepped is not None:
+            where, piled = watched.piled
+            if any(
+                self.grad(parameter) is gradient for parameter, gradient, _ in piled
+            ):
+                self.meet("stale", where, watched.stepped, watched.name)
         watched.stepped = place
-        watched.used = []
+        watched.piled = None
         with torch._C.DisableTorchFunction():
-            gradients = []
             for parameter in watched.parameters():
                 watched.held[id(parameter)] = parameter
-                if parameter.grad is not None:
+                if self.grad(parameter) is not None:
                     watched.had.add(id(parameter))
-                    gradients.append(parameter.grad)
-            if watched.mixed is not None:
-                gradient, where = watched.mixed
-                watched.mixed = None
-                if any(each is gradient for each in gradients):
-                    self.meet("stale", where, place, watched.name)
             for module in list(self.stage.calls.alive.values()):
                 for parameter in module._parameters.values():
-                    if parameter is not None and parameter.grad is not None:
+                    if parameter is not None and self.grad(parameter) is not None:
                         self.had[id(parameter)] = parameter
 
     def after_step(self, optimizer: Any) -> None:
         """It stepped; fused steps may have written into the gradients."""
         watched = self.of(optimizer)
-        if watched is None:
-            return
-        with torch._C.DisableTorchFunction():
-            for parameter in watched.parameters():
-                gradient = parameter.grad
-                if gradient is not None:
-                    watched.had.add(id(parameter))  # a closure made it in the step
-                if gradient is not None and len(watched.used) < SAMPLE:
-                    found = parameter, weakref.ref(gradient), gradient._version
-                    watched.used.append(found)
+        if watched is not None:
+            watched.used = self.gradients(watched.parameters())
+            with torch._C.DisableTorchFunction():
+                for parameter in watched.parameters():
+                    if self.grad(parameter) is not None:
+                        watched.had.add(id(parameter))  # a closure made it in the step
 
-    def cleared(self, owner: Any) -> None:
+    def cleared(self) -> None:
         """Gradients are cleared, by an optimizer or a module."""
-        if isinstance(owner, nn.Module):
-            of = {id(each) for each in owner.parameters()}
-        else:
-            of = {id(each) for group in owner.param_groups for each in group["params"]}
-        for watched in self.watched:
-            if any(id(each) in of for each in watched.parameters()):
-                watched.mixed = None
         if self.unused is not None:
             self.meet("cleared-unused", self.here(), self.unused)
             self.unused = None
+            self.seen()
+
+    def seen(self) -> None:
+        """Gradients that are about to be cleared were there all the same."""
+        with torch._C.DisableTorchFunction():
+            for watched in self.watched:
+                for parameter in watched.parameters():
+                    if self.grad(parameter) is not None:
+                        watched.had.add(id(parameter))
 
     def mode(self, module: Any, training: bool) -> None:
         """`train()` or `eval()` was called."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
-from shapewright.capture.rehearsal.story import Node
+from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class Turns:
         if total is not None and self.ran >= total:
             return
         of = f" of {total}" if total is not None else ""
-        self.stage.story.skip(
-            f"{node.file}:{node.line}: the loop ended after {self.ran}{of} turns"
-        )
+        story = self.stage.story
+        place = f"{shown(node.file, story.folder)}:{node.line}"
+        story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
 
     def is_enough(self) -> bool:
         """Whether the turns that follow, but the last, would bring nothing new."""
@@ -190,6 +190,30 @@ def over(
                 if not skipped(source, heads, stage.fetched[before + len(heads) :]):
                     turns.cut(node, one)
                     return
+
+
+AGAIN = 3
+"""Calls of a function that trains one step: the third shows what the second kept."""
+
+
+def called(
+    stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
+) -> Any:
+    """Call a function that trains; again and again, where each call is one step."""
+    turns = Turns(stage, ())
+    with ExitStack() as stack:
+        node = turns.told(stack, *place)
+        node.text, node.total = "call", steps
+        while True:
+            turns.begin()
+            node.turns[turns.ran + 1] = None
+            made = call()
+            turns.done()
+            if turns.ran == 1 and steps is None and not stage.facts.is_one_step():
+                return made
+            enough = turns.ran >= AGAIN and turns.is_enough()
+            if turns.ran == steps or enough:
+                return made
 
 
 def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:

@@ -73,7 +73,7 @@ def keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
     if not passes:
         return "", None
     names = [n.id for n in ast.walk(passes[0].func) if isinstance(n, ast.Name)]
-    loop = text.around(passes[0], *LOOPS)
+    loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
     for name in reversed(names):
         for node in ast.walk(loop) if loop is not None else ():
             if isinstance(node, ast.stmt) and keeps(node, name):

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from shapewright.views import units
 from shapewright.views.glyphs import ASCII, UNICODE
 from shapewright.views.story import Row, rows
 from shapewright.views.terminal import report as reports
-from shapewright.views.terminal.paint import Line, Terminal, cells, cut, lower, pad
+from shapewright.views.terminal.footer import labelled, wrapped
+from shapewright.views.terminal.paint import (
+    Line,
+    Terminal,
+    cells,
+    cut,
+    cut_left,
+    lower,
+    pad,
+)
 
 if TYPE_CHECKING:
+    from shapewright.trace.record import Assumption
     from shapewright.trace.report import Report
 
 GUTTER = 7
 """Columns of the line number and the rule."""
+
+MOST_ROWS = 120
+"""Lines of the program that are told of."""
+
+MOST_SKIPPED = 8
+"""Things that were not run, each in a line of its own."""
+
+MOST_PLACES = 4
+"""Lines that are named of one assumption."""
 
 
 def text(
@@ -25,20 +45,24 @@ def text(
 ) -> str:
     """The story, then the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    lines = [*head(report), [], *story(report, terminal)]
-    found = reports.text(report, width, colour, unicode)
-    return lower(lines, colour) + "\n" + found
+    lines = [*head(report, terminal), [], *story(report, terminal), []]
+    notes = assumed(report.assumptions, terminal)
+    found = reports.text(report, width, colour, unicode, notes)
+    return lower(lines, colour) + found
 
 
-def head(report: Report) -> list[Line]:
+def head(report: Report, terminal: Terminal) -> list[Line]:
     """What was run, on what, how long."""
     told = report.rehearsal
     if told is None:
         return [[(f"{report.target} did not run", "error")]]
     command = " ".join([report.target, *told.arguments])
     steps = units.plural(told.steps, "optimizer step")
-    done = f"  on {told.device}: {steps} in {told.seconds:.1f} s, with no data"
-    return [[(command, "title"), (done, "dim")]]
+    done = f"on {told.device}: {steps} in {told.seconds:.1f} s, with no data"
+    if cells(command) + 2 + cells(done) <= terminal.width:
+        return [[(command, "title"), (f"  {done}", "dim")]]
+    parts = wrapped(command, terminal.width)
+    return [*[[(part, "title")] for part in parts], [(done, "dim")]]
 
 
 def story(report: Report, terminal: Terminal) -> list[Line]:
@@ -47,6 +71,8 @@ def story(report: Report, terminal: Terminal) -> list[Line]:
     if told is None:
         return []
     found = rows(told.story, report.trace)
+    more = len(found) - MOST_ROWS
+    found = found[:MOST_ROWS]
     lines: list[Line] = []
     width = min(
         max((cells(row.code) + 2 * row.depth for row in found), default=0),
@@ -56,21 +82,60 @@ def story(report: Report, terminal: Terminal) -> list[Line]:
     for row in found:
         if row.file != file:
             file = row.file
-            lines.append([(file or "in a library", "bold")])
-        lines.append(_line(row, width, terminal))
-    for each in told.skipped:
-        lines.append([("not run      ", "dim"), (each, "")])
+            name = cut_left(file, terminal.width, terminal.glyphs.cut)
+            lines.append([(name or "in a library", "bold")])
+        lines += _lines(row, width, terminal)
+    if more > 0:
+        lines.append([(f"and {units.plural(more, 'line')} more", "dim")])
+    for each in told.skipped[:MOST_SKIPPED]:
+        lines += labelled("not run", each, terminal)
+    more = len(told.skipped) - MOST_SKIPPED
+    if more > 0:
+        lines += labelled("not run", f"{more} more, in the JSON", terminal)
     return lines
 
 
-def _line(row: Row, width: int, terminal: Terminal) -> Line:
+def _lines(row: Row, width: int, terminal: Terminal) -> Iterator[Line]:
+    """A row, with what came of it broken into lines: a shape is never cut."""
     glyphs = terminal.glyphs
-    code = cut("  " * row.depth + row.code, width, glyphs.cut)
     room = terminal.width - GUTTER - width - 2
-    what = cut(row.what, room, glyphs.cut)
-    style = "shape" if row.kind in ("batches", "backward") else "dim"
-    return [
-        (f"{row.line or '':>4} {glyphs.rule} ", "edge"),
-        (f"{pad(code, width)}  ", ""),
-        (what, style),
-    ]
+    code = cut("  " * row.depth + row.code, width, glyphs.cut)
+    shaped = row.kind in ("batches", "backward")
+    parts = [part for each in row.what for part in wrapped_shapes(each, room)]
+    for at, part in enumerate(parts or [""]):
+        number = row.line if at == 0 and row.line else ""
+        yield [
+            (f"{number:>4} {glyphs.rule} ", "edge"),
+            (f"{pad(code if at == 0 else '', width)}  ", ""),
+            (cut(part, room, glyphs.cut), "shape" if shaped else "dim"),
+        ]
+
+
+def wrapped_shapes(text: str, room: int) -> Iterable[str]:
+    """The text in lines, broken at blanks, but not within the brackets of a shape."""
+    depth, joined = 0, ""
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        joined += "\0" if letter == " " and depth > 0 else letter
+    for at, line in enumerate(wrapped(joined, room - 2)):
+        yield ("  " * (at > 0) + line).replace("\0", " ")
+
+
+def assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
+    """What the run supposed: equal ones together, with their lines."""
+    found: dict[str, list[Assumption]] = {}
+    for each in assumptions:
+        found.setdefault(each.message.removeprefix("assumed "), []).append(each)
+    lines: list[Line] = []
+    for message, group in found.items():
+        told = message
+        places = [each.span for each in group if each.span is not None]
+        if places:
+            names = [f"{place.file}:{place.line}" for place in places[:MOST_PLACES]]
+            more = len(places) - len(names)
+            told += f" at {', '.join(names)}" + (f" and {more} more" if more else "")
+        count = sum(each.count for each in group)
+        if count > len(group):
+            told += f", {units.times(count)}"
+        lines += labelled("assumed", told, terminal)
+    return lines

@@ -20,8 +20,12 @@ def text(
     width: int | None = None,
     colour: bool = False,
     unicode: bool = True,
+    notes: list[Line] | None = None,
 ) -> str:
-    """The findings, each with its causes and fixes, and a last line that counts."""
+    """The findings, each with its causes and fixes, and a last line that counts.
+
+    `notes` stand for the lines of what was assumed.
+    """
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     trace = report.trace
     lines: list[Line] = []
@@ -29,7 +33,7 @@ def text(
         if trace is not None:
             lines += [*finding_lines(finding, trace, terminal), []]
     if trace is not None:
-        notes = assumption_lines(trace, terminal)
+        notes = assumption_lines(trace, terminal) if notes is None else notes
         lines += [*notes, []] if notes else []
     return lower([*lines, last_line(report)], colour)
 
