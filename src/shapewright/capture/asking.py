@@ -120,7 +120,7 @@ def by_rule(
 
     That of `grouped_mm` takes bfloat16 only; the CPU takes more.
     """
-    from shapewright.capture.failing.going_on import joined
+    from shapewright.capture.joining import joined
 
     answer = ruled(engine, func, name, args, kwargs, infos)
     if answer is None or answer.kind != NEW:

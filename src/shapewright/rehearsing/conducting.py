@@ -32,7 +32,8 @@ def rehearse_command(
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
-    from shapewright.capture.running import Settings, Stopped, before_any_call, record
+    from shapewright.capture.running import Settings, before_any_call, record
+    from shapewright.capture.telling import Stopped
     from shapewright.checking.session import Session
     from shapewright.checking.trying import Trying
     from shapewright.inputs.configuration import ignored_codes

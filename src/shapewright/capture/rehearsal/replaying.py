@@ -68,7 +68,7 @@ class Replays:
                         zero = value == 0 if isinstance(value, int | float) else None
                         found.append((name, type(value), zero))
                 for parameter in group["params"]:
-                    gradient = parameter.grad
+                    gradient = self.stage.facts.grad(parameter)
                     if gradient is None:
                         found.append(id(parameter))
                     else:
@@ -90,12 +90,14 @@ class Replays:
             written = []
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
-                    if parameter.grad is None:
+                    if self.stage.facts.grad(parameter) is None:
                         continue
-                    written.append(parameter)
+                    if parameter.is_meta:
+                        written.append(parameter)
                     for name, value in optimizer.state.get(parameter, {}).items():
                         if isinstance(value, torch.Tensor):
-                            if name == "step" and not value.is_meta:
+                            own = getattr(value, "_sw", None) is not None
+                            if name == "step" and own and not value.is_meta:
                                 value += 1
                             elif value.is_meta:
                                 written.append(value)
