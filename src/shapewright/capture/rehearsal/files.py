@@ -132,6 +132,63 @@ class Shadow:
             or self.is_there(os.path.join(self.over(path), name))
         ]
 
+    def entries(self, folder: Any) -> Iterator[Any]:
+        """`os.scandir`, of both; the program's names stand on what is written."""
+        if self.path(folder) is None:
+            yield from self.scandir(folder)
+            return
+        for name in self.names(folder):
+            yield Entry(self, os.path.join(os.fspath(folder), name), name)
+
+
+class Entry:
+    """An `os.DirEntry`, of a file that may lie in the shadow."""
+
+    def __init__(self, shadow: Shadow, path: Any, name: str) -> None:
+        self.path, self.name = path, name
+        self.shadow = shadow
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        read = self.shadow.reading(self.path)
+        return self.shadow.stat(read, follow_symlinks=follow_symlinks)
+
+    def inode(self) -> int:
+        return self.stat().st_ino
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return os.path.isdir(self.path)
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return os.path.isfile(self.path)
+
+    def is_symlink(self) -> bool:
+        return os.path.islink(self.path)
+
+
+class Entries:
+    """What `os.scandir` gives: an iterator that can be closed."""
+
+    def __init__(self, found: Iterator[Any]) -> None:
+        self.found = found
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.found
+
+    def __next__(self) -> Any:
+        return next(self.found)
+
+    def __enter__(self) -> Entries:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
 
 REMOVE = os.remove
 
@@ -154,6 +211,7 @@ def replacements(shadow: Shadow) -> list[tuple[Any, str, Callable[..., Any]]]:
     """What a program opens, makes, asks for and removes files with."""
     opening = shadow.open
     stat, lstat, mkdir, rmdir = os.stat, os.lstat, os.mkdir, os.rmdir
+    opening_low, access = os.open, os.access
 
     def opened(file: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
         if isinstance(mode, str) and set(mode) & set("wax+"):
@@ -164,6 +222,8 @@ def replacements(shadow: Shadow) -> list[tuple[Any, str, Callable[..., Any]]]:
 
     def asked(original: Any) -> Any:
         def stat(file: Any, *rest: Any, **named: Any) -> Any:
+            if named.get("dir_fd") is not None:
+                return original(file, *rest, **named)
             return original(shadow.reading(file), *rest, **named)
 
         return stat
@@ -174,11 +234,14 @@ def replacements(shadow: Shadow) -> list[tuple[Any, str, Callable[..., Any]]]:
             raise FileExistsError(17, "File exists", os.fspath(file))
         mkdir(shadow.writing(file), *rest, **named)
 
-    def removed(file: Any, *rest: Any, **named: Any) -> None:
-        if shadow.path(file) is None:
-            rmdir(file) if os.path.isdir(file) else REMOVE(file)
-        else:
-            shadow.remove(file)
+    def removing(original: Any) -> Any:
+        def removed(file: Any, *rest: Any, **named: Any) -> None:
+            if named.get("dir_fd") is not None or shadow.path(file) is None:
+                original(file, *rest, **named)
+            else:
+                shadow.remove(file)
+
+        return removed
 
     def renamed(source: Any, target: Any, *rest: Any, **named: Any) -> None:
         if shadow.path(source) is None and shadow.path(target) is None:
@@ -188,6 +251,30 @@ def replacements(shadow: Shadow) -> list[tuple[Any, str, Callable[..., Any]]]:
 
     def listed(folder: Any = ".") -> list[str]:
         return shadow.names(folder) if not isinstance(folder, int) else []
+
+    def scanned(folder: Any = ".") -> Any:
+        if isinstance(folder, int):
+            return shadow.scandir(folder)
+        if isinstance(folder, bytes):
+            folder = os.fsdecode(folder)
+        return Entries(iter(list(shadow.entries(folder))))
+
+    def opened_low(
+        file: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+    ) -> int:
+        if dir_fd is not None:
+            return opening_low(file, flags, mode, dir_fd=dir_fd)
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            file = shadow.writing(file, keeps=not flags & (os.O_TRUNC | os.O_EXCL))
+        else:
+            file = shadow.reading(file)
+        return opening_low(file, flags, mode)
+
+    def allowed(file: Any, mode: int, *rest: Any, **named: Any) -> bool:
+        return access(shadow.reading(file), mode, *rest, **named)
+
+    def touched(file: Any, *rest: Any, **named: Any) -> None:
+        stat(shadow.reading(file))  # raises where it is not there
 
     def emptied(folder: Any, *rest: Any, **named: Any) -> None:
         if shadow.path(folder) is None:
@@ -202,22 +289,27 @@ def replacements(shadow: Shadow) -> list[tuple[Any, str, Callable[..., Any]]]:
             with opened(source, "rb") as old, opened(target, "wb") as new:
                 shutil.copyfileobj(old, new)
 
+    attributes = ["listxattr"] if hasattr(os, "listxattr") else []
     return [
+        *((os, name, lambda *args, **named: []) for name in attributes),
         (builtins, "open", opened),
         (io, "open", opened),
         (os, "stat", asked(stat)),
         (os, "lstat", asked(lstat)),
         (os, "mkdir", made),
-        (os, "remove", removed),
-        (os, "unlink", removed),
-        (os, "rmdir", removed),
+        (os, "remove", removing(REMOVE)),
+        (os, "unlink", removing(REMOVE)),
+        (os, "rmdir", removing(rmdir)),
         (os, "rename", renamed),
         (os, "replace", renamed),
         (os, "listdir", listed),
+        (os, "scandir", scanned),
+        (os, "open", opened_low),
+        (os, "access", allowed),
         (os, "symlink", linked),
         (os, "link", linked),
         (os, "chmod", lambda *args, **named: None),
-        (os, "utime", lambda *args, **named: None),
+        (os, "utime", touched),
         (shutil, "rmtree", emptied),
     ]
 

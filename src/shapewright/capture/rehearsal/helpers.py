@@ -1,11 +1,7 @@
-"""What stands around a training loop: scalers, wrappers, processes, loggers."""
+"""What stands around a training loop: scalers, wrappers, processes, downloads."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-import types
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -13,60 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from shapewright.capture.rehearsal.loggers import quiet
 from shapewright.capture.rehearsal.steps import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
-
-QUIET = {
-    "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "MPLBACKEND": "Agg",
-    "TQDM_DISABLE": "1", "TOKENIZERS_PARALLELISM": "false", "COMET_MODE": "DISABLED",
-    "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-}  # fmt: skip
-"""Environment in which loggers and bars keep still."""
-
-LOGGERS = ("wandb", "tensorboardX", "torch.utils.tensorboard", "mlflow", "comet_ml",
-           "visdom", "neptune", "aim", "clearml")  # fmt: skip
-"""Modules that only tell others of a run; where they are missing they are stood for."""
-
-
-class Nothing:
-    """Takes every call, and gives itself."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __enter__(self) -> Nothing:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        pass
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        pass
-
-    def __getitem__(self, key: Any) -> Any:
-        return self
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
-
-
-class _Silent(types.ModuleType):
-    """A module that is not there, or that would write: it only listens."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Nothing if name[:1].isupper() else Nothing()
 
 
 @contextmanager
@@ -85,40 +32,6 @@ def helpers_stood_for(stage: Stage) -> Iterator[None]:
         stack.enter_context(processes_inline(stage))
         stack.enter_context(without_downloads(stage))
         yield
-
-
-@contextmanager
-def quiet(stage: Stage) -> Iterator[None]:
-    """Loggers log to nowhere."""
-    before = {name: os.environ.get(name) for name in QUIET}
-    os.environ.update(QUIET)
-    stood = []
-    for name in LOGGERS:
-        if name in sys.modules:
-            continue
-        try:
-            there = importlib.util.find_spec(name) is not None
-        except (ImportError, ValueError):
-            there = False
-        if name == "torch.utils.tensorboard" or not there:
-            sys.modules[name] = _Silent(name)
-            stood.append(name)
-    had = vars(torch.utils).get("tensorboard")
-    torch.utils.tensorboard = sys.modules["torch.utils.tensorboard"]
-    try:
-        yield
-    finally:
-        for name in stood:
-            sys.modules.pop(name, None)
-        if had is None:
-            del torch.utils.tensorboard
-        else:
-            torch.utils.tensorboard = had
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 class Scaler:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.rehearsal.tensor_files import tensor_files_kept
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.files import Shadow
@@ -39,6 +40,14 @@ class Shelf:
                 out.write(token)
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
         self.stage.story.happened(self.stage.engine, "save", str(name))
+
+    def kept_in(self, file: Any) -> Any:
+        """What was saved in this run in a file, None where it was not."""
+        token = head_of(file)
+        if not token.startswith(TOKEN):
+            return None
+        self.stage.story.happened(self.stage.engine, "load", os.fspath(file))
+        return copied(self.kept[int(token[len(TOKEN) :])])
 
     def load(self, original: Callable[..., Any], file: Any, named: Any) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
@@ -98,4 +107,5 @@ def saves_kept(stage: Stage, shadow: Shadow) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(replaced(torch, "save", save))
         stack.enter_context(replaced(torch, "load", load))
+        stack.enter_context(tensor_files_kept(shelf))
         yield
