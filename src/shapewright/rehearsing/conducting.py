@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.checking.conducting import folder_of_place, program_of
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.training.conducting import mistakes
+from shapewright.source.epochs import with_epochs_told
 from shapewright.source.loops import with_loops_told
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def rehearse_command(
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
+    from shapewright.capture.rehearsal.training_libraries import of_training_library
     from shapewright.capture.running import Settings, before_any_call, record
     from shapewright.capture.telling import Stopped
     from shapewright.checking.session import Session
@@ -62,7 +64,12 @@ def rehearse_command(
             settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
         holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
-        with guarded(), seen.watched(), changing(holds, with_loops_told):
+        with (
+            guarded(),
+            seen.watched(),
+            changing(holds, with_loops_told),
+            changing(of_training_library, with_epochs_told),
+        ):
             loaded = load_script(parsed, arguments)
             rehearsing = Rehearsing(holds, device, full, tuple(arguments))
             settings.rehearsing = rehearsing

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
@@ -22,30 +22,54 @@ def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
 
     The names `OVER`, `WHILE` and `COUNTED` must be builtins when it runs.
     """
-    changed: ast.Module = _Teller(file).visit(tree)
+    return with_names(tree, file, OVER, WHILE, lambda node: True)
+
+
+def with_names(
+    tree: ast.Module,
+    file: str,
+    over: str,
+    going: str,
+    is_meant: Callable[[ast.For | ast.While], bool],
+) -> ast.Module:
+    """The tree with some loops told of by functions of these names."""
+    changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
 class _Teller(ast.NodeTransformer):
-    def __init__(self, file: str) -> None:
+    def __init__(
+        self,
+        file: str,
+        over: str,
+        going: str,
+        is_meant: Callable[[ast.For | ast.While], bool],
+    ) -> None:
         self.file = file
+        self.over = over
+        self.going = going
+        self.is_meant = is_meant
         self.count = 0
 
-    def visit_For(self, node: ast.For) -> ast.For:
+    def visit_For(self, node: ast.For) -> ast.AST:
+        if not self.is_meant(node):
+            return self.generic_visit(node)
         periods = self.periods(node)
         self.generic_visit(node)
         head = _Counter().visit(node.iter)
-        node.iter = self.call(OVER, node.iter, [head, *self.place(node), periods])
+        node.iter = self.call(self.over, node.iter, [head, *self.place(node), periods])
         return node
 
-    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
+        if not self.is_meant(node):
+            return self.generic_visit(node)
         periods = self.periods(node)
         self.generic_visit(node)
         self.count += 1
-        name = f"{WHILE}_{self.count}"
+        name = f"{self.going}_{self.count}"
         begun = ast.Assign(
             [ast.Name(name, ast.Store())],
-            self.call(WHILE, node, [*self.place(node), periods]),
+            self.call(self.going, node, [*self.place(node), periods]),
         )
         node.test = self.call(name, node.test, [node.test])
         ended = ast.Expr(

@@ -31,10 +31,10 @@ class Cells(L.LightningDataModule):
         return DataLoader(self.val, self.batch_size)
 
     def test_dataloader(self):
-        return DataLoader(self.test, self.batch_size)
+        return DataLoader(self.test, batch_size=self.batch_size)
 
     def predict_dataloader(self):
-        return DataLoader(self.test, self.batch_size)
+        return DataLoader(self.test, batch_size=self.batch_size)
 
 
 class Classifier(L.LightningModule):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture.rehearsal.epochs import Asked, epochs
 from shapewright.capture.rehearsal.files import files_kept
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.loaders import loaders_watched
@@ -20,6 +21,7 @@ from shapewright.capture.rehearsal.sources import counted
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story
 from shapewright.capture.rehearsal.turns import Going, Stage, over
+from shapewright.source.epochs import EPOCHS, TURNS
 from shapewright.source.loops import COUNTED, OVER, WHILE
 from shapewright.trace.rehearsal import Rehearsal
 
@@ -87,6 +89,8 @@ def loops_told(stage: Stage) -> Iterator[None]:
         OVER: partial(over, stage),
         WHILE: partial(Going, stage),
         COUNTED: counted,
+        EPOCHS: partial(epochs, stage),
+        TURNS: partial(Asked, stage),
     }
     vars(builtins).update(names)
     try:

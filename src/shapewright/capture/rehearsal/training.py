@@ -69,6 +69,7 @@ class Facts:
         self.met: dict[tuple[str, Place, Place | None, str], int] = {}
         self.kept: list[tuple[int, Any]] = []  # turns of backward passes, sentinels
         self.unused: Place | None = None  # a backward pass that no step followed
+        self.stepping = False  # an optimizer is, and may run a closure
         self.had: dict[int, Any] = {}  # parameters that had a gradient
         self.trained: set[int] = set()  # roots that were trained in training mode
         self.taught: set[str] = set()  # names of all models that were
@@ -193,25 +194,39 @@ class Facts:
                 watched.held[id(parameter)] = parameter
                 if self.grad(parameter) is not None:
                     watched.had.add(id(parameter))
-            for module in list(self.stage.calls.alive.values()):
-                for parameter in module._parameters.values():
-                    if parameter is not None and self.grad(parameter) is not None:
-                        self.had[id(parameter)] = parameter
+            self.all_gradients()
+        self.stepping = True
+
+    def all_gradients(self) -> None:
+        """Note which parameters of all models have one."""
+        for module in list(self.stage.calls.alive.values()):
+            for parameter in module._parameters.values():
+                if parameter is not None and self.grad(parameter) is not None:
+                    self.had[id(parameter)] = parameter
 
     def after_step(self, optimizer: Any) -> None:
-        """It stepped; fused steps may have written into the gradients."""
+        """It stepped; fused steps may have written into the gradients.
+
+        Where the step ran the backward pass itself, they are new.
+        """
         watched = self.of(optimizer)
-        if watched is not None:
-            watched.used = self.gradients(watched.parameters())
-            with torch._C.DisableTorchFunction():
-                for parameter in watched.parameters():
-                    if self.grad(parameter) is not None:
-                        watched.had.add(id(parameter))  # a closure made it in the step
+        self.stepping = False
+        if watched is None:
+            return
+        watched.used = self.gradients(watched.parameters())
+        with torch._C.DisableTorchFunction():
+            if self.unused is not None:
+                self.unused = None
+                self.all_gradients()
+            for parameter in watched.parameters():
+                if self.grad(parameter) is not None:
+                    watched.had.add(id(parameter))  # a closure made it in the step
 
     def cleared(self) -> None:
         """Gradients are cleared, by an optimizer or a module."""
         if self.unused is not None:
-            self.meet("cleared-unused", self.here(), self.unused)
+            if not self.stepping:
+                self.meet("cleared-unused", self.here(), self.unused)
             self.unused = None
             self.seen()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
@@ -44,9 +45,11 @@ class Stage:
     trained: int = 0  # backward passes and optimizer steps
     steps: int = 0  # of optimizers
     fetched: list[Batches] = field(default_factory=list)  # which loader, in order
+    made: list[tuple[int, int]] = field(default_factory=list)  # events of each batch
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
     loops: list[Turns] = field(default_factory=list)  # that run, outermost first
     unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
+    thread: int = field(default_factory=get_ident)
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +79,13 @@ class Turns:
     def done(self) -> None:
         """It ended: what was it, and did it bring anything new?"""
         stage = self.stage
+        self.count()
+        if len(stage.fetched) > self.fetched and stage.trained == self.trained:
+            stage.facts.evaluated(self)
+
+    def count(self) -> None:
+        """Take what happened in the turn."""
+        stage = self.stage
         self.ran += 1
         self.trains |= stage.trained > self.trained
         self.loads |= len(stage.fetched) > self.fetched
@@ -83,14 +93,22 @@ class Turns:
         models = {call.key for call in records[self.call :] if call.depth == 1}
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
-        events = stage.engine.events
-        keys = {key_of(event) for event in events[self.event :]}
+        keys = {key_of(event) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
         if self.graphs:
             stage.facts.graphs_kept(self)
-        if len(stage.fetched) > self.fetched and stage.trained == self.trained:
-            stage.facts.evaluated(self)
+
+    def events(self) -> Iterator[tuple[Any, ...]]:
+        """The calls of the turn, but those that made the items of batches.
+
+        Two items lie at different places of the same data.
+        """
+        events, at = self.stage.engine.events, self.event
+        for began, ended in self.stage.made[self.fetched :]:
+            yield from events[at:began]
+            at = max(at, ended)
+        yield from events[at:]
 
     def told(self, stack: ExitStack, file: str, line: int) -> Node:
         """Its moment of the story, in which the run stands until `stack` closes."""

@@ -1,0 +1,100 @@
+"""Loops of libraries over epochs: they end when their turns bring nothing new.
+
+Batches of a library's loop are cut by their loader (`loaders.py`). A turn of a loop
+over epochs begins its loaders itself; a turn of one over batches does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import get_ident
+from typing import Any
+
+from shapewright.capture.rehearsal.sources import Items, source_of
+from shapewright.capture.rehearsal.turns import MOST, Stage, Turns
+
+FEWEST = 3
+"""Epochs that run: what is kept from one to the next shows in the third."""
+
+
+class Epochs(Turns):
+    """The turns of a library's loop."""
+
+    def __init__(self, stage: Stage, total: int | None = None) -> None:
+        super().__init__(stage, ())
+        self.total = total
+        self.whole = False  # the last turn was an epoch
+        stage.loops.append(self)
+
+    def done(self) -> None:
+        """A turn ended: was it an epoch, and did it bring anything new?"""
+        began, fetched = self.fetched, self.stage.fetched[self.fetched :]
+        self.whole = bool(fetched) and all(each.born >= began for each in fetched)
+        self.count()
+
+    def is_enough(self) -> bool:
+        """Whether more epochs would bring nothing new."""
+        if not self.whole or self.stage.full or self.ran < FEWEST:
+            return False
+        return not self.fresh or self.ran >= MOST
+
+    def told_cut(self) -> None:
+        """Say at which line of the program epochs were left out."""
+        story = self.stage.story
+        file, line = story.line(self.stage.engine)
+        of = f" of {self.total}" if self.total is not None else ""
+        story.skip(f"{file}:{line}: the library's epochs ended after {self.ran}{of}")
+
+    def end(self) -> None:
+        """The loop is left."""
+        if self in self.stage.loops:
+            self.stage.loops.remove(self)
+
+
+def epochs(
+    stage: Stage, inner: Any, file: str, line: int, periods: Any
+) -> Iterator[Any]:
+    """The items of a library's `for` loop, as many of them as bring something new."""
+    if get_ident() != stage.thread:
+        yield from inner
+        return
+    source = source_of(inner)
+    turns = Epochs(stage, source.total)
+    try:
+        for item in source:
+            turns.begin()
+            yield item
+            turns.done()
+            if turns.is_enough():
+                turns.told_cut()
+                if not (isinstance(source, Items) and source.skip(None)):
+                    return
+                yield from source
+                return
+    finally:
+        turns.end()
+
+
+class Asked:
+    """The turns of a library's `while` loop: asked with the condition before each."""
+
+    def __init__(self, stage: Stage, file: str, line: int, periods: Any) -> None:
+        self.turns = Epochs(stage)
+        self.began = False
+
+    def __call__(self, condition: Any) -> Any:
+        if get_ident() != self.turns.stage.thread:
+            return condition
+        if self.began:
+            self.turns.done()
+            if condition and self.turns.is_enough():
+                self.turns.told_cut()
+                return False
+        self.began = True
+        if condition:
+            self.turns.begin()
+        return condition
+
+    def end(self) -> None:
+        """The loop is left."""
+        self.turns.end()
