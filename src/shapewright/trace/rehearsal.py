@@ -14,8 +14,8 @@ class Moment:
     `kind` is `run` (the whole), `loop`, `batches`, `backward`, `step`, `zero_grad`,
     `schedule`, `save`, `load`, `train` or `eval`. `count` is how often it happened.
     `turns` are the turns of a loop, or the batches of a loader, that ran, from 1, and
-    `total` how many a real run has (None: nobody knows). `shapes` are, in words, what
-    came out, in the order of first sight.
+    `total` how many a real run has (None: nobody knows); `ran` counts the turns of all
+    runs of a loop. `shapes` are, in words, what came out, in the order of first sight.
     """
 
     kind: str
@@ -25,6 +25,7 @@ class Moment:
     count: int = 1
     turns: tuple[int, ...] = ()
     total: int | None = None
+    ran: int = 0
     shapes: tuple[str, ...] = ()
     inner: tuple[Moment, ...] = ()
 

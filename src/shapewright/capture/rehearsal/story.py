@@ -22,7 +22,16 @@ class Node:
     """A moment that is still growing."""
 
     __slots__ = (
-        "count", "file", "inner", "kind", "line", "shapes", "text", "total", "turns",
+        "count",
+        "file",
+        "inner",
+        "kind",
+        "line",
+        "ran",
+        "shapes",
+        "text",
+        "total",
+        "turns",
     )  # fmt: skip
 
     def __init__(
@@ -35,6 +44,7 @@ class Node:
         self.count = 0
         self.turns: dict[int, None] = {}
         self.total: int | None = None
+        self.ran = 0
         self.shapes: dict[str, None] = {}
         self.inner: dict[Any, Node] = {}
 
@@ -51,7 +61,7 @@ class Node:
         """The same as data, files as seen from a folder."""
         return Moment(
             self.kind, shown(self.file, folder), self.line, self.text, self.count,
-            tuple(sorted(self.turns)), self.total, tuple(self.shapes),
+            tuple(sorted(self.turns)), self.total, self.ran, tuple(self.shapes),
             tuple(each.told(folder) for each in self.inner.values()),
         )  # fmt: skip
 

@@ -196,6 +196,7 @@ def over(
             one: Any = heads[0] if heads else source
             node.total = one.total
             node.turns[one.at] = None
+            node.ran += 1
             yield item
             turns.done()
             if left and turns.is_enough():
@@ -268,6 +269,7 @@ class Going:
         if condition:
             self.turns.begin()
             self.node.turns[self.turns.ran + 1] = None
+            self.node.ran += 1
         return condition
 
     def end(self) -> None:

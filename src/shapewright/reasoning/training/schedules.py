@@ -40,6 +40,5 @@ def too_long(
         known = known and moment.total is not None
         times *= moment.total or 1
     for each in moment.inner:
-        ran = len(moment.turns) * moment.count if moment.kind == "loop" else 1
-        regular = each.kind != "schedule" or each.count >= ran
+        regular = each.kind != "schedule" or each.count >= max(moment.ran, 1)
         yield from too_long(scene, each, times, known and regular)
