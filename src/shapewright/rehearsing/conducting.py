@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from shapewright.trace.report import Report
 
 
+FEWEST_TRIES = 6
+MOST_OPS = 60_000
+"""Calls of all tries of fixes together: a whole training is run for each."""
+
+
 def rehearse_command(
     script: str,
     arguments: Sequence[str] = (),
@@ -85,6 +90,7 @@ def rehearse_command(
             told = replace(last[0], seconds=seconds) if last[0] else None
             trying.allowed = 3.0 + 3 * seconds
             session = Session(program, trying.again, trying.attempt, ignored=ignored)
+            session.left = max(FEWEST_TRIES, MOST_OPS // max(1, len(program.trace.ops)))
             report = session.report()
             if told is None:
                 return report

@@ -51,6 +51,12 @@ class _Teller(ast.NodeTransformer):
         self.is_meant = is_meant
         self.count = 0
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A generator's loops go on as long as somebody asks it."""
+        if not any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
+            self.generic_visit(node)
+        return node
+
     def visit_For(self, node: ast.For) -> ast.AST:
         if not self.is_meant(node):
             return self.generic_visit(node)
@@ -136,6 +142,16 @@ def _divisions(loop: ast.For | ast.While) -> Iterator[ast.BinOp]:
                     if all(isinstance(one, PLAIN) for one in inner):
                         yield each
         waiting += ast.iter_child_nodes(node)
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function that are not of a function within."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -15,6 +15,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from shapewright.capture.rehearsal.probing import Probes
 from shapewright.capture.rehearsal.replaying import Replays, steps_replayed
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def steps_watched(stage: Stage) -> Iterator[None]:
 def backward(stage: Stage) -> Callable[[Any], Any]:
     """`loss.backward()`."""
     running = [False]
+    probes = Probes(stage)
 
     def make(original: Any) -> Any:
         def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -68,6 +70,7 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
             stage.facts.before_backward(self)
+            probes.before_backward()
             running[0] = True
             try:
                 out = original(self, *args, **kwargs)

@@ -39,11 +39,12 @@ def behind_loop(loop: Loop) -> Iterator[Finding]:
         return
     made = names_made(loop.node)
     started = {
-        target.id
+        node.id
         for each in block[:at]
         if isinstance(each, ast.Assign)
         for target in each.targets
-        if isinstance(target, ast.Name)
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name)
     }
     grown = {
         each.target.id
