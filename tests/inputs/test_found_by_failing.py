@@ -200,3 +200,21 @@ def test_a_product_of_settings_is_a_dim() -> None:
     assert result.fits
     assert result.runs == 1
     assert str(result.candidate.inputs) == "f32[16, 24, 24, 3]"
+
+
+class Slope(nn.Module):
+    """Time is joined to the state before the first layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, 8), nn.Linear(8, 2))
+
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        time = torch.zeros(state.shape[0], 1)
+        return state + self.layers(torch.cat([state, time], dim=1))
+
+
+def test_what_is_joined_to_an_input_is_taken_off_its_size() -> None:
+    result = found(Slope())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[1, 2]"

@@ -53,6 +53,11 @@ def sized(
     if len(sources) == 1 and sources[0].exact:
         yield from resized(mender, sources[0], new, op)
         return
+    for source in sources:
+        tensor = mender.hypothesis.at(source.path)
+        known = tensor.dims[source.dim] if isinstance(tensor, Tensor) else ""
+        if isinstance(known, int) and known + new > old:  # joined with others
+            yield from resized(mender, source, known + new - old, op)
     yield from alike(mender, fact, old, new, op)
     yield from estimated(mender, fact, dim, old, new, op, sources)
 
