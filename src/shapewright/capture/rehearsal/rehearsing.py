@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture.rehearsal.epochs import Asked, epochs
-from shapewright.capture.rehearsal.files import files_kept
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.loaders import loaders_watched
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
 from shapewright.capture.rehearsal.saving import saves_kept
+from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.sources import counted
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story
