@@ -13,9 +13,11 @@ from shapewright.faces.cli.main import main
 MISTAKES = {
     "": "no command given; `shapewright --help` lists them",
     "tarce": "no command `tarce`; did you mean `trace`?",
-    "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve",
+    "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
+    "rehearse",
     "--vers": "no option `--vers`; did you mean `--version`?",
     "trace": "no target given; write it after the options, as in `model.py:Net`",
+    "rehearse": "no script given; write it after the options, as in `train.py`",
     "trace --bye=op m.py:Net": "no option `--bye=op`; did you mean `--by`?",
     "trace --by layer m.py:Net": "no `--by` `layer`; there is module, op, line",
     "trace --format jsn m.py:Net": "no `--format` `jsn`; did you mean `json`?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,18 @@ from shapewright.capture.folding import Fold, innermost
 from shapewright.capture.positions import Positions
 from shapewright.capture.sites import USER
 from shapewright.findings.finding import Finding, Related
+
+def reason_of_exit(error: BaseException) -> str:
+    """What argparse said before it ended the program, without its usage."""
+    where = error.__traceback__
+    while where is not None:
+        code = where.tb_frame.f_code
+        if code is ArgumentParser.exit.__code__:
+            said = str(where.tb_frame.f_locals.get("message") or "").strip()
+            return said.partition(": error: ")[2] or said
+        where = where.tb_next
+    return ""
+
 
 CALLERS = 3
 """Calls around an error that are named."""
@@ -83,6 +96,8 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         code_ = "program-exit"
         given = "" if error.code is None else repr(error.code)
         message = f"the program called `sys.exit({given})`"
+        reason = reason_of_exit(error)
+        message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):
         code_, message = (
             "program-error",

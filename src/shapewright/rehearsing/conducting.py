@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ def rehearse_command(
             loaded = load_script(parsed, arguments)
             rehearsing = Rehearsing(holds, device, full, tuple(arguments))
             settings.rehearsing = rehearsing
-            made = record(loaded.callable, (), {}, settings)
+            made = record(to_its_end(loaded.callable), (), {}, settings)
         last[:] = [rehearsing.told]
         return program_of(made, settings, seen)
 
@@ -99,3 +99,17 @@ def rehearse_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(script, stopped), None, None)
             return Session(ended).report()
+
+
+def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
+    """A script for which `sys.exit()` without a fault is its end."""
+
+    def run() -> None:
+        try:
+            script()
+        except SystemExit as ended:
+            if ended.code not in (None, 0):
+                raise
+
+    run.__name__ = getattr(script, "__name__", "run")
+    return run

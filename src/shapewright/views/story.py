@@ -92,7 +92,7 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
     if kind == "loop":
         return (turns(moment, text or "turn"),)
     if kind == "batches":
-        return f"{turns(moment, 'batch')} ({text})", *map(short, moment.shapes)
+        return turns(moment, "batch"), text, *map(short, moment.shapes)
     if kind == "backward":
         return (f"loss {' | '.join(map(short, moment.shapes))}",)
     if kind in ("save", "load"):

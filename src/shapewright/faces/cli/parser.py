@@ -63,6 +63,8 @@ def _sentence(message: str) -> str:
     message = message.removeprefix("argument ")
     if message.startswith("the following arguments are required: TARGET"):
         return "no target given; write it after the options, as in `model.py:Net`"
+    if message.startswith("the following arguments are required: SCRIPT.py"):
+        return "no script given; write it after the options, as in `train.py`"
     choice = _CHOICE.fullmatch(message)
     if choice is None:
         return message

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 GUTTER = 7
 """Columns of the line number and the rule."""
 
+NARROW = 60
+"""Columns below which the program's own lines have a third, not a half."""
+
 MOST_ROWS = 120
 """Lines of the program that are told of."""
 
@@ -45,7 +48,8 @@ def text(
 ) -> str:
     """The story, then the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    lines = [*head(report, terminal), [], *story(report, terminal), []]
+    told = story(report, terminal)
+    lines = [*head(report, terminal), [], *told, *([[]] if told else [])]
     notes = assumed(report.assumptions, terminal)
     found = reports.text(report, width, colour, unicode, notes)
     return lower(lines, colour) + found
@@ -62,7 +66,11 @@ def head(report: Report, terminal: Terminal) -> list[Line]:
     if cells(command) + 2 + cells(done) <= terminal.width:
         return [[(command, "title"), (f"  {done}", "dim")]]
     parts = wrapped(command, terminal.width)
-    return [*[[(part, "title")] for part in parts], [(done, "dim")]]
+    below = wrapped(done, terminal.width)
+    return [
+        *[[(part, "title")] for part in parts],
+        *[[(part, "dim")] for part in below],
+    ]
 
 
 def story(report: Report, terminal: Terminal) -> list[Line]:
@@ -76,7 +84,7 @@ def story(report: Report, terminal: Terminal) -> list[Line]:
     lines: list[Line] = []
     width = min(
         max((cells(row.code) + 2 * row.depth for row in found), default=0),
-        (terminal.width - GUTTER) // 2,
+        (terminal.width - GUTTER) // (2 if terminal.width >= NARROW else 3),
     )
     file = None
     for row in found:
@@ -101,24 +109,35 @@ def _lines(row: Row, width: int, terminal: Terminal) -> Iterator[Line]:
     room = terminal.width - GUTTER - width - 2
     code = cut("  " * row.depth + row.code, width, glyphs.cut)
     shaped = row.kind in ("batches", "backward")
-    parts = [part for each in row.what for part in wrapped_shapes(each, room)]
+    broken = wrapped_shapes if shaped else wrapped_words
+    parts = [part for each in row.what for part in broken(each, room)]
+    shorten = cut_left if row.kind in ("save", "load") else cut
     for at, part in enumerate(parts or [""]):
         number = row.line if at == 0 and row.line else ""
         yield [
             (f"{number:>4} {glyphs.rule} ", "edge"),
             (f"{pad(code if at == 0 else '', width)}  ", ""),
-            (cut(part, room, glyphs.cut), "shape" if shaped else "dim"),
+            (shorten(part, room, glyphs.cut), "shape" if shaped else "dim"),
         ]
 
 
 def wrapped_shapes(text: str, room: int) -> Iterable[str]:
-    """The text in lines, broken at blanks, but not within the brackets of a shape."""
-    depth, joined = 0, ""
+    """The text in lines, broken behind commas that are not within a shape."""
+    depth, joined, before = 0, "", ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
-        joined += "\0" if letter == " " and depth > 0 else letter
-    for at, line in enumerate(wrapped(joined, room - 2)):
-        yield ("  " * (at > 0) + line).replace("\0", " ")
+        breaks = letter != " " or (depth == 0 and before == ",")
+        joined += letter if breaks else "\0"
+        before = letter
+    return [line.replace("\0", " ") for line in wrapped_words(joined, room)]
+
+
+def wrapped_words(text: str, room: int) -> Iterable[str]:
+    """The text in lines, those after the first a little to the right."""
+    lines = [*wrapped(text, room)]
+    if len(lines) > 1:
+        lines = [*wrapped(text, room - 2)]
+    return [lines[0], *(f"  {line}" for line in lines[1:])]
 
 
 def assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
