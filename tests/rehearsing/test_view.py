@@ -122,7 +122,7 @@ train.py
   31 |     scheduler.step()                                                           OneCycleLR, 582 steps at most
   34 |   torch.save(model.state_dict(), f"checkpoints-of-this-run-epoch-{epoch}.pt")  checkpoints-of-this-run-epoch-0.pt, checkpoints-of-this-run-epoch-1.pt, checkpoints-of-this-run-epoch-2.pt, kept
      |                                                                                  for this run only
-""",
+""",  # noqa: E501
     )
 
 
