@@ -15,6 +15,7 @@ from shapewright.capture.positions import Positions
 from shapewright.capture.sites import USER
 from shapewright.findings.finding import Finding, Related
 
+
 def reason_of_exit(error: BaseException) -> str:
     """What argparse said before it ended the program, without its usage."""
     where = error.__traceback__
