@@ -69,12 +69,18 @@ def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     return name == f"is_{device.partition(':')[0]}"
 
 
+DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
+"""Devices between which a parameter stays the object that it is."""
+
+
 def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
-    """Whether `x.data = y` can be done, which `module.to` asks: both on one device."""
+    """Whether `x.data = y` can be done, which `module.to` asks.
+
+    As `TensorImpl::has_compatible_shallow_copy_type` has it: from the CPU to a GPU, too.
+    """
     one, other = (engine.info(value).meta for value in args)
-    return one.layout == other.layout and (
-        one.device.partition(":")[0] == other.device.partition(":")[0]
-    )
+    here, there = (each.device.partition(":")[0] for each in (one, other))
+    return one.layout == other.layout and (here == there or {here, there} <= DENSE)
 
 
 def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:

@@ -28,6 +28,9 @@ GPUS = {
 }
 """Name, GiB, compute capability, multiprocessors: as NVIDIA's data sheets have them."""
 
+STATE = torch.zeros(16, dtype=torch.uint8)
+"""The state of a GPU's random numbers, which none are drawn from."""
+
 NAMED = re.compile(r"(.*?)(?:[ -](\d+) ?gi?b)?", re.I)
 
 
@@ -84,13 +87,15 @@ def claimed_machine(machine: Machine) -> Iterator[None]:
         "reset_max_memory_allocated": None, "seed_all": None,
         "current_stream": Stream(),
         "set_per_process_memory_fraction": None, "default_stream": Stream(),
+        "set_rng_state": None, "set_rng_state_all": None, "initial_seed": 0,
+        "get_rng_state": STATE, "get_rng_state_all": [STATE],
         "get_arch_list": [f"sm_{machine.capability[0]}{machine.capability[1]}"],
     }  # fmt: skip
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
         "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
     })]  # fmt: skip
     if has_gpu:
-        spaces.append((torch.cuda, answers))
+        spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
     else:
         spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
     accelerator = getattr(torch, "accelerator", None)
