@@ -78,12 +78,12 @@ def test_at_80_columns_no_shape_is_cut(report: Report) -> None:
     assert_expected_inline(
         shown(report, 80),
         """\
-train.py  on cpu: 9 optimizer steps in 1.2 s, with no data
+train.py  on cpu: 15 optimizer steps in 1.2 s, with no data
 
 train.py
   23 | for epoch in range(3):                turns 1-3 of 3
   24 |   model.train()                       Sequential in training
-  25 |   for number, batch in enumerate(Da~  batches 1-2, 193 of 193
+  25 |   for number, batch in enumerate(Da~  batches 1-2, 50-51, 193 of 193
      |                                       TranslatedSentences, 12,345 items
      |                                       source (64, 32) i64,
      |                                         target (64, 32) i64,
@@ -107,12 +107,12 @@ def test_at_200_columns_a_shape_has_a_line(report: Report) -> None:
     assert_expected_inline(
         shown(report, 200),
         """\
-train.py  on cpu: 9 optimizer steps in 1.2 s, with no data
+train.py  on cpu: 15 optimizer steps in 1.2 s, with no data
 
 train.py
   23 | for epoch in range(3):                                                         turns 1-3 of 3
   24 |   model.train()                                                                Sequential in training
-  25 |   for number, batch in enumerate(DataLoader(TranslatedSentences(), 64)):       batches 1-2, 193 of 193
+  25 |   for number, batch in enumerate(DataLoader(TranslatedSentences(), 64)):       batches 1-2, 50-51, 193 of 193
      |                                                                                TranslatedSentences, 12,345 items
      |                                                                                source (64, 32) i64, target (64, 32) i64, mask (64, 32) bool
      |                                                                                source (57, 32) i64, target (57, 32) i64, mask (57, 32) bool

@@ -25,9 +25,9 @@ class Moment:
     count: int = 1
     turns: tuple[int, ...] = ()
     total: int | None = None
-    ran: int = 0
     shapes: tuple[str, ...] = ()
     inner: tuple[Moment, ...] = ()
+    ran: int = 0
 
 
 @dataclass(frozen=True, slots=True)

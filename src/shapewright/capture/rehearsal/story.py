@@ -61,8 +61,8 @@ class Node:
         """The same as data, files as seen from a folder."""
         return Moment(
             self.kind, shown(self.file, folder), self.line, self.text, self.count,
-            tuple(sorted(self.turns)), self.total, self.ran, tuple(self.shapes),
-            tuple(each.told(folder) for each in self.inner.values()),
+            tuple(sorted(self.turns)), self.total, tuple(self.shapes),
+            tuple(each.told(folder) for each in self.inner.values()), self.ran,
         )  # fmt: skip
 
 
