@@ -97,6 +97,8 @@ def asking(shadow: Shadow) -> list[Patch]:
 
     def asked(original: Any) -> Any:
         def ask(file: Any, *rest: Any, **named: Any) -> Any:
+            if named.get("dir_fd") is not None:
+                return original(file, *rest, **named)
             return original(shadow.reading(file), *rest, **named)
 
         return ask
