@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from shapewright.capture.sampling import Sample, sample_of, shapes
 from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
-from shapewright.capture.taking import Taken, as_taken, take
+from shapewright.capture.taking import Taken, as_taken, module_of, take
 from shapewright.capture.telling import Stopped, failure, findings_of, is_own
 from shapewright.capture.threads import followed
 from shapewright.capture.tracked.comparisons import Comparisons, Watching
@@ -98,11 +98,23 @@ def record(
     try:
         made = attempt(target, args, kwargs, settings, settings.graph)
     except NeedsGraph:
-        made = attempt(target, args, kwargs, settings, True)
+        with kept_around(target, (args, kwargs), settings):
+            made = attempt(target, args, kwargs, settings, True)
     failed = not made.complete or bool(settings.failures)
     if failed and settings.lost and isinstance(target, nn.Module):
         return with_larger_values(made, target, args, kwargs, settings)
     return made
+
+
+def kept_around(
+    target: Callable[..., Any], given: tuple[Any, ...], settings: Settings
+) -> AbstractContextManager[None]:
+    """A function that trains changes optimizers and schedulers: they are put back."""
+    if settings.rehearsing is not None or module_of(target) is not None:
+        return nullcontext()
+    from shapewright.capture.owning import owned_kept
+
+    return owned_kept(target, given)
 
 
 def with_larger_values(

@@ -27,8 +27,8 @@ def rehearse_function(
     """What `shapewright.rehearse` finds in a function, and the story of the run."""
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.guarding import guarded
+    from shapewright.capture.owning import owned_kept, place_of
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
-    from shapewright.capture.rehearsal.owning import owned_kept, place_of
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
     from shapewright.capture.rehearsal.turns import called
     from shapewright.capture.running import Settings, record
