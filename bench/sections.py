@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from bench import processes, subjects, symbolic
+from bench import processes, subjects, symbolic, training
 from bench.report import Section, verdict
 from bench.timing import Rounds, interleaved, spread
 
@@ -238,4 +238,5 @@ SECTIONS: dict[str, Callable[[int], Section]] = {
     "growth": growth,
     "size": size,
     "symbolic": symbolic.section,
+    "training": training.section,
 }
