@@ -33,6 +33,12 @@ class Replays:
         self.last: dict[int, tuple[Any, int]] = {}
         self.patched: dict[type, Any] = {}
 
+    def meet(self, optimizer: Any) -> None:
+        """An optimizer steps that was made before the run: its step is the first."""
+        if type(optimizer) not in self.patched:
+            self.watch(optimizer)
+            self.last[id(optimizer)] = self.key(optimizer), 1
+
     def watch(self, optimizer: Any) -> None:
         """Let the steps of an optimizer's class be replayed, where it is torch's."""
         kind = type(optimizer)

@@ -47,7 +47,7 @@ def steps_watched(stage: Stage) -> Iterator[None]:
             (nn.Module, "train", mode(stage)),
         ):
             stack.enter_context(replaced(owner, name, make))
-        before = register_optimizer_step_pre_hook(stepped(stage))
+        before = register_optimizer_step_pre_hook(stepped(stage, replays))
         stack.callback(before.remove)
         after = register_optimizer_step_post_hook(
             lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
@@ -143,13 +143,14 @@ def scheduled(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def stepped(stage: Stage) -> Callable[..., None]:
+def stepped(stage: Stage, replays: Replays) -> Callable[..., None]:
     """Before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
         stage.trained += 1
         stage.steps += 1
         stage.facts.before_step(optimizer)
+        replays.meet(optimizer)
         stage.story.happened(stage.engine, "step", type(optimizer).__name__)
 
     return step
