@@ -76,7 +76,7 @@ DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
 def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
     """Whether `x.data = y` can be done, which `module.to` asks.
 
-    As `TensorImpl::has_compatible_shallow_copy_type` has it: the CPU and a GPU, too.
+    As `TensorImpl::has_compatible_shallow_copy_type` has it: from CPU to GPU, too.
     """
     one, other = (engine.info(value).meta for value in args)
     here, there = (each.device.partition(":")[0] for each in (one, other))

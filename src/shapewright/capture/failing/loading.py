@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from shapewright.capture.sites import USER, Sites
+from shapewright.capture.sites import SITE_PACKAGES, USER, Sites
 from shapewright.rules.needs.loading import Misloaded
 
 
@@ -54,13 +54,23 @@ class Loads:
     ) -> dict[str, Any] | None:
         """Note what does not fit; the keys that do, None where it is something else."""
         found = misloaded(module, given, str(error))
-        while frame is not None and self.sites.kind_of(frame.f_code) != USER:
-            frame = frame.f_back
+        frame = self.asking(frame)
         if frame is None or found is None:
             return None
         self.refused.append((frame.f_code, frame.f_lasti, found))
         bad = {key for key, _, _ in found.resized}
         return {key: value for key, value in given.items() if key not in bad}
+
+    def asking(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the program's own, else of a library."""
+        first: FrameType | None = None
+        while frame is not None:
+            if self.sites.kind_of(frame.f_code) == USER:
+                if not frame.f_code.co_filename.startswith(SITE_PACKAGES):
+                    return frame
+                first = first or frame
+            frame = frame.f_back
+        return first
 
 
 def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:

@@ -40,6 +40,14 @@ class Sentinel:
         self.place = place
 
 
+def divided(node: Any) -> Any:
+    """The loss itself, where the backward pass is of a part or a multiple of it."""
+    if node.name() not in ("DivBackward0", "MulBackward0"):
+        return None
+    first = node.next_functions[0][0] if node.next_functions else None
+    return first if first is not None and "Accumulate" not in first.name() else None
+
+
 class Watched:
     """One optimizer and what happened to its gradients."""
 
@@ -105,10 +113,15 @@ class Facts:
         with torch._C.DisableTorchFunction():
             node = loss.grad_fn
             if node is not None and self.stage.loops:
-                sentinel = Sentinel(place)
-                node.metadata["shapewright"] = sentinel
                 turns = self.stage.loops[-1]
-                turns.graphs.append((turns.ran, weakref.ref(sentinel)))
+                for each, graphs in (
+                    (node, turns.graphs),
+                    (divided(node), turns.inner),
+                ):
+                    if each is not None:
+                        sentinel = Sentinel(place)
+                        each.metadata["shapewright"] = sentinel
+                        graphs.append((turns.ran, weakref.ref(sentinel)))
         self.unused = place
         self.roots(place)
 
@@ -248,14 +261,16 @@ class Facts:
     def graphs_kept(self, turns: Any) -> None:
         """Whether the graphs of all turns so far are still there."""
         ran = turns.ran
-        old = [one for turn, one in turns.graphs if turn < ran - 1]
-        if ran < 3 or len({turn for turn, _ in turns.graphs}) < 3:
-            return
-        if old and all(one() is not None for one in old):
-            gc.collect()
-            alive = [one() for one in old]
-            if all(each is not None for each in alive):
-                self.meet("graph-kept", alive[0].place)
+        for graphs in (turns.graphs, turns.inner):
+            old = [one for turn, one in graphs if turn < ran - 1]
+            if ran < 3 or len({turn for turn, _ in graphs}) < 3:
+                continue
+            if old and all(one() is not None for one in old):
+                gc.collect()
+                alive = [one() for one in old]
+                if all(each is not None for each in alive):
+                    self.meet("graph-kept", alive[0].place)
+                    return
 
     def evaluated(self, turns: Any) -> None:
         """A turn that read batches and trained nothing: in which mode was the model?"""

@@ -68,6 +68,7 @@ class Turns:
         self.outside = stage.engine.call == 0  # of any module
         self.models: set[int] = set()
         self.graphs: list[tuple[int, Any]] = []  # of backward passes, by turn
+        self.inner: list[tuple[int, Any]] = []  # of losses that were divided before
         self.begin()
 
     def begin(self) -> None:
