@@ -27,6 +27,16 @@ SCRIPTS = sorted(
     if path.stem not in ("mistakes", "measure", "test_frameworks", "__init__")
 )
 LIMIT = 300
+LAUNCH = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import torchvision_stub
+torchvision_stub.install()
+del sys.path[0]
+from shapewright.faces.cli.main import command
+sys.exit(command())
+"""
+"""The command line, beside a torchvision that imports: torchmetrics asks for it."""
 
 
 def changed(mistake: Mistake) -> tuple[str, int]:
@@ -46,8 +56,8 @@ def rehearsed(
         Path(folder, "train.py").write_text(text)
         began = time.perf_counter()
         done = subprocess.run(
-            [python, "-m", "shapewright", "rehearse", "--format", "json", "--device",
-             device, "train.py"],
+            [python, "-c", LAUNCH, str(HERE.parents[1] / "zoo"), "rehearse", "--format",
+             "json", "--device", device, "train.py"],
             cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=os.environ,
         )  # fmt: skip
         seconds = time.perf_counter() - began
