@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapewright.checking.conducting import folder_of_place, program_of
+from shapewright.checking.session import ALL_TRIES
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.training.conducting import mistakes
 from shapewright.source.epochs import with_epochs_told
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
     from shapewright.trace.report import Report
 
 
+CALLS_TRIED = 60_000
+"""Calls of all runs together in which ways to mend a script are tried."""
+
 FEWEST_TRIES = 6
-MOST_OPS = 60_000
-"""Calls of all tries of fixes together: a whole training is run for each."""
+
+
+def tries(calls: int) -> int:
+    """How many runs of so many calls are made to try ways to mend a script."""
+    return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
 
 def rehearse_command(
@@ -90,7 +97,7 @@ def rehearse_command(
             told = replace(last[0], seconds=seconds) if last[0] else None
             trying.allowed = 3.0 + 3 * seconds
             session = Session(program, trying.again, trying.attempt, ignored=ignored)
-            session.left = max(FEWEST_TRIES, MOST_OPS // max(1, len(program.trace.ops)))
+            session.left = tries(len(program.trace.ops))
             report = session.report()
             if told is None:
                 return report
