@@ -34,26 +34,33 @@ def rehearsed(
             lines = prepared.script.read_text().split("\n")
             lines[line - 1] = text
             prepared.script.write_text("\n".join(lines))
-        out, error = Path(folder) / "out.json", Path(folder) / "err.txt"
-        script = os.path.relpath(prepared.script, prepared.folder)
-        command = [
-            sys.executable, "-m", "shapewright", "rehearse", "--format", "json",
-            "--device", device, "--timeout", str(LIMIT), script, *prepared.arguments,
-        ]  # fmt: skip
-        began = time.perf_counter()
-        child = os.fork()
-        if child == 0:
-            os.chdir(prepared.folder)
-            os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
-            os.dup2(os.open(error, os.O_WRONLY | os.O_CREAT), 2)
-            os.execve(sys.executable, command, os.environ | prepared.environment)
-        _, _, used = os.wait4(child, 0)
-        seconds = time.perf_counter() - began
-        most = used.ru_maxrss / (1 << 20)
-        try:
-            return json.loads(out.read_text()), error.read_text(), seconds, most
-        except ValueError:
-            return None, error.read_text(), seconds, most
+        return told_of(prepared, device)
+
+
+def told_of(
+    prepared: fixtures.Prepared, device: str = "cpu"
+) -> tuple[dict | None, str, float, float]:
+    """What is told of a script in its folder, and the rest as `rehearsed` says."""
+    out, error = (prepared.folder.parent / name for name in ("out.json", "err.txt"))
+    script = os.path.relpath(prepared.script, prepared.folder)
+    command = [
+        sys.executable, "-m", "shapewright", "rehearse", "--format", "json",
+        "--device", device, "--timeout", str(LIMIT), script, *prepared.arguments,
+    ]  # fmt: skip
+    began = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        os.chdir(prepared.folder)
+        os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT), 1)
+        os.dup2(os.open(error, os.O_WRONLY | os.O_CREAT), 2)
+        os.execve(sys.executable, command, os.environ | prepared.environment)
+    _, _, used = os.wait4(child, 0)
+    seconds = time.perf_counter() - began
+    most = used.ru_maxrss / (1 << 20)
+    try:
+        return json.loads(out.read_text()), error.read_text(), seconds, most
+    except ValueError:
+        return None, error.read_text(), seconds, most
 
 
 def main(arguments: list[str]) -> int:

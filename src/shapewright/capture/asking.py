@@ -262,6 +262,8 @@ def direct(
     """
     name = plain_name(func)
     check_devices(engine, name, infos)
+    if name in ("softmax", "softmin"):
+        ranging.check_dim(engine, args, kwargs)
     if "out" in kwargs or writes(name, kwargs):
         overlapping.check(engine, func, name, args, kwargs, infos)
     elif engine.hangs and name not in plans.VIEWS and may_hang(engine):

@@ -269,3 +269,19 @@ def worded(name: str, bad: int, dim: int, size: int) -> Exception:
     if "item" in name or name.startswith(("index_put", "index_fill")):
         return IndexError(text)
     return RuntimeError(text)
+
+
+def check_dim(engine: Engine, args: Any, kwargs: Any) -> None:
+    """A dim out of range, which torch's data-free kernel of `softmax` takes."""
+    dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    tensor = args[0] if args else kwargs.get("input")
+    if type(dim) is not int or not isinstance(tensor, torch.Tensor):
+        return
+    count = max(len(engine.info(tensor).meta.shape), 1)
+    if not -count <= dim < count:
+        engine.raise_theirs(
+            IndexError(
+                "Dimension out of range (expected to be in range of "
+                f"[{-count}, {count - 1}], but got {dim})"
+            )
+        )

@@ -31,7 +31,7 @@ from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
 from shapewright.capture.sites import USER, Sites
 from shapewright.rules.meta import Made
-from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.failure import OF_HISTORY, Failure, Repair
 from shapewright.rules.needs.registry import Needs, unmet
 from shapewright.rules.needs.unmet import Unmet
 
@@ -87,7 +87,10 @@ def passed(
     needed = None
     if rule is not None:
         needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
+    of_history = any(words in str(error) for words in OF_HISTORY)
     search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
+    if of_history:  # fresh tensors have none
+        search = iter(())
     names = argument_names(func, rule, *arguments)
     first = plain_name(func)
     out: Any = FAILED
@@ -106,6 +109,8 @@ def passed(
         found = found or list(islice(search, 1))
         if found:
             out, guessed = chosen(engine, found)
+        elif of_history and first == "backward":
+            out = None
     if needed is not None:
         declared = [isinstance(tensor, Parameter) for tensor in tensors]
         known = as_repairs(names, infos, needed, declared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -62,6 +63,7 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
     probes = Probes(stage)
 
     def make(original: Any) -> Any:
+        @wraps(original)
         def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
             if running[0]:  # torch hands it to the run's mode, which calls it again
                 return original(self, *args, **kwargs)

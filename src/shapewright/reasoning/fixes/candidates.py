@@ -26,6 +26,8 @@ from shapewright.rules.needs.failure import Failure
 
 def candidates(program: Program, failure: Failure) -> list[Option]:
     """Fixes to try, each once, the likeliest first."""
+    if failure.of_history:
+        return []
     return tidy(program, [*pointed(program, failure), *possible(program, failure)])
 
 

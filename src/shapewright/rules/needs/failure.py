@@ -32,6 +32,14 @@ class Repair:
     parameter: bool = False
 
 
+OF_HISTORY = (
+    "backward through the graph a second time",
+    "modified by an inplace operation",
+    "does not require grad and does not have a grad_fn",
+)
+"""What torch says of a backward pass whose history is the matter, not a shape."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A call that torch refused.
@@ -50,3 +58,8 @@ class Failure:
     repairs: tuple[Repair, ...] = ()
     passed: bool = False
     guessed: tuple[int, ...] = ()
+
+    @property
+    def of_history(self) -> bool:
+        """Whether no other shape would help: the graph is gone, or was written into."""
+        return any(words in self.torch_message for words in OF_HISTORY)
