@@ -2,7 +2,7 @@
 
     python tests/rehearsals/planted.py [--real] CHECKOUT [NAME ...]
 
-`CHECKOUT` is as `fixtures.py` says, the mistakes are those of `mistakes.py`. Of each:
+`CHECKOUT` is as `fixtures.py` says, the mistakes are those of `mistakes`. Of each:
 whether an error or a warning has its place, a related place or an edit at one of its
 lines, and what was told. With `--real` the scripts run for real on the CPU instead:
 whether torch refuses what it should, at one of these lines, and runs the rest.

@@ -1,28 +1,6 @@
-"""Mistakes to plant in other people's training scripts, five in each, in five places.
+"""Mistakes for seven of the examples, from a classifier to a language model."""
 
-A snippet is a piece of one line that says which line is meant; `A ... B` is the first
-line with B after a line with A. Nothing of those files is kept but what finds a line.
-"""
-
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """What is put in place of which snippet, and where a report of it counts.
-
-    That is at the line of the snippet itself and `at` more lines, by snippets, of the
-    same file or of the one that stands before a `|`. `code` is what a mistake is called
-    that torch runs without a word; without it torch refuses the script.
-    """
-
-    place: str
-    find: str
-    put: str
-    at: tuple[str, ...] = ()
-    code: str = ""
-    file: str = ""
-
+from rehearsals.mistakes.mistake import Mistake
 
 MISTAKES = {
     "mnist": (
