@@ -59,6 +59,19 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
             restore(space, before)
 
 
+@contextmanager
+def optimizers_kept() -> Iterator[None]:
+    """Optimizers and schedulers are as they were, whatever the block trained."""
+    kinds = Optimizer, LRScheduler
+    alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
+    held = hold(alive, functions=True, most=MOST) if alive else None
+    try:
+        yield
+    finally:
+        for container, saved in held.changed() if held is not None else ():
+            put_back(container, saved)
+
+
 def restore(space: dict[str, Any], before: dict[str, Any]) -> None:
     """The names of a module, those that were set and those that are new."""
     for name in [*space]:

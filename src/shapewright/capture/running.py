@@ -98,7 +98,7 @@ def record(
     try:
         made = attempt(target, args, kwargs, settings, settings.graph)
     except NeedsGraph:
-        with kept_around(target, (args, kwargs), settings):
+        with kept_around(target, settings):
             made = attempt(target, args, kwargs, settings, True)
     failed = not made.complete or bool(settings.failures)
     if failed and settings.lost and isinstance(target, nn.Module):
@@ -107,14 +107,14 @@ def record(
 
 
 def kept_around(
-    target: Callable[..., Any], given: tuple[Any, ...], settings: Settings
+    target: Callable[..., Any], settings: Settings
 ) -> AbstractContextManager[None]:
     """A function that trains changes optimizers and schedulers: they are put back."""
     if settings.rehearsing is not None or module_of(target) is not None:
         return nullcontext()
-    from shapewright.capture.owning import owned_kept
+    from shapewright.capture.owning import optimizers_kept
 
-    return owned_kept(target, given)
+    return optimizers_kept()
 
 
 def with_larger_values(
