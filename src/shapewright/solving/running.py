@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.findings.finding import Finding
 from shapewright.rules.needs.failure import Failure
 from shapewright.trace.guards import Guards
+from shapewright.trace.numbers import Numbers
 from shapewright.trace.record import Trace
 
 if TYPE_CHECKING:
@@ -116,6 +117,12 @@ class Runner:
         key = tuple(sizes[name] for name in self.free)
         self.made[key] = self.run(dict(sizes))
         return self.made[key]
+
+    def numbers(self) -> dict[str, Numbers]:
+        """The whole numbers that the target's modules have names for."""
+        from shapewright.capture.named import numbers_of
+
+        return numbers_of(self.taken.near)
 
     def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
         from shapewright.capture.memo import Memo

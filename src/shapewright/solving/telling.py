@@ -10,6 +10,7 @@ from shapewright.dims.expression import Expression
 from shapewright.reasoning.formulas.aligning import parting
 from shapewright.reasoning.formulas.fitted import CallFormulas, Dims, Varying
 from shapewright.reasoning.formulas.lettered import lettered
+from shapewright.reasoning.formulas.naming import names_of
 from shapewright.reasoning.formulas.shortening import shortened, without
 from shapewright.reasoning.formulas.turning import Turn
 from shapewright.solving.deriving import Sizes
@@ -47,7 +48,8 @@ class Telling(Evidence):
         calls = without(self.fitted.calls, self.open())
         calls = shortened(calls, steps) if steps else calls
         made = lettered(trace, calls, self.given(), self.returned(calls))
-        return replace(made, formulas=formulas)
+        names = names_of(made, self.runner.numbers())
+        return replace(made, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
         """The strides of what the target returned, where its run was watched."""

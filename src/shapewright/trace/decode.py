@@ -11,7 +11,7 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.source.span import Frame, Span
 from shapewright.trace.encode import contiguous
 from shapewright.trace.fact import Fact
-from shapewright.trace.formulas import Branch, Checked, Formulas
+from shapewright.trace.formulas import Branch, Checked, Formulas, Named
 from shapewright.trace.module import ModuleCall, State
 from shapewright.trace.op import Op
 from shapewright.trace.record import Assumption, Source, Trace
@@ -82,6 +82,7 @@ def _formulas(row: Json) -> Formulas | None:
         row.get("derived", 0),
         {name: _branch(each) for name, each in row["varying"].items()},
         tuple(_branch(each) for each in row["branches"]),
+        tuple(Named(**each) for each in row.get("names", ())),
     )
 
 

@@ -299,6 +299,10 @@ def formulas_json(formulas: Formulas) -> Json:
         "exact": formulas.exact,
         "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
         "branches": [_branch(branch) for branch in formulas.branches],
+        "names": [
+            {"value": each.value, "name": each.name, "module": each.module}
+            for each in formulas.names
+        ],
     }
 
 

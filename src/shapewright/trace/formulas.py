@@ -42,13 +42,27 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A constant of the formulas that the program has a name for.
+
+    `name` is that of an attribute, or how the program computes the number from some:
+    ``n_embd // n_head``. `module` is the path of the first module that tells it.
+    """
+
+    value: int
+    name: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
 class Formulas:
     """What stands behind the letters of a trace.
 
     `letters` are those that were varied, with the sizes that formulas hold for; `runs`
     counts the runs at different sizes that every formula agrees with, `derived` the
     sizes at which rules said of every call what the formulas say; `varying` says of
-    each letter `v1`, `v2`, ... that stands for a size without a formula what was seen.
+    each letter `v1`, `v2`, ... that stands for a size without a formula what was seen;
+    `names` are the constants that the program has one name for.
     """
 
     letters: Mapping[str, Checked]
@@ -57,6 +71,7 @@ class Formulas:
     derived: int = 0
     varying: Mapping[str, Branch] = field(default_factory=dict)
     branches: Sequence[Branch] = ()
+    names: Sequence[Named] = ()
 
     @property
     def exact(self) -> bool:
