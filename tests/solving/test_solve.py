@@ -183,3 +183,109 @@ def test_a_time_that_is_over_is_one_sentence(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "nothing is known yet" in out
     assert "Traceback" not in out
+
+
+class Flat(nn.Module):
+    """A layer that gets what two convolutions leave, and has some number of inputs."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 6, 5)
+        self.conv2 = nn.Conv2d(6, 16, 5)
+        self.fc1 = nn.Linear(features, 120)
+
+    def flat(self, x: Tensor) -> Tensor:
+        x = torch.max_pool2d(self.conv1(x), 2)
+        return torch.max_pool2d(self.conv2(x), 2).flatten(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc1(self.flat(x))
+
+
+def test_a_layer_that_fits_nowhere_says_what_it_would_need():
+    needed = sw.solve(Flat(7), "f32[B, 3, H, W]").needed
+    assert needed is not None
+    assert (needed.layer, needed.argument, needed.has) == ("fc1", "in_features", 7)
+    for height, width in ((32, 32), (47, 91), (160, 33)):
+        features = value_of(needed.formula, H=height, W=width)
+        assert Flat(features)(torch.zeros(1, 3, height, width)).shape == (1, 120)
+
+
+def value_of(formula: str, **sizes: int) -> int:
+    """A formula as Python works it out."""
+    value = eval(formula, {}, sizes)
+    assert type(value) is int
+    return value
+
+
+def test_where_some_sizes_fit_nothing_is_needed():
+    assert sw.solve(Flat(400), "f32[B, 3, H, W]").needed is None
+
+
+def test_a_need_holds_in_steps_of_sizes_that_come_as_far():
+    class Net(nn.Module):
+        def __init__(self, features: int) -> None:
+            super().__init__()
+            self.fc = nn.Linear(features, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.fc(x.view(x.shape[0], -1, 8, x.shape[2] // 8 * 2).flatten(2))
+
+    solution = sw.solve(Net(5), "f32[B, 4, S]")
+    assert solution.needed is not None
+    for size in (8, 64, 120):
+        features = value_of(solution.needed.formula, S=size)
+        Net(features)(torch.zeros(2, 4, size))
+
+
+def test_of_two_layers_on_a_line_the_one_that_fits_nowhere_is_named():
+    class Net(Flat):
+        def __init__(self) -> None:
+            super().__init__(400)
+            self.fc2 = nn.Linear(100, 10)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.fc2(self.fc1(self.flat(x)))
+
+    needed = sw.solve(Net(), "f32[B, 3, H, W]").needed
+    assert needed is not None
+    assert (needed.layer, needed.has, needed.formula) == ("fc2", 100, "120")
+
+
+def test_a_need_of_no_layer_is_not_told():
+    def sums(x: Tensor) -> Tensor:
+        return x @ torch.zeros(5, 5)
+
+    solution = sw.solve(sums, "f32[B, 6]")
+    assert solution.works is None
+    assert solution.needed is None
+
+
+LACKING = """
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(100, 32)
+        self.head = nn.Linear(33, 100)
+
+    def forward(self, tokens):
+        return self.head(self.embed(tokens).flatten(1))
+"""
+
+
+def test_the_command_names_the_layer_that_fits_nowhere(tmp_path, capsys, monkeypatch):
+    (tmp_path / "net.py").write_text(LACKING)
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", "-i", "i64[B, T]", "net.py:Net"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "`head` (Linear, in_features=33, net.py:9) needs in_features=32*T here:"
+        " 512 at B = 2, T = 16" in out
+    )
+    main(["solve", "--format", "json", "-i", "i64[B, T]", "net.py:Net"])
+    needed = json.loads(capsys.readouterr().out)["needed"]
+    assert (needed["formula"], needed["value"], needed["has"]) == ("32*T", 512, 33)
+    assert needed["span"]["line"] == 9

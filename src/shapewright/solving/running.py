@@ -66,6 +66,7 @@ class Runner:
         self.memo: Any = None
         self.watched = 0
         self.failures: dict[tuple[int, ...], list[Failure]] = {}
+        self.modules: dict[str, Any] = {}
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -145,6 +146,7 @@ class Runner:
         if settings.failures:
             key = tuple(sizes[name] for name in self.free)
             self.failures[key] = list(settings.failures)
+        self.modules.update(settings.modules)
         sample, settings.sample = settings.sample, None
         told = replace(sample, letters=sizes) if sample else None
         return Run(sizes, made, told, watching is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 from shapewright.dims.demand import Always, Demand, Sizes
 from shapewright.dims.learning import Evidence, in_short
 from shapewright.reasoning.explaining import told
-from shapewright.reasoning.program import Program
+from shapewright.reasoning.program import Built, Program
 from shapewright.solving.accepting import Trial, Trials
 from shapewright.solving.domains import Domain, Place
 from shapewright.solving.feeding import Feeding
 from shapewright.solving.lettering import lettered_trace
+from shapewright.solving.needing import needed
 from shapewright.solving.running import Runner
 from shapewright.solving.wanting import Wanted, sizes_giving
 from shapewright.solving.witness import witnessed
@@ -35,10 +36,12 @@ def solved(
     want: Sequence[Wanted] = (),
     asked: str = "",
     prove: float | None = None,
+    built: Callable[[Mapping[str, Any]], Mapping[str, Built]] | None = None,
 ) -> Solution:
     """What a callable takes, fed so, and which sizes give a wanted output.
 
-    With `prove`, formulas and demands are proven for so many seconds at most.
+    With `prove`, formulas and demands are proven for so many seconds at most. `built`
+    says where modules were constructed, of modules by path.
     """
     from shapewright.capture.running import Settings
 
@@ -51,9 +54,10 @@ def solved(
     spec = feeding.text
     if witness is None:
         nearest = max(trials.all, key=reached)
+        lacking = needed(trials, nearest, built(runner.modules) if built else {})
         return Solution(
             name, spec, runner.free, (), None, refused(nearest), trials.count, False,
-            want=asked,
+            want=asked, needed=lacking,
         )  # fmt: skip
     domain = Domain(trials, witness)
     domain.learn()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ def solve_command(
 ) -> Solution:
     """What `shapewright solve` finds."""
     from shapewright.capture.building import building
+    from shapewright.capture.failing.built import Constructions
     from shapewright.capture.forking import one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
@@ -46,14 +48,17 @@ def solve_command(
         read_source(parsed.place)
     try:
         with on_stderr(), limited(timeout, hard=True), one_thread(), guarded():
-            loaded = load(parsed, building(put_back=False))
+            seen = Constructions()
+            with seen.watched():
+                loaded = load(parsed, building(put_back=False))
             with loaded.program.running():
                 feeding = feeding_of(loaded, given)
                 if training is not None and loaded.module is not None:
                     loaded.module.train(training)
                 return solved(
-                    loaded.callable, feeding, target, wanted, want or "", prove
-                )
+                    loaded.callable, feeding, target, wanted, want or "", prove,
+                    lambda modules: seen.places(dict(modules), os.getcwd())[0],
+                )  # fmt: skip
     except Stopped as stopped:
         return Solution(
             target, spec or "", (), (), None, None, 0, False, stopped=str(stopped)

@@ -47,6 +47,25 @@ class Demanded:
         return str(self.demand)
 
 
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A layer that fits at no sizes, and the argument that would let it fit.
+
+    `argument` of the layer is `has`; `formula` is what comes in there, in the letters,
+    empty where it has none, `value` the same at `sizes`. `span` is where the layer is
+    built.
+    """
+
+    layer: str
+    class_name: str
+    argument: str
+    has: int
+    formula: str
+    value: int
+    sizes: Mapping[str, int]
+    span: Span | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
     """The sizes that a program takes, and what comes out.
@@ -63,9 +82,10 @@ class Solution:
     `sure`: the last of these came out as expected, and no two explanations of what was
     refused were left. `works` is a run that was taken, None where none was found;
     `fails` the nearest to it that was refused. `wanted` are sizes that give the output
-    that was asked for. `trace` has a formula for every size. `proof` says of formulas
-    and demands whether they hold for all sizes, where that was asked. `stopped` says
-    that the time allowed was over before anything was known.
+    that was asked for. `needed` says which argument of a layer would have to be
+    another, where no sizes were found. `trace` has a formula for every size. `proof`
+    says of formulas and demands whether they hold for all sizes, where that was asked.
+    `stopped` says that the time allowed was over before anything was known.
     """
 
     target: str
@@ -82,6 +102,7 @@ class Solution:
     proof: Proof | None = None
     whole: Demand | None = None
     stopped: str = ""
+    needed: Needed | None = None
 
     def takes(self, **sizes: int) -> bool:
         """Whether these sizes satisfy every demand."""

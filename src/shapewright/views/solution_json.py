@@ -7,7 +7,7 @@ from typing import Any
 
 from shapewright.trace.encode import span_json
 from shapewright.trace.module import leaves
-from shapewright.trace.solution import Demanded, Example, Solution
+from shapewright.trace.solution import Demanded, Example, Needed, Solution
 from shapewright.views.demands import said
 
 VERSION = 1
@@ -32,6 +32,7 @@ def solution_data(solution: Solution) -> dict[str, Any]:
         ],
         "works": example_json(solution.works),
         "fails": example_json(solution.fails),
+        "needed": needed_json(solution.needed),
         "want": solution.want or None,
         "wanted": [example_json(each) for each in solution.wanted],
         "runs": solution.runs,
@@ -50,6 +51,22 @@ def demand_json(each: Demanded) -> dict[str, Any]:
         "refused": example_json(each.refused),
         "calls": each.calls,
         "implied": each.implied,
+    }
+
+
+def needed_json(each: Needed | None) -> dict[str, Any] | None:
+    """The argument of a layer that would have to be another."""
+    if each is None:
+        return None
+    return {
+        "layer": each.layer,
+        "class": each.class_name,
+        "argument": each.argument,
+        "has": each.has,
+        "formula": each.formula or None,
+        "value": each.value,
+        "sizes": dict(each.sizes),
+        "span": span_json(each.span),
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shapewright.source.span import Span
 from shapewright.trace.proof import PROVEN, Proof, Statement
-from shapewright.trace.solution import Demanded, Example, Solution
+from shapewright.trace.solution import Demanded, Example, Needed, Solution
 from shapewright.views import shapes, units
 from shapewright.views.demands import said
 from shapewright.views.glyphs import ASCII, UNICODE
@@ -42,6 +42,8 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
     if solution.works is None:
         lines.append([(NONE_FOUND, "error")])
         lines += failing(solution, terminal)
+        if solution.needed is not None:
+            lines += labelled("needs", needed(solution.needed), terminal)
         return [*lines, last_line(solution)]
     if solution.output is not None:
         lines += labelled("gives", shapes.nest(solution.output), terminal)
@@ -103,6 +105,18 @@ def failing(solution: Solution, terminal: Terminal) -> list[Line]:
     if solution.fails is None:
         return []
     return example("fails", solution.fails, terminal)
+
+
+def needed(each: Needed) -> str:
+    """Which argument of a layer would have to be another, and what it would be."""
+    told = [each.class_name, f"{each.argument}={each.has}", place(each.span)]
+    sizes = ", ".join(f"{name} = {size}" for name, size in each.sizes.items())
+    text = f"`{each.layer}` ({', '.join(filter(None, told))}) needs {each.argument}="
+    if each.formula == str(each.value):
+        return f"{text}{each.value} here"
+    if each.formula:
+        return f"{text}{each.formula} here: {each.value} at {sizes}"
+    return f"{text}{each.value} at {sizes}"
 
 
 def wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
