@@ -28,6 +28,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.capture.running import Settings, record
     from shapewright.capture.taking import module_of
     from shapewright.checking.edges import runner, with_edges
+    from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
@@ -45,6 +46,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
     report = Session(program, ignored=ignored).report()
+    report = in_letters(report, program, took)
     run = runner(took, lambda trace, how: program_of(trace, how, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
@@ -65,6 +67,7 @@ def check_command(
     from shapewright.capture.running import Settings, before_any_call
     from shapewright.capture.telling import Stopped
     from shapewright.checking.edges import runner, with_edges
+    from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
     from shapewright.checking.trying import Trying, processors
     from shapewright.inputs.configuration import ignored_codes
@@ -111,6 +114,7 @@ def check_command(
             )
             if first and report.findings:
                 return report
+            report = in_letters(report, program, took)
             with Children(sized, trying.allowed, processors()) as other:
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:

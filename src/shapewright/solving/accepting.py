@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from shapewright.reasoning.formulas.operands import until
 from shapewright.rules.needs.failure import Failure
 from shapewright.solving.running import Run, Runner
 from shapewright.source.span import Span
@@ -108,15 +109,3 @@ def trial_of(run: Run, failures: list[Failure]) -> Trial:
 def whole(value: object) -> int | None:
     """A whole number, or nothing."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def until(sample: Any, call: int) -> Any:
-    """A sample as far as a call that was refused: what it got, not what it gave."""
-    return replace(
-        sample,
-        keys=sample.keys[: call + 1],
-        taken=sample.taken[: call + 1],
-        given=(*sample.given[:call], ()),
-        steps=(*sample.steps[:call], ()),
-        numbers=sample.numbers[: call + 1],
-    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from shapewright.reasoning.formulas.aligning import Sample, aligned
 from shapewright.reasoning.formulas.fitted import Dims, Formula, Work
@@ -41,3 +43,15 @@ def operands(
         tuple(kept(formula, nth, dim) for dim, formula in enumerate(dims))
         for nth, dims in enumerate(found)
     ]
+
+
+def until(sample: Any, call: int) -> Any:
+    """A sample as far as a call that was refused: what it got, not what it gave."""
+    return replace(
+        sample,
+        keys=sample.keys[: call + 1],
+        taken=sample.taken[: call + 1],
+        given=(*sample.given[:call], ()),
+        steps=(*sample.steps[:call], ()),
+        numbers=sample.numbers[: call + 1],
+    )
