@@ -75,6 +75,32 @@ def test_sizes_at_which_an_earlier_call_fails_say_nothing_of_the_later_one():
     assert line == "in letters: `q` is (B, 4, T, 8), `k` is (B, 4, T, 8)"
 
 
+class Several(nn.Module):
+    """Three layers that do not fit; small images do not fit the kernels either."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, 5)
+        self.conv2 = nn.Conv2d(8, 16, 5)
+        self.fc1 = nn.Linear(400, 120)
+        self.fc2 = nn.Linear(100, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.max_pool2d(self.conv1(x), 2)
+        x = F.max_pool2d(self.conv2(x), 2).flatten(1)
+        x = self.fc1(x)
+        return self.fc2(x)
+
+
+def test_errors_behind_an_error_have_their_formulas():
+    report = sw.check(Several(), "f32[B, 1, H, W]")
+    assert [each.lines for each in report.findings] == [
+        ("in letters: `x` is (B, 6, (H - 4)//2, (W - 4)//2)",),
+        ("in letters: `x` is (B, 16*((H - 12)//4)*((W - 12)//4))",),
+        ("in letters: `x` is (B, 120)",),
+    ]
+
+
 def test_letters_with_sizes_and_numbers_leave_a_finding_as_it_was():
     free = sw.check(Convolutions(), "f32[B, 3, H, W]").findings[0]
     stated = sw.check(Convolutions(), "f32[B=2, 3, H=64, W=64]").findings[0]

@@ -80,7 +80,7 @@ def has_letters(dims: Dims) -> bool:
 def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     """What runs show, the first at the usual sizes; None for one that shows nothing.
 
-    Of the others only what came before a call that fails there and not in the first.
+    Of one in which other calls fail than in the first, only what came before.
     """
     from shapewright.capture.memo import Memo
     from shapewright.capture.running import Settings, record
@@ -116,9 +116,10 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
         keys = [sample.keys[failure.op] for failure in settings.failures]
         if nth == 0:
             failing = set(keys)
-        met = zip(settings.failures, keys, strict=True)
-        other = next((each.op for each, key in met if key not in failing), None)
-        found.append(sample if other is None else until(sample, other))
+        if failing.issuperset(keys):
+            found.append(sample)
+        else:  # what it went on with at the first is not to be trusted either
+            found.append(until(sample, settings.failures[0].op))
     return found
 
 
