@@ -225,6 +225,29 @@ def test_a_library_that_imports_a_part_late_and_fails(tmp_path: Path) -> None:
         )
 
 
+def test_a_library_whose_models_alone_do_not_import(tmp_path: Path) -> None:
+    late = """
+        class BertConfig:
+            from_dict = classmethod(lambda cls, data: cls())
+        CONFIG_MAPPING = {"bert": BertConfig}
+        def __getattr__(name):
+            if name == "PreTrainedModel":
+                raise ModuleNotFoundError("Could not import module 'PreTrainedModel'")
+            return BertConfig
+        """
+    write(
+        tmp_path,
+        ("transformers/__init__", late),
+        ("huggingface_hub/__init__", ""),
+        ("huggingface_hub/constants", "HF_HUB_OFFLINE = False"),
+    )
+    with installed(tmp_path, "transformers"), installed(tmp_path, "huggingface_hub"):
+        assert said("hf:bert").startswith(
+            "`hf:bert` needs the package transformers, which does not import here:"
+            " ModuleNotFoundError: "
+        )
+
+
 LLAMA = {
     "model_type": "llama",
     "hidden_size": 64,

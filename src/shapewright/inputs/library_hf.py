@@ -41,7 +41,8 @@ def load(target: Target, building: AbstractContextManager[Any]) -> Loaded:
             config, model_class = _config(transformers, place, settings, target)
             if head:
                 model_class = _class(transformers, head, target)
-        with _uninitialised(transformers), building, constructing(target.place):
+            base = transformers.PreTrainedModel
+        with _uninitialised(base), building, constructing(target.place):
             model = _model(transformers, config, model_class, target)
     examples = candidates(model, config)
     if model.main_input_name == "input_ids":  # the others inherit the same dummies
@@ -64,12 +65,11 @@ def offline() -> Iterator[None]:
 
 
 @contextmanager
-def _uninitialised(transformers: ModuleType) -> Iterator[None]:
+def _uninitialised(base: Any) -> Iterator[None]:
     """No weights are drawn, as transformers itself does on the meta device.
 
     `init_weights` still ties them; `no_init_weights` of transformers would not.
     """
-    base = transformers.PreTrainedModel
     before = vars(base).get("initialize_weights")
     if before is not None:
         base.initialize_weights = lambda self: None
