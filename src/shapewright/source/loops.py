@@ -1,28 +1,32 @@
 """Loops that tell of themselves: a program's tree, changed before it is compiled.
 
 ``for x in loader:`` becomes ``for x in over(loader, ...):``, and ``while c:`` asks
-``going(c)``. Places stay those of the text, so spans are as without it.
+``going(c)``. What a loop counts may be set forward where turns are left out
+(``step = on(step, ...)``), and the bodies that wait for a count say that they ran.
+Places stay those of the text, so spans are as without it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from shapewright.source.counting import Counting, counting
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
 COUNTED = "_shapewright_counted"
-
-PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Load)
-"""Nodes of expressions that may be evaluated once more without any effect."""
+ON = "_shapewright_on"
+MET = "_shapewright_met"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
     """The tree with every loop told of: `for`, `while`, and `enumerate` in their heads.
 
-    The names `OVER`, `WHILE` and `COUNTED` must be builtins when it runs.
+    The names `OVER`, `WHILE`, `COUNTED`, `ON` and `MET` must be builtins when it runs.
     """
-    return with_names(tree, file, OVER, WHILE, lambda node: True)
+    return with_names(tree, file, OVER, WHILE, None)
 
 
 def with_names(
@@ -30,11 +34,17 @@ def with_names(
     file: str,
     over: str,
     going: str,
-    is_meant: Callable[[ast.For | ast.While], bool],
+    is_meant: Callable[[ast.For | ast.While], bool] | None,
 ) -> ast.Module:
-    """The tree with some loops told of by functions of these names."""
+    """The tree with some loops told of by functions of these names.
+
+    Without `is_meant`, with all of them, and what they count.
+    """
     changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
+
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 class _Teller(ast.NodeTransformer):
@@ -43,13 +53,14 @@ class _Teller(ast.NodeTransformer):
         file: str,
         over: str,
         going: str,
-        is_meant: Callable[[ast.For | ast.While], bool],
+        is_meant: Callable[[ast.For | ast.While], bool] | None,
     ) -> None:
         self.file = file
         self.over = over
         self.going = going
         self.is_meant = is_meant
         self.count = 0
+        self.waits: set[ast.AST] = set()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A generator's loops go on as long as somebody asks it."""
@@ -58,35 +69,50 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        if not self.is_meant(node):
+        if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
-        periods = self.periods(node)
+        counts = self.counting(node)
+        told = self.told(counts)
         self.generic_visit(node)
         head = _Counter().visit(node.iter)
-        node.iter = self.call(self.over, node.iter, [head, *self.place(node), periods])
+        node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
+        set_on = [
+            ast.Assign([_copied(number, ast.Store())], self.on(node, index, number))
+            for index, number in counts.counters()
+        ]
+        node.body[:0] = [self.at(each, node) for each in set_on]
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
-        if not self.is_meant(node):
+        if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
-        periods = self.periods(node)
+        counts = self.counting(node)
+        told = self.told(counts)
         self.generic_visit(node)
         self.count += 1
         name = f"{self.going}_{self.count}"
         begun = ast.Assign(
             [ast.Name(name, ast.Store())],
-            self.call(self.going, node, [*self.place(node), periods]),
+            self.call(self.going, node, [*self.place(node), told]),
         )
-        node.test = self.call(name, node.test, [node.test])
-        ended = ast.Expr(
-            ast.Call(
-                ast.Attribute(ast.Name(name, ast.Load()), "end", ast.Load()), [], []
-            )
-        )
-        for each in ast.walk(ended):
-            ast.copy_location(each, node)
+        test = node.test
+        asked = [self.method(name, "ended")] if any(counts.counters()) else []
+        for index, number in counts.counters():
+            asked.append(self.kept(number, self.on(node, index, number)))
+        for each in asked:
+            self.at(each, test)
+        node.test = self.call(name, test, [*asked, test])
+        ended = self.at(ast.Expr(self.method(name, "end")), node)
         whole = ast.copy_location(ast.Try([node], [], [], [ended]), node)
         return [ast.copy_location(begun, node), whole]
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        waits = node in self.waits
+        self.generic_visit(node)
+        if waits:
+            met = ast.Call(ast.Name(MET, ast.Load()), self.place(node), [])
+            node.body.insert(0, self.at(ast.Expr(met), node.body[0]))
+        return node
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
         """File and line, as arguments."""
@@ -100,19 +126,58 @@ class _Teller(ast.NodeTransformer):
                 ast.copy_location(each, at)
         return made
 
-    def periods(self, node: ast.For | ast.While) -> ast.expr:
-        """`((lambda: n, by), ...)` for what the loop's own conditions divide by.
+    def method(self, name: str, method: str) -> ast.expr:
+        """A call without arguments of a loop's own object."""
+        told = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
+        return ast.Call(told, [], [])
 
-        `by` says whether it is the number of the turn, as the loop's head gives it.
-        """
-        heads = _names(node.target) if isinstance(node, ast.For) else set()
-        found: list[ast.expr] = []
-        for each in _divisions(node):
-            nothing = ast.arguments([], [], None, [], [], None, [])
-            value = ast.Lambda(nothing, _copied(each.right))
-            of_head = bool(_names(each.left)) and _names(each.left) <= heads
-            found.append(ast.Tuple([value, ast.Constant(of_head)], ast.Load()))
-        return ast.Tuple(found, ast.Load())
+    def on(self, loop: ast.For | ast.While, index: int, number: ast.expr) -> ast.expr:
+        """What a count is, turns that were left out included."""
+        args = [*self.place(loop), ast.Constant(index), _copied(number)]
+        return ast.Call(ast.Name(ON, ast.Load()), args, [])
+
+    def kept(self, number: ast.expr, value: ast.expr) -> ast.expr:
+        """An expression that gives a name or an attribute a value."""
+        if isinstance(number, ast.Name):
+            return ast.NamedExpr(ast.Name(number.id, ast.Store()), value)
+        assert isinstance(number, ast.Attribute)
+        args = [_copied(number.value), ast.Constant(number.attr), value]
+        return ast.Call(ast.Name("setattr", ast.Load()), args, [])
+
+    def at(self, node: Node, place: ast.AST) -> Node:
+        """The node, all of it, at the place of another."""
+        for each in ast.walk(node):
+            ast.copy_location(each, place)
+        return node
+
+    def counting(self, node: ast.For | ast.While) -> Counting:
+        """What a loop of the program's own counts; a library's is left alone."""
+        if self.is_meant is not None:
+            return Counting()
+        found = counting(node)
+        self.waits.update(each.node for each in found.conditions if each.node)
+        return found
+
+    def told(self, counts: Counting) -> ast.expr:
+        """`(((lambda: n, is_head), ...), ((lambda: value, ...), ...))`."""
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        numbers: list[ast.expr] = [
+            ast.Tuple(
+                [ast.Lambda(nothing, _copied(number)), ast.Constant(is_head)],
+                ast.Load(),
+            )
+            for number, is_head in counts.numbers
+        ]
+        conditions: list[ast.expr] = []
+        for each in counts.conditions:
+            told = [
+                each.number, each.divides, each.node is not None, each.line, each.test,
+            ]  # fmt: skip
+            value = ast.Lambda(nothing, _copied(each.value))
+            words = [ast.Constant(one) for one in told]
+            conditions.append(ast.Tuple([value, *words], ast.Load()))
+        both = (numbers, conditions)
+        return ast.Tuple([ast.Tuple(one, ast.Load()) for one in both], ast.Load())
 
 
 class _Counter(ast.NodeTransformer):
@@ -128,22 +193,6 @@ class _Counter(ast.NodeTransformer):
         return node
 
 
-def _divisions(loop: ast.For | ast.While) -> Iterator[ast.BinOp]:
-    """`a % b` in conditions of the loop's body that are not an inner loop's."""
-    waiting: list[ast.AST] = [*loop.body]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.ClassDef):
-            continue
-        if isinstance(node, ast.If | ast.IfExp):
-            for each in ast.walk(node.test):
-                if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
-                    inner = ast.walk(each.right)
-                    if all(isinstance(one, PLAIN) for one in inner):
-                        yield each
-        waiting += ast.iter_child_nodes(node)
-
-
 def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """The nodes of a function that are not of a function within."""
     waiting: list[ast.AST] = [*function.body]
@@ -154,10 +203,8 @@ def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _names(node: ast.AST) -> set[str]:
-    """The names in an expression."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-
-
-def _copied(node: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(node), mode="eval").body
+def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
+    made = ast.parse(ast.unparse(node), mode="eval").body
+    if context is not None:
+        vars(made)["ctx"] = context
+    return made

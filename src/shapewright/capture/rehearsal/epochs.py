@@ -21,7 +21,7 @@ class Epochs(Turns):
     """The turns of a library's loop."""
 
     def __init__(self, stage: Stage, total: int | None = None) -> None:
-        super().__init__(stage, ())
+        super().__init__(stage)
         self.total = total
         self.whole = False  # the last turn was an epoch
         stage.loops.append(self)
@@ -51,9 +51,7 @@ class Epochs(Turns):
             self.stage.loops.remove(self)
 
 
-def epochs(
-    stage: Stage, inner: Any, file: str, line: int, periods: Any
-) -> Iterator[Any]:
+def epochs(stage: Stage, inner: Any, file: str, line: int, told: Any) -> Iterator[Any]:
     """The items of a library's `for` loop, as many of them as bring something new."""
     if get_ident() != stage.thread:
         yield from inner
@@ -78,7 +76,7 @@ def epochs(
 class Asked:
     """The turns of a library's `while` loop: asked with the condition before each."""
 
-    def __init__(self, stage: Stage, file: str, line: int, periods: Any) -> None:
+    def __init__(self, stage: Stage, file: str, line: int, told: Any) -> None:
         self.turns = Epochs(stage)
         self.began = False
 

@@ -74,8 +74,8 @@ class Batches(Source):
             self.queue = []
             return False
         if turn is not None:
-            self.queue = [turn] if self.at <= turn < len(self.plan) else []
-            return bool(self.queue)
+            self.at = max(self.at, turn)
+            return self.at < len(self.plan)
         rest = range(self.at, len(self.plan))
         found: list[int] = []
         if self.loader.batch_sampler is not None:

@@ -20,9 +20,9 @@ from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.sources import counted
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story
-from shapewright.capture.rehearsal.turns import Going, Stage, over
+from shapewright.capture.rehearsal.turns import Going, Stage, on, over
 from shapewright.source.epochs import EPOCHS, TURNS
-from shapewright.source.loops import COUNTED, OVER, WHILE
+from shapewright.source.loops import COUNTED, MET, ON, OVER, WHILE
 from shapewright.trace.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Rehearsing:
             try:
                 yield
             finally:
+                stage.tell_unmet()
                 self.told = Rehearsal(
                     self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
                     story.root.told(folder),
@@ -89,6 +90,8 @@ def loops_told(stage: Stage) -> Iterator[None]:
         OVER: partial(over, stage),
         WHILE: partial(Going, stage),
         COUNTED: counted,
+        ON: partial(on, stage),
+        MET: lambda *place: stage.met.add(place),
         EPOCHS: partial(epochs, stage),
         TURNS: partial(Asked, stage),
     }

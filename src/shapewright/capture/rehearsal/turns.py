@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
 from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
@@ -27,12 +28,6 @@ MOST = 6
 PATIENT = 16
 """The same for a loop that only calls a model: what it makes may be counted after."""
 
-LONGEST_PERIOD = 8
-"""`if step % n == 0`: so many turns are run, one after the other, to come to it."""
-
-Periods = Sequence[tuple[Callable[[], Any], bool]]
-"""What a loop's conditions divide by; whether it is the turn's number they divide."""
-
 
 @dataclass(slots=True)
 class Stage:
@@ -50,18 +45,30 @@ class Stage:
     loops: list[Turns] = field(default_factory=list)  # that run, outermost first
     unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
     thread: int = field(default_factory=get_ident)
+    waited: dict[tuple[str, int], str] = field(default_factory=dict)
+    met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
         self.facts = Facts(self)
 
+    def tell_unmet(self) -> None:
+        """Say which conditions on counts no turn met that ran."""
+        for place, test in self.waited.items():
+            if place not in self.met:
+                told = f"{shown(place[0], self.story.folder)}:{place[1]}"
+                self.story.skip(f"{told}: `{test}` held in no turn that ran")
+
 
 class Turns:
     """The turns of one loop."""
 
-    def __init__(self, stage: Stage, periods: Periods) -> None:
+    def __init__(
+        self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
+    ) -> None:
         self.stage = stage
-        self.periods = periods
+        self.place = file, line
+        self.counts = Counts(told)
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
@@ -81,6 +88,7 @@ class Turns:
         """It ended: what was it, and did it bring anything new?"""
         stage = self.stage
         self.count()
+        self.counts.read()
         if len(stage.fetched) > self.fetched and stage.trained == self.trained:
             stage.facts.evaluated(self)
 
@@ -111,8 +119,9 @@ class Turns:
             at = max(at, ended)
         yield from events[at:]
 
-    def told(self, stack: ExitStack, file: str, line: int) -> Node:
+    def told(self, stack: ExitStack) -> Node:
         """Its moment of the story, in which the run stands until `stack` closes."""
+        file, line = self.place
         if not self.outside:
             return Node(
                 "loop", file, line
@@ -121,8 +130,15 @@ class Turns:
         node = story.at[-1].child("loop", file, line, "")
         stack.enter_context(story.within(node))
         loops.append(self)
-        stack.callback(loops.remove, self)
+        stack.callback(self.left)
         return node
+
+    def left(self) -> None:
+        """The loop is left."""
+        stage, file = self.stage, self.place[0]
+        stage.loops.remove(self)
+        for line, test in self.counts.waited():
+            stage.waited.setdefault((file, line), test)
 
     def cut(self, node: Node, source: Any) -> None:
         """Say that the loop ended before its end."""
@@ -145,24 +161,8 @@ class Turns:
         return not self.fresh or self.ran >= MOST
 
     def least(self) -> int:
-        """Turns until the program's own conditions on what it counts were met."""
-        found = [value + 1 for value, by in self.numbers() if not by]
-        return max([FEWEST, *(each for each in found if each <= LONGEST_PERIOD)])
-
-    def target(self, at: int) -> int | None:
-        """The next turn at which a condition on the turn's number is met, from 0."""
-        turns = [value + each for value, by in self.numbers() if by for each in (-1, 0)]
-        return min((each for each in turns if each >= at), default=None)
-
-    def numbers(self) -> list[tuple[int, bool]]:
-        """What conditions in the loop divide by; whether it is the turn's number."""
-        found = []
-        for value, by in self.periods:
-            try:
-                found.append((int(value()), by))
-            except Exception:
-                continue
-        return [(value, by) for value, by in found if value > 1]
+        """Turns until the program's own conditions on what else it counts were met."""
+        return max(FEWEST, self.counts.least())
 
 
 def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -177,15 +177,13 @@ def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def over(
-    stage: Stage, inner: Any, file: str, line: int, periods: Periods
-) -> Iterator[Any]:
+def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
     """The items of a `for` loop, as many of them as bring something new."""
     source = source_of(inner)
-    turns = Turns(stage, periods)
+    turns = Turns(stage, file, line, told)
     with ExitStack() as stack:
-        node = turns.told(stack, file, line)
-        left = True
+        node = turns.told(stack)
+        left, reached = True, 0
         while True:
             turns.begin()
             before = len(stage.fetched)
@@ -195,21 +193,40 @@ def over(
                 return
             heads = stage.fetched[before:]
             one: Any = heads[0] if heads else source
+            turns.counts.left_out(one.at - reached - 1)
+            reached = one.at
             node.total = one.total
             node.turns[one.at] = None
             node.ran += 1
             yield item
             turns.done()
             if left and turns.is_enough():
-                target = turns.target(one.at)
-                if target is not None and isinstance(source, Counted | Items):
-                    last = source.total is not None and target >= source.total - 1
-                    if not last and source.skip(target):
-                        continue
+                more = turns.counts.next_wanted(one.total, reached)
+                if more == 0 or (more and passed(source, heads, reached + more)):
+                    continue
                 left = False
                 if not skipped(source, heads, stage.fetched[before + len(heads) :]):
+                    turns.counts.cut = True
                     turns.cut(node, one)
                     return
+
+
+def passed(source: Source, heads: list[Batches], turn: int) -> bool:
+    """Let the next turn of a loop be that one; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        return all([each.skip(turn) for each in heads])  # noqa: C419
+    return source.skip(turn)
+
+
+def on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+    """What a loop counts, at the beginning of a turn: turns left out are counted."""
+    if stage.engine.call != 0:
+        return value
+    place = file, line
+    for turns in reversed(stage.loops):
+        if turns.place == place:
+            return turns.counts.set_on(index, value)
+    return value
 
 
 AGAIN = 3
@@ -220,9 +237,9 @@ def called(
     stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
 ) -> Any:
     """Call a function that trains; again and again, where each call is one step."""
-    turns = Turns(stage, ())
+    turns = Turns(stage, *place)
     with ExitStack() as stack:
-        node = turns.told(stack, *place)
+        node = turns.told(stack)
         node.text, node.total = "call", steps
         while True:
             turns.begin()
@@ -254,23 +271,45 @@ def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool
 class Going:
     """The turns of a `while` loop: it is asked with the condition before each."""
 
-    def __init__(self, stage: Stage, file: str, line: int, periods: Periods) -> None:
-        self.turns = Turns(stage, periods)
+    def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
+        self.turns = Turns(stage, file, line, told)
         self.stack = ExitStack()
-        self.node = self.turns.told(self.stack, file, line)
-        self.began = False
+        self.node = self.turns.told(self.stack)
+        self.at = 0
+        self.waiting = self.enough = False
 
-    def __call__(self, condition: Any) -> Any:
-        if self.began:
-            self.turns.done()
-            if condition and self.turns.is_enough():
-                self.turns.cut(self.node, None)
-                return False
-        self.began = True
-        if condition:
-            self.turns.begin()
-            self.node.turns[self.turns.ran + 1] = None
-            self.node.ran += 1
+    def ended(self) -> None:
+        """A turn ended; where those that follow bring nothing new, some are left out.
+
+        It comes before the condition is asked, which may look at what was set forward.
+        """
+        if not self.waiting:
+            return
+        self.waiting = False
+        self.turns.done()
+        if not self.turns.is_enough():
+            return
+        more = self.turns.counts.next_wanted(None, self.at)
+        if more is None:
+            self.enough = True
+        else:
+            self.at += more
+            self.turns.counts.left_out(more)
+
+    def __call__(self, *asked: Any) -> Any:
+        condition = asked[-1]
+        self.ended()
+        if not condition:
+            return condition
+        if self.enough:
+            self.turns.counts.cut = True
+            self.turns.cut(self.node, None)
+            return False
+        self.waiting = True
+        self.at += 1
+        self.turns.begin()
+        self.node.turns[self.at] = None
+        self.node.ran += 1
         return condition
 
     def end(self) -> None:

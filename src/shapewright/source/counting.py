@@ -1,0 +1,213 @@
+"""What a loop counts, and the conditions of its body that wait for a count.
+
+A head's names (`for step, batch in ...`) count, and so do names to which the body adds
+a number in every turn (`step += 1`, `self.step += 1`), a loop within it too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Load)
+"""Nodes of expressions that may be evaluated once more without any effect."""
+
+REACHED = (
+    *PLAIN,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.operator,
+    ast.unaryop,
+    ast.Tuple,
+    ast.List,
+)
+"""The same of what a count is compared with."""
+
+Loop = ast.For | ast.While
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`test` holds at a count of `value`.
+
+    Where it `divides`, that is a pair: at counts that leave the second as the rest of
+    a division by the first.
+    `number` is the place of what counts in `Counting.numbers`, None for anything else.
+    `node` is the `if` whose body runs then, None where it is passed then.
+    """
+
+    line: int
+    test: str
+    value: ast.expr
+    number: int | None
+    divides: bool
+    node: ast.If | None
+
+
+@dataclass(slots=True)
+class Counting:
+    """`numbers`: each with whether the loop's head gives it."""
+
+    numbers: list[tuple[ast.expr, bool]] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+
+    def counters(self) -> Iterator[tuple[int, ast.expr]]:
+        """What the body counts, with its place."""
+        for index, (number, is_head) in enumerate(self.numbers):
+            if not is_head:
+                yield index, number
+
+
+def counting(loop: Loop) -> Counting:
+    """What a loop counts, and the conditions that wait for it."""
+    heads = _names(loop.target) if isinstance(loop, ast.For) else set()
+    counters = _counters(loop)
+    found = Counting()
+    places: dict[str, int] = {}
+    for test, node, inner in _tests(loop):
+        for left, value, divides in _comparisons(test):
+            names = {ast.unparse(each) for each in _atoms(left)}
+            counted = sorted(names & counters.keys())
+            headed = sorted(names & heads)
+            name = next(iter([*counted, *headed]), None)
+            if name is None:
+                if divides and not inner:
+                    text = ast.unparse(test)
+                    found.conditions.append(
+                        Condition(test.lineno, text, value, None, True, None)
+                    )
+                continue
+            if name not in places:
+                number = counters.get(name, ast.Name(name, ast.Load()))
+                places[name] = len(found.numbers)
+                found.numbers.append((number, name not in counters))
+            text = ast.unparse(test)
+            found.conditions.append(
+                Condition(test.lineno, text, value, places[name], divides, node)
+            )
+    for name, number in counters.items():  # they are right in the last turn as well
+        if name not in places:
+            places[name] = len(found.numbers)
+            found.numbers.append((number, False))
+    return found
+
+
+def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
+    """Each condition of a loop, its `if`, and whether it is of a loop within."""
+    waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
+    if isinstance(loop, ast.While):
+        yield loop.test, None, False
+    while waiting:
+        node, inner = waiting.pop(0)
+        if isinstance(node, SCOPES):
+            continue
+        if isinstance(node, ast.If):
+            yield node.test, node if _meets(node.test) else None, inner
+        elif isinstance(node, ast.IfExp):
+            yield node.test, None, inner
+        elif isinstance(node, ast.While):
+            yield node.test, None, True
+        inner |= isinstance(node, Loop)
+        waiting += [(each, inner) for each in ast.iter_child_nodes(node)]
+
+
+def _meets(test: ast.expr) -> bool:
+    """Whether a body runs when the count is met: `i % 10 == 0`, but not `i % 10`."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_meets, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not _meets(test.operand)
+    if isinstance(test, ast.BinOp):
+        return not isinstance(test.op, ast.Mod)
+    return not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq))
+
+
+def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """`a % b` and `a < b` in a condition: what is compared, with what."""
+    rests: dict[ast.AST, ast.expr] = {}
+    divided: set[ast.AST] = set()
+    for each in ast.walk(test):
+        if isinstance(each, ast.Compare) and len(each.ops) == 1:
+            rests[each.left] = each.comparators[0]
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
+            divided.update(ast.walk(each))
+            rest = rests.get(each, ast.Constant(0))
+            if _is_of(each.right, PLAIN) and _is_of(rest, REACHED):
+                yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
+    for each in ast.walk(test):
+        if not isinstance(each, ast.Compare) or len(each.ops) != 1:
+            continue
+        left, right = each.left, each.comparators[0]
+        if any(one in divided for one in ast.walk(each)):
+            continue
+        for one, other in ((left, right), (right, left)):
+            if not isinstance(one, ast.Constant) and _is_of(other, REACHED):
+                yield one, other, False
+
+
+def _counters(loop: Loop) -> dict[str, ast.expr]:
+    """Names and attributes to which each turn of the body adds a number."""
+    found: dict[str, ast.expr] = {}
+    bound: set[str] = set()
+    counted: set[ast.AST] = set()
+    waiting: list[ast.AST] = [*loop.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.For | ast.While | ast.With | ast.Try):
+            waiting += [each for each in node.body if isinstance(each, ast.stmt)]
+        if isinstance(node, ast.AugAssign | ast.Assign) and _adds(node):
+            added: ast.expr = (
+                node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            )
+            counted.update(ast.walk(added))
+            found.setdefault(ast.unparse(added), added)
+    heads = [loop.target] if isinstance(loop, ast.For) else []
+    for top in [*heads, *loop.body]:
+        for node in ast.walk(top):
+            stores = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+            if stores and node not in counted:
+                bound.add(ast.unparse(node))
+    return {name: node for name, node in found.items() if name not in bound}
+
+
+def _adds(node: ast.AugAssign | ast.Assign) -> bool:
+    """`x += 1`, `x = x + 1`."""
+    target: ast.expr
+    if isinstance(node, ast.AugAssign):
+        target, value, op = node.target, node.value, node.op
+    else:
+        target = node.targets[0]
+        if len(node.targets) > 1 or not isinstance(node.value, ast.BinOp):
+            return False
+        op, value = node.value.op, node.value.right
+        if ast.unparse(node.value.left) != ast.unparse(target):
+            return False
+    return (
+        isinstance(op, ast.Add)
+        and isinstance(value, ast.Constant)
+        and type(value.value) is int
+        and value.value > 0
+        and isinstance(target, ast.Name | ast.Attribute)
+        and _is_of(target, (*PLAIN, ast.Store))
+    )
+
+
+def _atoms(node: ast.AST) -> Iterator[ast.AST]:
+    """The names and attributes of a sum, a difference or a product."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield node
+    elif isinstance(node, ast.BinOp):
+        yield from _atoms(node.left)
+        yield from _atoms(node.right)
+
+
+def _is_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
+    return all(isinstance(each, kinds) for each in ast.walk(node))
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
