@@ -36,7 +36,7 @@ class Condition:
     Where it `divides`, that is a pair: at counts that leave the second as the rest of
     a division by the first.
     `number` is the place of what counts in `Counting.numbers`, None for anything else.
-    `node` is the `if` whose body runs then, None where it is passed then.
+    `node` is the `if` whose body runs then; None where other things decide too.
     """
 
     line: int
@@ -67,31 +67,33 @@ def counting(loop: Loop) -> Counting:
     counters = _counters(loop)
     found = Counting()
     places: dict[str, int] = {}
+
+    def place(name: str) -> int:
+        if name not in places:
+            number = counters.get(name, ast.Name(name, ast.Load()))
+            places[name] = len(found.numbers)
+            found.numbers.append((number, name not in counters))
+        return places[name]
+
     for test, node, inner in _tests(loop):
+        waits: list[tuple[ast.expr, bool, str]] = []
+        others: list[ast.expr] = []
         for left, value, divides in _comparisons(test):
             names = {ast.unparse(each) for each in _atoms(left)}
-            counted = sorted(names & counters.keys())
-            headed = sorted(names & heads)
-            name = next(iter([*counted, *headed]), None)
-            if name is None:
-                if divides and not inner:
-                    text = ast.unparse(test)
-                    found.conditions.append(
-                        Condition(test.lineno, text, value, None, True, None)
-                    )
-                continue
-            if name not in places:
-                number = counters.get(name, ast.Name(name, ast.Load()))
-                places[name] = len(found.numbers)
-                found.numbers.append((number, name not in counters))
-            text = ast.unparse(test)
-            found.conditions.append(
-                Condition(test.lineno, text, value, places[name], divides, node)
-            )
-    for name, number in counters.items():  # they are right in the last turn as well
-        if name not in places:
-            places[name] = len(found.numbers)
-            found.numbers.append((number, False))
+            known = [*sorted(names & counters.keys()), *sorted(names & heads)]
+            if known:
+                waits.append((value, divides, known[0]))
+            elif divides and not inner:
+                others.append(value)
+        alone = node if len(waits) == _leaves(test) else None
+        about = test.lineno, ast.unparse(test)
+        for value, divides, name in waits:
+            told = Condition(*about, value, place(name), divides, alone)
+            found.conditions.append(told)
+        for value in others:
+            found.conditions.append(Condition(*about, value, None, True, None))
+    for name in counters:  # they are right in the last turn as well
+        place(name)
     return found
 
 
@@ -125,6 +127,13 @@ def _meets(test: ast.expr) -> bool:
     return not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq))
 
 
+def _leaves(test: ast.expr) -> int:
+    """How many conditions stand in one."""
+    if isinstance(test, ast.BoolOp):
+        return sum(map(_leaves, test.values))
+    return 1
+
+
 def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
     """`a % b` and `a < b` in a condition: what is compared, with what."""
     rests: dict[ast.AST, ast.expr] = {}
@@ -133,7 +142,7 @@ def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         if isinstance(each, ast.Compare) and len(each.ops) == 1:
             rests[each.left] = each.comparators[0]
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
-            divided.update(ast.walk(each))
+            divided.add(each)
             rest = rests.get(each, ast.Constant(0))
             if _is_of(each.right, PLAIN) and _is_of(rest, REACHED):
                 yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
