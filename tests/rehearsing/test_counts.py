@@ -213,10 +213,3 @@ def test_a_condition_that_no_turn_met_is_told(tmp_path: Path) -> None:
     assert told.endswith(
         "train.py:25: `step > 10000 and step % 777 == 0` held in no turn that ran"
     )
-
-
-def test_what_nobody_counts_is_not_told(tmp_path: Path) -> None:
-    text = UNMET.replace("step += 1", "step += int(torch.randint(1, 3, ()))")
-    report = rehearsed(tmp_path, HEAD + text)
-    assert report.rehearsal is not None
-    assert not any("held in no turn" in each for each in report.rehearsal.skipped)

@@ -28,9 +28,9 @@ def rehearse_function(
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.guarding import guarded
     from shapewright.capture.owning import owned_kept, place_of
+    from shapewright.capture.rehearsal.looping import called
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
-    from shapewright.capture.rehearsal.turns import called
     from shapewright.capture.running import Settings, record
     from shapewright.checking.session import Session
     from shapewright.inputs.configuration import ignored_codes

@@ -26,6 +26,8 @@ REACHED = (
 
 Loop = ast.For | ast.While
 
+JOINS = ("cat", "concat", "concatenate", "append", "vstack", "hstack", "column_stack")
+
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -95,6 +97,34 @@ def counting(loop: Loop) -> Counting:
     for name in counters:  # they are right in the last turn as well
         place(name)
     return found
+
+
+def joined(loop: Loop) -> list[ast.expr]:
+    """Names and attributes to which each turn joins: `x = torch.cat([x, y])`."""
+    found: dict[str, ast.expr] = {}
+    waiting: list[ast.AST] = [*loop.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, SCOPES):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Name | ast.Attribute) and _joins(node, target):
+            found.setdefault(ast.unparse(target), target)
+    return list(found.values())
+
+
+def _joins(node: ast.AST, target: ast.expr) -> bool:
+    """Whether a value is a target with more: `y if i == 0 else cat([x, y])`."""
+    text = ast.unparse(target)
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        parts = [each for one in call.args for each in ast.walk(one)]
+        exprs = [each for each in parts if isinstance(each, ast.expr)]
+        if call.func.attr in JOINS and text in map(ast.unparse, exprs):
+            return _is_of(target, (*PLAIN, ast.Store))
+    return False
 
 
 def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
@@ -183,7 +213,7 @@ def _counters(loop: Loop) -> dict[str, ast.expr]:
 
 
 def _adds(node: ast.AugAssign | ast.Assign) -> bool:
-    """`x += 1`, `x = x + 1`."""
+    """`x += 1`, `x = x + 1`, `seen += len(batch)`."""
     target: ast.expr
     if isinstance(node, ast.AugAssign):
         target, value, op = node.target, node.value, node.op
@@ -194,11 +224,11 @@ def _adds(node: ast.AugAssign | ast.Assign) -> bool:
         op, value = node.value.op, node.value.right
         if ast.unparse(node.value.left) != ast.unparse(target):
             return False
+    number = value.value if isinstance(value, ast.Constant) else 1
     return (
         isinstance(op, ast.Add)
-        and isinstance(value, ast.Constant)
-        and type(value.value) is int
-        and value.value > 0
+        and type(number) is int
+        and number > 0
         and isinstance(target, ast.Name | ast.Attribute)
         and _is_of(target, (*PLAIN, ast.Store))
     )

@@ -2,7 +2,9 @@
 
 ``for x in loader:`` becomes ``for x in over(loader, ...):``, and ``while c:`` asks
 ``going(c)``. What a loop counts may be set forward where turns are left out
-(``step = on(step, ...)``), and the bodies that wait for a count say that they ran.
+(``step = on(step, ...)``), and so may be the lists and tensors to which it adds; the
+bodies that wait for a count say that they ran.
+
 Places stay those of the text, so spans are as without it.
 """
 
@@ -12,19 +14,22 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from shapewright.source.counting import Counting, counting
+from shapewright.source.counting import PLAIN, Counting, counting, joined
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
 COUNTED = "_shapewright_counted"
 ON = "_shapewright_on"
 MET = "_shapewright_met"
+GREW = "_shapewright_grew"
+GROWS = "_shapewright_grows"
+LONGER = "_shapewright_longer"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
     """The tree with every loop told of: `for`, `while`, and `enumerate` in their heads.
 
-    The names `OVER`, `WHILE`, `COUNTED`, `ON` and `MET` must be builtins when it runs.
+    The names above must be builtins when it runs.
     """
     return with_names(tree, file, OVER, WHILE, None)
 
@@ -43,6 +48,8 @@ def with_names(
     changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
 
+
+ADDING = ("append", "extend", "insert")
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -76,10 +83,11 @@ class _Teller(ast.NodeTransformer):
         self.generic_visit(node)
         head = _Counter().visit(node.iter)
         node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
-        set_on = [
+        set_on: list[ast.stmt] = [
             ast.Assign([_copied(number, ast.Store())], self.on(node, index, number))
             for index, number in counts.counters()
         ]
+        set_on += self.joined(node)
         node.body[:0] = [self.at(each, node) for each in set_on]
         return node
 
@@ -102,6 +110,7 @@ class _Teller(ast.NodeTransformer):
         for each in asked:
             self.at(each, test)
         node.test = self.call(name, test, [*asked, test])
+        node.body[:0] = [self.at(each, node) for each in self.joined(node)]
         ended = self.at(ast.Expr(self.method(name, "end")), node)
         whole = ast.copy_location(ast.Try([node], [], [], [ended]), node)
         return [ast.copy_location(begun, node), whole]
@@ -113,6 +122,40 @@ class _Teller(ast.NodeTransformer):
             met = ast.Call(ast.Name(MET, ast.Load()), self.place(node), [])
             node.body.insert(0, self.at(ast.Expr(met), node.body[0]))
         return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`found.append(x)` tells of the list."""
+        self.generic_visit(node)
+        called = node.func
+        if self.is_meant is not None or not isinstance(called, ast.Attribute):
+            return node
+        if called.attr in ADDING and _is_plain(called.value):
+            called.value = self.call(GREW, called.value, [called.value])
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        """`found += x` may add to a list."""
+        self.generic_visit(node)
+        named = isinstance(node.target, ast.Name | ast.Attribute)
+        adds = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
+        if self.is_meant is not None or not (named and adds and _is_plain(node.target)):
+            return node
+        grew = ast.Call(ast.Name(GREW, ast.Load()), [_copied(node.target)], [])
+        return [self.at(ast.Expr(grew), node.target), node]
+
+    def joined(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """What makes longer what each turn joins to."""
+        made: list[ast.stmt] = []
+        for index, value in enumerate(joined(node) if self.is_meant is None else ()):
+            where = [*self.place(node), ast.Constant(index)]
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            asked = ast.Lambda(nothing, _copied(value))
+            grows = ast.Call(ast.Name(GROWS, ast.Load()), [*where, asked], [])
+            again = [*self.place(node), ast.Constant(index), _copied(value)]
+            longer = ast.Call(ast.Name(LONGER, ast.Load()), again, [])
+            kept = ast.Assign([_copied(value, ast.Store())], longer)
+            made.append(ast.If(grows, [kept], []))
+        return made
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
         """File and line, as arguments."""
@@ -201,6 +244,10 @@ def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             waiting += ast.iter_child_nodes(node)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return all(isinstance(each, (*PLAIN, ast.Store)) for each in ast.walk(node))
 
 
 def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:

@@ -14,10 +14,10 @@ from torch.utils.data import sampler as samplers
 
 from shapewright.capture import nests
 from shapewright.capture.identity import Info
+from shapewright.capture.rehearsal.looping import over
 from shapewright.capture.rehearsal.sources import Source
 from shapewright.capture.rehearsal.stacking import check_items
 from shapewright.capture.rehearsal.steps import replaced
-from shapewright.capture.rehearsal.turns import over
 from shapewright.capture.sites import USER
 
 if TYPE_CHECKING:
@@ -102,7 +102,11 @@ class Batches(Source):
         else:
             index = self.at
         events, began = self.stage.engine.events, len(self.stage.engine.events)
-        batch = self.of_items() if self.items is not None else self.of_plan(index)
+        self.stage.making += 1
+        try:
+            batch = self.of_items() if self.items is not None else self.of_plan(index)
+        finally:
+            self.stage.making -= 1
         self.at = index + 1
         self.stage.fetched.append(self)
         self.stage.made.append((began, len(events)))

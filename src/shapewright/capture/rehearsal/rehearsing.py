@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from shapewright.capture.rehearsal.epochs import Asked, epochs
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.loaders import loaders_watched
+from shapewright.capture.rehearsal.looping import loops_told
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
 from shapewright.capture.rehearsal.saving import saves_kept
 from shapewright.capture.rehearsal.shadowing import files_kept
-from shapewright.capture.rehearsal.sources import counted
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story
-from shapewright.capture.rehearsal.turns import Going, Stage, on, over
-from shapewright.source.epochs import EPOCHS, TURNS
-from shapewright.source.loops import COUNTED, MET, ON, OVER, WHILE
+from shapewright.capture.rehearsal.turns import Stage
 from shapewright.trace.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
@@ -81,23 +76,3 @@ class Rehearsing:
                     steps=stage.steps,
                     training=stage.facts.told(folder),
                 )
-
-
-@contextmanager
-def loops_told(stage: Stage) -> Iterator[None]:
-    """The names that a program whose loops are told of calls."""
-    names: dict[str, Any] = {
-        OVER: partial(over, stage),
-        WHILE: partial(Going, stage),
-        COUNTED: counted,
-        ON: partial(on, stage),
-        MET: lambda *place: stage.met.add(place),
-        EPOCHS: partial(epochs, stage),
-        TURNS: partial(Asked, stage),
-    }
-    vars(builtins).update(names)
-    try:
-        yield
-    finally:
-        for name in names:
-            vars(builtins).pop(name, None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
-from shapewright.capture.rehearsal.sources import Counted, Items, Source, source_of
+from shapewright.capture.rehearsal.growing import Growing, Lists
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
@@ -47,6 +47,8 @@ class Stage:
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    lists: Lists = field(default_factory=Lists)
+    making: int = 0  # items of batches, right now
     facts: Facts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +71,7 @@ class Turns:
         self.stage = stage
         self.place = file, line
         self.counts = Counts(told)
+        self.growing = Growing(stage.lists)
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
@@ -83,12 +86,19 @@ class Turns:
         stage = self.stage
         self.trained, self.fetched = stage.trained, len(stage.fetched)
         self.event, self.call = len(stage.engine.events), len(stage.calls.records)
+        self.growing.begin()
+
+    def left_out(self, turns: int) -> None:
+        """So many turns are left out before the one that begins."""
+        self.counts.left_out(turns)
+        self.growing.left_out(turns)
 
     def done(self) -> None:
         """It ended: what was it, and did it bring anything new?"""
         stage = self.stage
         self.count()
         self.counts.read()
+        self.growing.done()
         if len(stage.fetched) > self.fetched and stage.trained == self.trained:
             stage.facts.evaluated(self)
 
@@ -175,143 +185,3 @@ def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
         tuple([id(info.meta) for info in ins]),
         tuple([id(info.meta) for info in outs]),
     )
-
-
-def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
-    """The items of a `for` loop, as many of them as bring something new."""
-    source = source_of(inner)
-    turns = Turns(stage, file, line, told)
-    with ExitStack() as stack:
-        node = turns.told(stack)
-        left, reached = True, 0
-        while True:
-            turns.begin()
-            before = len(stage.fetched)
-            try:
-                item = next(source)
-            except StopIteration:
-                return
-            heads = stage.fetched[before:]
-            one: Any = heads[0] if heads else source
-            turns.counts.left_out(one.at - reached - 1)
-            reached = one.at
-            node.total = one.total
-            node.turns[one.at] = None
-            node.ran += 1
-            yield item
-            turns.done()
-            if left and turns.is_enough():
-                more = turns.counts.next_wanted(one.total, reached)
-                if more == 0 or (more and passed(source, heads, reached + more)):
-                    continue
-                left = False
-                if not skipped(source, heads, stage.fetched[before + len(heads) :]):
-                    turns.counts.cut = True
-                    turns.cut(node, one)
-                    return
-
-
-def passed(source: Source, heads: list[Batches], turn: int) -> bool:
-    """Let the next turn of a loop be that one; whether there is one."""
-    if heads and not isinstance(source, Counted | Items) and source not in heads:
-        return all([each.skip(turn) for each in heads])  # noqa: C419
-    return source.skip(turn)
-
-
-def on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
-    """What a loop counts, at the beginning of a turn: turns left out are counted."""
-    if stage.engine.call != 0:
-        return value
-    place = file, line
-    for turns in reversed(stage.loops):
-        if turns.place == place:
-            return turns.counts.set_on(index, value)
-    return value
-
-
-AGAIN = 3
-"""Calls of a function that trains one step: the third shows what the second kept."""
-
-
-def called(
-    stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
-) -> Any:
-    """Call a function that trains; again and again, where each call is one step."""
-    turns = Turns(stage, *place)
-    with ExitStack() as stack:
-        node = turns.told(stack)
-        node.text, node.total = "call", steps
-        while True:
-            turns.begin()
-            node.turns[turns.ran + 1] = None
-            made = call()
-            turns.done()
-            if turns.ran == 1 and steps is None and not stage.facts.is_one_step():
-                return made
-            enough = turns.ran >= AGAIN and turns.is_enough()
-            if turns.ran == steps or enough:
-                return made
-
-
-def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:
-    """Let the next turn of a loop be its last; whether there is one."""
-    if heads and not isinstance(source, Counted | Items) and source not in heads:
-        known = [each.total for each in heads if each.total is not None]
-        both = len(known) == len(heads) > 1
-        last = min(known) - 1 if both else None
-        return all([each.skip(last) for each in heads])  # noqa: C419
-    there = source.skip(None)
-    if there:
-        for each in bodies:
-            if bodies.count(each) == 1 and each.total == source.total:
-                each.skip(None)
-    return there
-
-
-class Going:
-    """The turns of a `while` loop: it is asked with the condition before each."""
-
-    def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
-        self.turns = Turns(stage, file, line, told)
-        self.stack = ExitStack()
-        self.node = self.turns.told(self.stack)
-        self.at = 0
-        self.waiting = self.enough = False
-
-    def ended(self) -> None:
-        """A turn ended; where those that follow bring nothing new, some are left out.
-
-        It comes before the condition is asked, which may look at what was set forward.
-        """
-        if not self.waiting:
-            return
-        self.waiting = False
-        self.turns.done()
-        if not self.turns.is_enough():
-            return
-        more = self.turns.counts.next_wanted(None, self.at)
-        if more is None:
-            self.enough = True
-        else:
-            self.at += more
-            self.turns.counts.left_out(more)
-
-    def __call__(self, *asked: Any) -> Any:
-        condition = asked[-1]
-        self.ended()
-        if not condition:
-            return condition
-        if self.enough:
-            self.turns.counts.cut = True
-            self.turns.cut(self.node, None)
-            return False
-        self.waiting = True
-        self.at += 1
-        self.turns.begin()
-        self.node.turns[self.at] = None
-        self.node.ran += 1
-        return condition
-
-    def end(self) -> None:
-        """The loop is left."""
-        self.stack.close()

@@ -1,0 +1,211 @@
+"""What a program calls whose loops tell of themselves (`source/loops.py`)."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.rehearsal.counts import Told
+from shapewright.capture.rehearsal.epochs import Asked, epochs
+from shapewright.capture.rehearsal.sources import (
+    Counted,
+    Items,
+    Source,
+    counted,
+    source_of,
+)
+from shapewright.capture.rehearsal.turns import Stage, Turns
+from shapewright.source.epochs import EPOCHS, TURNS
+from shapewright.source.loops import COUNTED, GREW, GROWS, LONGER, MET, ON, OVER, WHILE
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.loaders import Batches
+
+
+@contextmanager
+def loops_told(stage: Stage) -> Iterator[None]:
+    """The names that a program whose loops are told of calls."""
+    names: dict[str, Any] = {
+        OVER: partial(over, stage),
+        WHILE: partial(Going, stage),
+        COUNTED: counted,
+        ON: partial(on, stage),
+        GREW: partial(grew, stage),
+        GROWS: partial(grows, stage),
+        LONGER: partial(longer, stage),
+        MET: lambda *place: stage.met.add(place),
+        EPOCHS: partial(epochs, stage),
+        TURNS: partial(Asked, stage),
+    }
+    vars(builtins).update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(builtins).pop(name, None)
+
+
+def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
+    """The items of a `for` loop, as many of them as bring something new."""
+    source = source_of(inner)
+    turns = Turns(stage, file, line, told)
+    with ExitStack() as stack:
+        node = turns.told(stack)
+        left, reached = True, 0
+        while True:
+            turns.begin()
+            before = len(stage.fetched)
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            heads = stage.fetched[before:]
+            one: Any = heads[0] if heads else source
+            turns.left_out(one.at - reached - 1)
+            reached = one.at
+            node.total = one.total
+            node.turns[one.at] = None
+            node.ran += 1
+            yield item
+            turns.done()
+            if left and turns.is_enough():
+                more = turns.counts.next_wanted(one.total, reached)
+                if more == 0 or (more and passed(source, heads, reached + more)):
+                    continue
+                left = False
+                if not skipped(source, heads, stage.fetched[before + len(heads) :]):
+                    turns.counts.cut = True
+                    turns.cut(node, one)
+                    return
+
+
+def passed(source: Source, heads: list[Batches], turn: int) -> bool:
+    """Let the next turn of a loop be that one; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        return all([each.skip(turn) for each in heads])  # noqa: C419
+    return source.skip(turn)
+
+
+def on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+    """What a loop counts, at the beginning of a turn: turns left out are counted."""
+    turns = turns_of(stage, file, line)
+    return value if turns is None else turns.counts.set_on(index, value)
+
+
+def grew(stage: Stage, found: Any) -> Any:
+    """A program is about to add to something, a list perhaps."""
+    if stage.loops and not stage.making and stage.engine.call == 0:
+        stage.lists.grew(found)
+    return found
+
+
+def grows(
+    stage: Stage, file: str, line: int, index: int, value: Callable[[], Any]
+) -> bool:
+    """Whether what a loop joins to is to be longer, at the beginning of a turn."""
+    turns = turns_of(stage, file, line)
+    return turns is not None and turns.growing.grows(index, value)
+
+
+def longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+    """What a loop joins to, with what turns that are left out would have joined."""
+    turns = turns_of(stage, file, line)
+    return value if turns is None else turns.growing.longer(index, value)
+
+
+def turns_of(stage: Stage, file: str, line: int) -> Turns | None:
+    """A loop that runs, if it is none of a model's own."""
+    if stage.engine.call != 0:
+        return None
+    place = file, line
+    return next((one for one in reversed(stage.loops) if one.place == place), None)
+
+
+class Going:
+    """The turns of a `while` loop: it is asked with the condition before each."""
+
+    def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
+        self.turns = Turns(stage, file, line, told)
+        self.stack = ExitStack()
+        self.node = self.turns.told(self.stack)
+        self.at = 0
+        self.waiting = self.enough = False
+
+    def ended(self) -> None:
+        """A turn ended; where those that follow bring nothing new, some are left out.
+
+        It comes before the condition is asked, which may look at what was set forward.
+        """
+        if not self.waiting:
+            return
+        self.waiting = False
+        self.turns.done()
+        if not self.turns.is_enough():
+            self.turns.left_out(0)
+            return
+        more = self.turns.counts.next_wanted(None, self.at)
+        self.enough = more is None
+        self.at += more or 0
+        self.turns.left_out(more or 0)
+
+    def __call__(self, *asked: Any) -> Any:
+        condition = asked[-1]
+        self.ended()
+        if not condition:
+            return condition
+        if self.enough:
+            self.turns.counts.cut = True
+            self.turns.cut(self.node, None)
+            return False
+        self.waiting = True
+        self.at += 1
+        self.turns.begin()
+        self.node.turns[self.at] = None
+        self.node.ran += 1
+        return condition
+
+    def end(self) -> None:
+        """The loop is left."""
+        self.stack.close()
+
+
+AGAIN = 3
+"""Calls of a function that trains one step: the third shows what the second kept."""
+
+
+def called(
+    stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
+) -> Any:
+    """Call a function that trains; again and again, where each call is one step."""
+    turns = Turns(stage, *place)
+    with ExitStack() as stack:
+        node = turns.told(stack)
+        node.text, node.total = "call", steps
+        while True:
+            turns.begin()
+            node.turns[turns.ran + 1] = None
+            made = call()
+            turns.done()
+            if turns.ran == 1 and steps is None and not stage.facts.is_one_step():
+                return made
+            enough = turns.ran >= AGAIN and turns.is_enough()
+            if turns.ran == steps or enough:
+                return made
+
+
+def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:
+    """Let the next turn of a loop be its last; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        known = [each.total for each in heads if each.total is not None]
+        both = len(known) == len(heads) > 1
+        last = min(known) - 1 if both else None
+        return all([each.skip(last) for each in heads])  # noqa: C419
+    there = source.skip(None)
+    if there:
+        for each in bodies:
+            if bodies.count(each) == 1 and each.total == source.total:
+                each.skip(None)
+    return there
