@@ -69,6 +69,20 @@ with zipfile.ZipFile("t.zip", "w") as file:
     file.writestr("a", "b")
 assert zipfile.ZipFile("t.zip").namelist() == ["a"]
 """,
+    "tar and bzip2": """
+import bz2, tarfile
+with tarfile.open("t.tgz", "w:gz") as file:
+    file.add("data")
+with tarfile.open("t.tgz") as file:
+    file.extractall("out")
+assert os.listdir("out/data") == ["in.csv"]
+with tarfile.open("t.tgz") as file:
+    file.extractall()
+assert len(open("data/in.csv").read()) == 12
+with bz2.open("t.bz2", "wt") as file:
+    file.write("q")
+assert bz2.open("t.bz2", "rt").read() == "q"
+""",
     "logging": """
 import logging
 handler = logging.FileHandler("run.log")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import bz2
 import io
 import os
 import shutil
 import stat
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -86,6 +88,8 @@ def opening(shadow: Shadow) -> list[Patch]:
     return [
         (builtins, "open", opened),
         (io, "open", opened),
+        (bz2, "_builtin_open", opened),  # which keep the `open` that was there
+        (tarfile, "bltn_open", opened),
         (os, "open", opened_low),
         (os, "mkdir", made),
     ]
@@ -192,6 +196,8 @@ def moving(shadow: Shadow) -> list[Patch]:
         (os, "symlink", linked),
         (os, "link", linked),
         (os, "chmod", marked),
+        (os, "chown", marked),
+        (os, "lchown", marked),
         (os, "utime", marked),
         (os, "setxattr", marked),
         (shutil, "rmtree", cleared),
