@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from shapewright.capture import running
 from shapewright.capture.engine import Engine
+from shapewright.capture.memo import Memo
 from shapewright.trace.fact import Fact
 from shapewright.trace.record import Trace
 
@@ -87,7 +88,9 @@ def mixed() -> None:
 PROGRAMS = [conv, attention, recurrent, penalty, checkpointed, mixed]
 
 
-def traced(program, hangs: bool, monkeypatch: pytest.MonkeyPatch) -> Trace:
+def traced(
+    program, hangs: bool, monkeypatch: pytest.MonkeyPatch, memo: Memo | None = None
+) -> Trace:
     """The program with torch's own graph, with or without remembered answers."""
     original = Engine.__init__
 
@@ -97,7 +100,8 @@ def traced(program, hangs: bool, monkeypatch: pytest.MonkeyPatch) -> Trace:
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        trace = running.record(program, (), {}, running.Settings(graph=True))
+        settings = running.Settings(graph=True, memo=memo)
+        trace = running.record(program, (), {}, settings)
     assert trace.complete, trace.findings
     return trace
 
@@ -106,6 +110,19 @@ def traced(program, hangs: bool, monkeypatch: pytest.MonkeyPatch) -> Trace:
 def test_remembered_answers_are_those_of_torch(program, monkeypatch) -> None:
     plain = traced(program, False, monkeypatch)
     hung = traced(program, True, monkeypatch)
+    assert_same(plain, hung)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_answers_of_an_earlier_run_are_those_of_torch(program, monkeypatch) -> None:
+    plain = traced(program, False, monkeypatch)
+    memo = Memo()
+    traced(program, True, monkeypatch, memo)
+    assert_same(plain, traced(program, True, monkeypatch, memo))
+
+
+def assert_same(plain: Trace, hung: Trace) -> None:
+    """Two records of one program say the same."""
     assert len(plain.ops) == len(hung.ops)
     for one, other in zip(plain.ops, hung.ops, strict=True):
         assert (one.name, one.kind, one.arguments) == (

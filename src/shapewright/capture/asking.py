@@ -271,7 +271,7 @@ def direct(
             parts.append(autocast.state())
         key = tuple(parts)
         try:
-            plan = engine.hung.get(key)
+            plan = engine.memo.hung.get(key)
         except TypeError:
             return ask_torch(engine, func, name, args, kwargs, infos, None)
         if plan is not None:

@@ -38,7 +38,6 @@ from shapewright.capture.private import (
 from shapewright.capture.sites import Sites
 
 if TYPE_CHECKING:
-    from shapewright.capture.hanging import Hanging
     from shapewright.capture.tracked.comparisons import Comparisons
     from shapewright.rules.needs.failure import Failure
 
@@ -112,7 +111,6 @@ class Engine(TorchFunctionMode):
         self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
         self.heeds = True  # what the program catches itself is left alone
         self.hangs = False  # with a graph, calls like one before get what that got
-        self.hung: dict[tuple[Any, ...], Hanging] = {}
         self.grads: dict[int, Any] = {}
         self.home_of_factories = home
         self.met: list[Info] = []

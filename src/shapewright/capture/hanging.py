@@ -6,7 +6,8 @@ leads to, is read from its nodes. Calls like it get outputs of the same metadata
 node that saves the same tensors: a write in place or a second backward pass is refused
 as torch refuses it. Gradients of tensors that are no parameters are row-major here,
 whatever torch's formula would lay. A program that asks for gradients of gradients is
-run without this from there on: their nodes could not be named.
+run without this from there on: their nodes could not be named. Runs that share a memo
+share these answers.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ def learn(
         template = (None, nest)
     graph = graph_of(inputs, outs)
     if graph is not None:
-        engine.hung[key] = Hanging(answer, template, *graph)
+        engine.memo.hung[key] = Hanging(answer, template, *graph)
 
 
 def graph_of(

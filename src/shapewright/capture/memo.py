@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.identity import Meta, Metas
+
+if TYPE_CHECKING:
+    from shapewright.capture.hanging import Hanging
 
 NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)
 KINDS = ("new", "view", "copy", "inplace", "same", "read", "opaque")
@@ -61,8 +64,9 @@ class Answer:
 class Memo:
     """Answers and interned metadata. Two runs that share one ask each question once."""
 
-    __slots__ = ("answers", "metas")
+    __slots__ = ("answers", "hung", "metas")
 
     def __init__(self) -> None:
         self.answers: dict[tuple[Any, ...], Answer] = {}
         self.metas: Metas = {}
+        self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph

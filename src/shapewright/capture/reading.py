@@ -115,6 +115,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
     swapped = nests.swap((args, kwargs or {}), engine.blank_of)
     if (kwargs or {}).get("create_graph"):
         engine.hangs = False
+        engine.memo.hung.clear()  # a later run with this memory asks the same
     with without_nan_checks():
         out = engine.run(func, *swapped)
     if plain_name(func) == "grad":

@@ -43,6 +43,7 @@ def rehearse_command(
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.memo import Memo
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
     from shapewright.capture.rehearsal.training_libraries import of_training_library
@@ -68,9 +69,11 @@ def rehearse_command(
     read_source(parsed.place)
     ignored = ignored_codes(folder_of_place(parsed))
     last: list[Any] = []
+    memo = Memo()
 
     def run(gone: Place | None = None) -> Program:
         settings = Settings(target=script, go_on=True, quick=gone is not None)
+        settings.memo = memo
         settings.graph = True
         if gone is not None:
             settings.gone = os.path.abspath(gone[0]), gone[1]
