@@ -87,3 +87,36 @@ def test_clipping_clears_nothing(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, TWICE.format(before="pass", after=clip))
     codes = {(each.code, each.span.line) for each in report.findings if each.span}
     assert codes == {("gradients-not-cleared", 10)}
+
+
+LEAF = """\
+    import torch
+
+    x, y = torch.randn(12, 6), torch.randn(12, 1)
+    w = torch.{make}(6, 1, requires_grad=True)
+    optimizer = torch.optim.SGD([w], 0.1)
+    for step in range(40):
+        ((x @ w - y) ** 2).mean().backward()
+        optimizer.step()
+        {after}
+        print("none" if w.grad is None else "some")
+"""
+
+
+@pytest.mark.parametrize("make", ["zeros", "randn"])
+def test_a_leaf_of_known_values_has_gradients_that_pile_up(
+    tmp_path: Path, make: str
+) -> None:
+    text = LEAF.format(make=make, after="pass")
+    (found,) = rehearsed(tmp_path, text).findings
+    assert found.code == "gradients-not-cleared"
+
+
+@pytest.mark.parametrize("after", ["optimizer.zero_grad()", "w.grad = None"])
+@pytest.mark.parametrize("make", ["zeros", "randn"])
+def test_a_leaf_of_known_values_is_cleared(
+    tmp_path: Path, make: str, after: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = LEAF.format(make=make, after=after)
+    assert rehearsed(tmp_path, text).findings == ()
+    assert set(capfd.readouterr().err.split()) == {"none"}

@@ -71,6 +71,8 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
             device = engine.info(value).meta.device
             claim = intern_meta(engine.memo.metas, given, device, False)
             engine.tell(given, Info(claim, Storage(device), BLANK))
+        if name == "grad" and info.kind == VALUED and engine.graph:
+            target = engine.blank_of(target)  # whose gradient backward passes make
         return engine.run(func, (target, given), {})
     if name != "data" or not isinstance(value, Tensor):
         if name == "grad":

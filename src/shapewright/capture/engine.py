@@ -112,6 +112,7 @@ class Engine(TorchFunctionMode):
         self.heeds = True  # what the program catches itself is left alone
         self.hangs = False  # with a graph, calls like one before get what that got
         self.grads: dict[int, Any] = {}
+        self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = home
         self.met: list[Info] = []
         self.life = Life()

@@ -85,6 +85,14 @@ def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> 
 
 def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """`x.grad`: of the stand-in, where the tensor is the user's."""
+    found = grad_of(engine, func, args)
+    if engine.grads_read is not None and isinstance(found, Tensor):
+        engine.grads_read[id(args[0])] = args[0], found
+    return found
+
+
+def grad_of(engine: Engine, func: Any, args: Args) -> Any:
+    """The gradient that a run made, or that the program put there."""
     target = args[0]
     info = engine.info(target)
     if id(target) in engine.grads:

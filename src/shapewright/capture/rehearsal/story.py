@@ -116,3 +116,13 @@ class Story:
     def skip(self, what: str) -> None:
         """Say something that a real run does and this one does not."""
         self.skipped.setdefault(what)
+
+
+def line_of_site(site: Any) -> tuple[str, int] | None:
+    """The file and line of a call's site."""
+    code, offset = site
+    line = next(
+        (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),
+        None,
+    )
+    return (code.co_filename, line) if line is not None else None

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.capture.identity import THEIRS
-from shapewright.capture.rehearsal.story import shown
+from shapewright.capture.identity import BLANK
+from shapewright.capture.rehearsal.by_hand import ByHand
+from shapewright.capture.rehearsal.story import line_of_site, shown
 from shapewright.trace.training import Met, Optimized, Outside, Place, Training
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Facts:
         self.taught: set[str] = set()  # names of all models that were
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.call = 0
+        self.by_hand = ByHand(stage)
 
     def here(self) -> Place:
         return self.stage.story.line(self.stage.engine)
@@ -107,6 +109,7 @@ class Facts:
     def before_backward(self, loss: Any) -> None:
         """A backward pass is about to run."""
         place = self.here()
+        self.by_hand.look()
         for watched in self.watched:
             if not all(map(self.is_as_before, watched.used)):  # a program's own zeros
                 watched.used, watched.piled = [], None
@@ -132,13 +135,16 @@ class Facts:
             if self.unused is not None and not same:
                 watched.used = self.gradients(each for each, _, _ in watched.used)
                 watched.piled = self.unused, watched.used
+        if self.unused is not None:
+            with torch._C.DisableTorchFunction():
+                self.by_hand.after_backward(self.unused)
 
     def grad(self, parameter: Any) -> Any:
-        """The gradient of a parameter: of its stand-in, where it is the user's own."""
+        """The gradient of a parameter: of its stand-in, where it has values."""
         engine = self.stage.engine
         if id(parameter) in engine.grads:
             return engine.grads[id(parameter)]
-        if not parameter.is_meta and engine.info(parameter).kind == THEIRS:
+        if not parameter.is_meta and engine.info(parameter).kind != BLANK:
             twin = engine.info(parameter).twin
             return None if twin is None else twin.grad
         return parameter.grad
@@ -282,7 +288,7 @@ class Facts:
             outputs = getattr(call.output, "meta", None)
             if outputs is not None and not outputs.requires_grad:
                 site = call.site[0] if call.site else None
-                line = line_of(site) if site is not None else None
+                line = line_of_site(site) if site is not None else None
                 if line is not None:
                     self.meet("evaluated-in-training", line, None, call.name)
 
@@ -292,6 +298,7 @@ class Facts:
         def near(place: Place | None) -> Place | None:
             return None if place is None else (shown(place[0], folder), place[1])
 
+        self.by_hand.look()
         paths = self.paths()
         trained = {name.partition(".")[0] for name in paths.values()}
         met = [
@@ -360,13 +367,3 @@ def acts_otherwise(root: nn.Module) -> bool:
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
             return True
     return False
-
-
-def line_of(site: Any) -> Place | None:
-    """The file and line of a call's site."""
-    code, offset = site
-    line = next(
-        (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),
-        None,
-    )
-    return (code.co_filename, line) if line is not None else None

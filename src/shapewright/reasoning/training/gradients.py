@@ -15,15 +15,17 @@ from shapewright.trace.training import Met
 def stale_gradients(scene: Scene) -> Iterator[Finding]:
     """A backward pass adds to gradients that a step has used already."""
     for met in of_kind(scene, "stale"):
+        user = f"`{met.name}`" if met.name else "an update by hand"
+        clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
             "gradients-not-cleared",
             "this adds to the gradients of the step before: "
-            f"`{met.name}` has used them and nothing cleared them since",
+            f"{user} has used them and nothing cleared them since",
             scene.span(met.place, "backward"),
             (scene.span(met.other, "step"), "this step used them"),
             (
                 scene.span(met.other, "step"),
-                "`zero_grad()` belongs behind it, or first",
+                f"{clearing} belongs behind it, or first",
             ),
         )
 

@@ -1,0 +1,109 @@
+"""Steps that a program writes itself: `p -= lr * p.grad`.
+
+No optimizer tells of them, so the calls since the last backward pass are looked
+through: one that writes a leaf and takes what was made of its gradient is a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.memo import INPLACE
+from shapewright.capture.names import plain_name
+from shapewright.capture.rehearsal.story import line_of_site
+from shapewright.trace.training import Place
+
+if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.training import Facts
+    from shapewright.capture.rehearsal.turns import Stage
+
+ANEW = frozenset({"zero_", "copy_", "fill_"})
+"""Calls after which nothing of what was in a tensor is left."""
+
+
+@dataclass(slots=True)
+class Used:
+    """A leaf whose gradient a step used, and where; `piled` is the backward pass that
+    added to it since."""
+
+    leaf: Any
+    gradient: Any
+    version: int
+    place: Place
+    piled: Place | None = None
+
+    def told(self, facts: Facts) -> None:
+        """Note that another step uses the gradient, if a backward pass added to it."""
+        if self.piled is not None:
+            facts.meet("stale", self.piled, self.place)
+
+
+class ByHand:
+    """The steps by hand of one rehearsal."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.event = 0
+        self.used: dict[int, Used] = {}  # by leaf
+        self.read: dict[int, tuple[Any, Any]] = {}  # leaves and gradients
+        stage.engine.grads_read = self.read
+
+    def look(self) -> None:
+        """Find the steps since the last backward pass: of gradients used before?"""
+        events = self.stage.engine.events
+        began, self.event = self.event, len(events)
+        theirs = {id(p) for each in self.stage.facts.watched for p in each.parameters()}
+        read = [pair for key, pair in self.read.items() if key not in theirs]
+        self.read.clear()
+        facts = self.stage.facts
+        steps, left = self.steps(events[began:], read) if read else ({}, set())
+        for key, step in steps.items():
+            earlier = self.used.pop(key, None)
+            if earlier is not None and earlier.gradient is step.gradient:
+                earlier.told(facts)
+            if key in left:
+                self.used[key] = step
+        self.used = {
+            key: each
+            for key, each in self.used.items()
+            if facts.grad(each.leaf) is each.gradient
+        }
+
+    def steps(
+        self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
+    ) -> tuple[dict[int, Used], set[int]]:
+        """Leaves that were written, and those whose gradient was not written after."""
+        info = self.stage.engine.info
+        leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
+        grads = {info(grad).storage.number: leaf for leaf, grad in read}
+        made = set(grads)  # storages of what was made of gradients
+        steps: dict[int, Used] = {}
+        left: set[int] = set()
+        for answer, ins, outs, site, _ in events:
+            if not any(each.storage.number in made for each in ins):
+                continue
+            for storage in {out.storage.number for out in outs}:
+                if storage in grads:
+                    key = id(grads[storage])
+                    if answer.kind == INPLACE and key in steps:
+                        left.discard(key)
+                    elif answer.kind == INPLACE and plain_name(answer.func) in ANEW:
+                        self.used.pop(key, None)
+                elif storage in leaves:
+                    leaf, grad = leaves[storage]
+                    place = line_of_site(site[0]) if site else None
+                    if place is not None:
+                        steps[id(leaf)] = Used(leaf, grad, grad._version, place)
+                        left.add(id(leaf))
+                else:
+                    made.add(storage)
+        return steps, left
+
+    def after_backward(self, place: Place) -> None:
+        """A backward pass ran: did it add to gradients that a step has used?"""
+        for each in self.used.values():
+            gradient = self.stage.facts.grad(each.leaf)
+            if gradient is not each.gradient or gradient._version != each.version:
+                each.piled = each.piled or place
+                each.gradient = gradient
