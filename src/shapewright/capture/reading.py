@@ -193,15 +193,22 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
-    """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does."""
+    """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does.
+
+    No other tensor takes a format, nor does a parameter, whatever its dims.
+    """
+    kind, how = type(args[0]), args[1]
+    plain = not info.meta.shape and kind is Tensor
+    if how and not plain:
+        words = f"unsupported format string passed to {kind.__name__}.__format__"
+        engine.raise_theirs(TypeError(words))
     if info.storage.known:
-        text: str = engine.run(func, (engine.value_of(args[0]), *args[1:]), {})
-        return text
-    if info.meta.shape:
+        return str(engine.run(func, (engine.value_of(args[0]), how), {}))
+    if not plain:
         return described(info)
     out = representative("item", info)
     engine.assume(f"unknown data in text shown as {short(out)}")
-    return format(out, *args[1:])
+    return str(engine.run(format, (out, how), {}))
 
 
 PATIENCE = 64

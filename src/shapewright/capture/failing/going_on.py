@@ -26,6 +26,7 @@ from shapewright.capture.identity import BLANK, DTYPES, Info, Storage, contiguou
 from shapewright.capture.joining import joined
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import plain_name
+from shapewright.capture.reading import described
 from shapewright.capture.ruled import intern_made
 from shapewright.capture.ruling import needs_of
 from shapewright.capture.settling import arguments_of
@@ -87,16 +88,18 @@ def passed(
     needed = None
     if rule is not None:
         needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
+    first = plain_name(func)
     of_history = any(words in str(error) for words in OF_HISTORY)
     search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
-    if of_history:  # fresh tensors have none
+    if of_history or first == "__format__":  # fresh tensors have none
         search = iter(())
     names = argument_names(func, rule, *arguments)
-    first = plain_name(func)
     out: Any = FAILED
     guessed: tuple[int, ...] = ()
     found: list[tuple[Repair, Any]] = [] if engine.quick else list(search)
-    if needed is not None and needed.makes:
+    if first == "__format__":
+        out = described(infos[0])  # a text, whatever the tensor
+    elif needed is not None and needed.makes:
         out = made_of(engine, needed.makes, infos)
     elif needed is not None and rule is not None:
         out = granted(engine, plan, func, rule, args, kwargs, needed)
