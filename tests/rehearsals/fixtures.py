@@ -155,9 +155,8 @@ EXAMPLES = {
         lambda folder: fake_data.cifar10(folder / "dataset"),
         lacks=("torchvision", "tqdm"),
         note="gone from the repository since commit e8a38cc, so the checkout needs it "
-        "from before; a batch of fewer than the batch size would raise. The "
-        "warning that its attention runs along the batch is true: with random images in "
-        "place of its images, its logits stay what they are",
+        "from before; a batch of fewer than the batch size would raise. That its "
+        "attention runs along the batch is true: its logits do not depend on images",
     ),
     "language_translation": Example(
         "language_translation/main.py",

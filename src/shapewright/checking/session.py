@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from shapewright.checking.tried import (
     Overlay,
     Place,
     Tried,
+    is_at,
     output_of,
     place_of,
     places,
@@ -49,6 +51,12 @@ Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
 ends a run; with True each run has a process of its own."""
 
 
+Crowded = Collection[tuple[str, int]]
+"""Lines with several calls that fail by themselves."""
+NOWHERE: Place = ("", 0, "")
+"""In place of a failure at which a run may end."""
+
+
 @dataclass(slots=True)
 class Mend:
     """One way to mend a finding, and what the run with it came to."""
@@ -72,7 +80,7 @@ class Told:
     mends: list[Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
 
-    def removes(self, place: Place) -> bool:
+    def removes(self, place: Place, crowded: Crowded) -> bool:
         """Whether what failed at a place works with the best fix of this.
 
         A layer that is left out fails nowhere, which says nothing of its other calls.
@@ -80,7 +88,8 @@ class Told:
         if not self.mends or self.mends[0].option.kind == "left-out":
             return False
         best = self.mends[0].tried
-        return best.complete and all(each[:2] != place[:2] for each in best.failures)
+        left = any(is_at(each, place, crowded) for each in best.failures)
+        return best.complete and not left
 
 
 @dataclass(slots=True)
@@ -100,6 +109,7 @@ class Session:
     texts: dict[str, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     left: int = ALL_TRIES
+    crowded: set[tuple[str, int]] = field(default_factory=set)
 
     def report(self) -> Report:
         """All independent findings, those behind an error that ends the run too."""
@@ -148,11 +158,16 @@ class Session:
                     found[-1],
                     list(options("load", 1.0, state_dicts.fixes(program, span, one))),
                 )
-        for finding, failures in explained_with(program):
-            place = place_of(program, failures[0])
+        explained = [
+            (finding, failures, place_of(program, failures[0]))
+            for finding, failures in explained_with(program)
+        ]
+        calls = Counter(place[:2] for place in {place for *_, place in explained})
+        self.crowded |= {line for line, count in calls.items() if count > 1}
+        for finding, failures, place in explained:
             lines.add(place[:2])
             before = (*self.told, *found)
-            follows = any(told.removes(place) for told in before)
+            follows = any(told.removes(place, self.crowded) for told in before)
             mine = numbers_of(failures[0])
             if program is not self.program and mine:
                 # The mend chose one of two sizes, and this call wants the other.
@@ -192,10 +207,10 @@ class Session:
             some = known[start : start + count]
             start += count
             self.left -= len(some)
-            gone = [told.place] * len(some)
+            gone = [self.ending(told)] * len(some)
             runs = self.attempt([texts for _, texts in some], gone, False)
             for (option, texts), run in zip(some, runs, strict=True):
-                if helps(run, told.place, before, program):
+                if helps(run, told.place, before, program, self.crowded):
                     told.mends.append(Mend(option, texts, run))
             told.mends.sort(key=lambda mend: rank(mend, before, wanted))
             if told.mends and is_enough(told.mends[0], before, wanted, turn):
@@ -206,6 +221,10 @@ class Session:
             for mend, each in zip(told.mends, ranks, strict=True)
             if each == ranks[0]
         ][:SHOWN]
+
+    def ending(self, told: Told) -> Place:
+        """The failure at which a run with a mend may end: where no other is beside."""
+        return NOWHERE if told.place[:2] in self.crowded else told.place
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
         """The texts with a fix, over those that the program was mended with."""
@@ -224,7 +243,11 @@ class Session:
         if self.again is None or not self.left:
             return None
         last = places(program)[-1] if places(program) else None
-        ended = [told for told in fresh if told.place == last and told.mends]
+        ended = [
+            told
+            for told in fresh
+            if told.mends and last and is_at(told.place, last, self.crowded)
+        ]
         if not ended:
             return None
         overlay = self.edited(program, ended[0].mends[0].fix)
@@ -285,7 +308,7 @@ class Session:
         waiting = [told for told in self.told if told.mends]
         while waiting and self.attempt is not None:
             firsts = [told.mends[0] for told in waiting]
-            gone = [told.place for told in waiting]
+            gone = [self.ending(told) for told in waiting]
             runs = self.attempt([each.texts for each in firsts], gone, True)
             again = []
             for told, mend, run in zip(waiting, firsts, runs, strict=True):
@@ -307,7 +330,7 @@ class Session:
         overlay = self.together([mend.fix for mend in firsts])
         if overlay is None:
             return
-        (tried,) = self.attempt([overlay], [("", 0, "")], True)
+        (tried,) = self.attempt([overlay], [NOWHERE], True)
         if tried.complete and not tried.failures:
             for told in self.told:
                 first = told.mends[0]
@@ -394,10 +417,16 @@ def declares(failure: Failure) -> bool:
     return any(each.kind == "size" and each.parameter for each in failure.repairs)
 
 
-def helps(tried: Tried, gone: Place, before: tuple[Place, ...], run: Program) -> bool:
+def helps(
+    tried: Tried,
+    gone: Place,
+    before: tuple[Place, ...],
+    run: Program,
+    crowded: Crowded = (),
+) -> bool:
     """Whether the error is gone and no other came in its place."""
-    left = [place for place in before if place[:2] != gone[:2]]
-    if any(place[:2] == gone[:2] for place in tried.failures):
+    left = [place for place in before if not is_at(place, gone, crowded)]
+    if any(is_at(place, gone, crowded) for place in tried.failures):
         return False
     new = [place for place in tried.failures if place not in left]
     if run.trace.complete:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from shapewright.reasoning.hazards.conducting import hazards
@@ -13,7 +13,7 @@ from shapewright.trace.module import leaves
 Overlay = Mapping[str, str]
 """Texts that stand for files, by absolute path."""
 Place = tuple[str, int, str]
-"""Where something failed: file, line, and the operator or the code of the finding."""
+"""Where something failed: file, line, and the call or the code of the finding."""
 
 LOAD = "state-dict-mismatch"
 
@@ -62,8 +62,25 @@ def places(program: Program) -> tuple[Place, ...]:
 
 
 def place_of(program: Program, failure: Failure) -> Place:
-    """Where a call failed."""
+    """Where a call failed; a call is a layer by its name, or as it is written."""
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
-    return (op.span.file, op.span.line, op.name)
+    layer, found = program.layer(op), program.node(op.span)
+    if layer is not None:
+        call = own_name(layer.path)
+    else:
+        call = found[0].written(found[1]) if found is not None else op.name
+    return (op.span.file, op.span.line, call)
+
+
+def own_name(path: str) -> str:
+    """`conv` of `layers.3.conv`, `net.2` of `blocks.0.net.2`."""
+    parts = path.split(".")
+    names = [at for at, part in enumerate(parts) if not part.isdigit()]
+    return ".".join(parts[names[-1] :]) if names else path
+
+
+def is_at(place: Place, other: Place, crowded: Collection[tuple[str, int]]) -> bool:
+    """Whether two failures are one: on a line, or on a crowded one in the same call."""
+    return place == other if other[:2] in crowded else place[:2] == other[:2]

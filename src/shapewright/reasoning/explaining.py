@@ -26,18 +26,30 @@ CODES = {
 
 
 def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
-    """A finding for each independent failure, one for all of a line that fail alike."""
+    """A finding for each independent failure, one for all of a call that fail alike."""
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in independent(program):
         finding = of_failure(program, failure)
-        place = finding.span and (finding.span.file, finding.span.line)
-        key = finding.code, place
+        key = finding.code, *call_of(program, program.trace.ops[failure.op])
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
         else:
             found[key] = finding, [failure]
     return list(found.values())
+
+
+def call_of(program: Program, op: Op) -> tuple[object, ...]:
+    """What makes a call the same as another one: a layer at its line, or the text.
+
+    Layers that one line builds are the same.
+    """
+    layer = program.layer(op)
+    if layer is None or op.span is None:
+        return (op.span,)
+    built = program.built.get(layer.path)
+    by = built.span if built is not None else pattern(layer.path)
+    return op.span.file, op.span.line, by
 
 
 def of_failure(program: Program, failure: Failure) -> Finding:
