@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+from shapewright.source.span import Span
 from tests.rehearsing.rehearsed import moments, rehearsed
 
 LIBRARY = """\
@@ -83,11 +85,19 @@ SCRIPT = """\
     """
 
 
+def at(span: Span | None) -> str:
+    """The text of a span of one line."""
+    assert span is not None
+    line = Path(span.file).read_text().split("\n")[span.line - 1]
+    return line[span.column - 1 : span.end_column - 1]
+
+
 def script(folder: Path, **changed: object) -> str:
     """The script, beside an installed library of that name."""
     library = folder / "site-packages" / "minitrain"
     library.mkdir(parents=True)
     (library / "__init__.py").write_text(LIBRARY)
+    sys.modules.pop("minitrain", None)
     named: dict[str, object] = {
         "folder": folder, "trainer": "Trainer", "classes": 5, "more": "pass",
         "lost": "", "count": 1002,
@@ -139,3 +149,55 @@ def test_a_mistake_of_validation_is_found_at_its_line(tmp_path: Path) -> None:
 def test_losses_that_are_kept_over_epochs_are_told(tmp_path: Path) -> None:
     report = rehearsed(tmp_path, script(tmp_path, more="self.losses.append(loss)"))
     assert [each.code for each in report.findings] == ["graph-kept"]
+
+
+def test_a_hook_with_an_argument_too_many_is_told_where_it_is_defined(
+    tmp_path: Path,
+) -> None:
+    text = script(tmp_path, trainer="Ranged")
+    text = text.replace(
+        "def epoch_ended(self, epoch)", "def epoch_ended(self, epoch, outputs)"
+    )
+    report = rehearsed(tmp_path, text)
+    (found,) = report.findings
+    assert found.code == "program-error"
+    assert "missing 1 required positional argument: 'outputs'" in found.message
+    assert at(found.span) == "def epoch_ended(self, epoch, outputs)"
+    assert "Ranged(100, 4).fit(" in at(found.related[0].span)
+
+
+def test_a_forward_hook_with_an_argument_too_few_is_told_there(tmp_path: Path) -> None:
+    hook = "self.net[0].register_forward_hook(lambda module, inputs: None)"
+    text = script(tmp_path).replace("self.losses = []", hook)
+    report = rehearsed(tmp_path, text)
+    assert [at(each.span) for each in report.findings] == [
+        "lambda module, inputs: None"
+    ]
+
+
+def test_a_call_of_the_programs_own_is_told_where_it_stands(tmp_path: Path) -> None:
+    text = script(tmp_path, more="self.epoch_ended()")
+    report = rehearsed(tmp_path, text)
+    (found,) = report.findings
+    assert at(found.span) == "self.epoch_ended()"
+    assert at(found.related[0].span) == "def epoch_ended(self, epoch)"
+
+
+def test_what_a_library_complains_of_is_shown_where_it_is_defined(
+    tmp_path: Path,
+) -> None:
+    text = script(tmp_path, trainer="Ranged", lost="")
+    text = text.replace("def epoch_ended(", "def epoch_end(")
+    library = tmp_path / "site-packages" / "minitrain" / "__init__.py"
+    library.write_text(
+        library.read_text().replace(
+            "module.epoch_ended(epoch)",
+            'raise NotImplementedError("`epoch_end` was removed: use `epoch_ended`")',
+        )
+    )
+    report = rehearsed(tmp_path, text)
+    (found,) = report.findings
+    assert "fit(Module()" in at(found.span)
+    assert ("def epoch_end(self, epoch)", "`epoch_end` is defined here") in [
+        (at(each.span), each.message) for each in found.related
+    ]

@@ -12,7 +12,7 @@ from shapewright.capture.identity import Info
 from shapewright.capture.memo import COPY, INPLACE, KINDS, NEW, READ, SAME, VIEW, Answer
 from shapewright.capture.names import display_name, dotted_name, long_name
 from shapewright.capture.positions import Positions, operator_at
-from shapewright.capture.sites import SITE_PACKAGES, Site
+from shapewright.capture.sites import Site, is_installed
 from shapewright.source.span import Frame, Span
 from shapewright.trace.fact import Fact
 from shapewright.trace.module import ModuleCall, State
@@ -305,6 +305,6 @@ OPAQUE_WORDS = {
 def innermost(frames: tuple[Frame, ...]) -> Span | None:
     """The innermost span that is the user's own, not an installed library's."""
     for frame in reversed(frames):
-        if not frame.span.file.startswith(SITE_PACKAGES):
+        if not is_installed(frame.span.file):
             return frame.span
     return frames[-1].span if frames else None

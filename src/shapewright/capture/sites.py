@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -14,6 +15,8 @@ TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
 OURS = f"{Path(__file__).parents[1]}{os.sep}"
 STDLIB = sysconfig.get_paths()["stdlib"]
 SITE_PACKAGES = tuple({sysconfig.get_paths()[k] for k in ("purelib", "platlib")})
+
+INSTALLED = ("site-packages", "dist-packages")
 
 SKIP, USER, BOUNDARY = range(3)
 
@@ -30,6 +33,14 @@ def classify(filename: str) -> int:
     if filename.startswith("<frozen") or filename == "<string>":
         return SKIP
     return USER
+
+
+@cache
+def is_installed(filename: str) -> bool:
+    """Whether a file is of an installed library, not of the program."""
+    return filename.startswith(SITE_PACKAGES) or any(
+        each in filename for each in INSTALLED
+    )
 
 
 class Sites:

@@ -21,7 +21,7 @@ from shapewright.findings.finding import Finding, Related
 from shapewright.findings.fix import Fix
 from shapewright.reasoning import state_dicts
 from shapewright.reasoning.deciding import of_line, once
-from shapewright.reasoning.endings import telling
+from shapewright.reasoning.endings import signatures, telling
 from shapewright.reasoning.explaining import MOST_RELATED, explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
 from shapewright.reasoning.fixes.option import Option, options
@@ -173,6 +173,8 @@ class Session:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(told.numbers == mine for told in before)
             if place not in known and not follows and not (alone and found):
+                if finding.code == "torch-error":
+                    finding = signatures.told(program, finding)
                 found.append(Told(finding, place, numbers=mine))
                 self.tries(program, found[-1], candidates(program, failures[0]))
         lines |= {place_of(program, each)[:2] for each in program.failures}
@@ -187,6 +189,7 @@ class Session:
                 continue
             own = finding.code == "program-error"
             shown = telling.told(program, finding) if own else finding
+            shown = signatures.told(program, shown)
             found.append(Told(replace(shown, related=ways(program, shown)), place))
             self.tries(program, found[-1], of_program_error(program, finding))
         return found

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from shapewright.capture.identity import Info
-from shapewright.capture.sites import USER
+from shapewright.capture.sites import USER, is_installed
 from shapewright.rules.needs.ending import Ending
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ class Frozen:
     message: str
     tensors: dict[str, Info]
     values: dict[str, Any]
+    library: bool
 
     def ending(self, fold: Fold) -> Ending:
         """The same with facts of the record, all of whose ops were read before."""
         tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
-        return Ending(self.error, self.message, tensors, self.values)
+        return Ending(self.error, self.message, tensors, self.values, self.library)
 
 
 def frozen(engine: Engine, error: BaseException) -> Frozen | None:
@@ -58,7 +59,8 @@ def frozen(engine: Engine, error: BaseException) -> Frozen | None:
             tensors[name] = engine.info(value)
         elif is_plain(value):
             values[name] = tuple(value) if isinstance(value, torch.Size) else value
-    return Frozen(type(error).__name__, str(error), tensors, values)
+    library = is_installed(frame.f_code.co_filename)
+    return Frozen(type(error).__name__, str(error), tensors, values, library)
 
 
 def named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:

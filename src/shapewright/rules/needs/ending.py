@@ -14,10 +14,12 @@ class Ending:
     """The innermost frame of the program when it raised.
 
     `tensors` and `values` are what names in it meant: `x`, `self.n`, `parts[0]`; of
-    values only numbers, short texts and tuples of numbers.
+    values only numbers, short texts and tuples of numbers. `library`: it was an
+    installed library's frame that raised, or called what raised.
     """
 
     error: str
     message: str
     tensors: Mapping[str, Fact]
     values: Mapping[str, Any]
+    library: bool = False
