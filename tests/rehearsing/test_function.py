@@ -247,3 +247,24 @@ def test_a_name_is_a_script(tmp_path: Path) -> None:
 def test_what_cannot_be_meant_is_said(target: Any, steps: Any, error: Any) -> None:
     with pytest.raises(error):
         sw.rehearse(target, steps=steps)
+
+
+def test_gradients_of_a_live_model_come_again_after_they_were_cleared() -> None:
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def train() -> None:
+        for _ in range(3):
+            optimizer.zero_grad()
+            assert model.weight.grad is None
+            F.mse_loss(model(torch.zeros(2, 4)), torch.zeros(2, 3)).backward()
+            assert model.weight.grad is not None
+            kept = model.weight.grad.clone()
+            model.weight.grad = kept
+            assert model.weight.grad is kept
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+    report = sw.rehearse(train)
+    assert [each.message for each in report.findings] == []
+    assert model.weight.grad is None

@@ -77,6 +77,8 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     if name != "data" or not isinstance(value, Tensor):
         if name == "grad":
             engine.grads[id(target)] = value
+            if info.twin is not None and info.twin.grad is not None:
+                info.twin.grad = None  # the next backward pass begins anew
         return None
     other = engine.info(value)
     rg = info.meta.requires_grad

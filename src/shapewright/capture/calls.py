@@ -76,6 +76,7 @@ class Calls:
         self.counts: dict[int, int] = {}
         self.taken: dict[str, int] = {}
         self.progress: Callable[[str], None] | None = None
+        self.ended: Callable[[Call, Any], None] | None = None
         for path, module in modules:
             self.paths[id(module)] = path
             self.alive[id(module)] = module
@@ -198,6 +199,8 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
             engine.call = call.parent or 0
             call.end = len(events)
         call.output = getattr(out, "_sw", None) or snapshot(out, look)
+        if calls.ended is not None:
+            calls.ended(call, out)
         return out
 
     return _call_impl

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.checking.conducting import folder_of, program_of
 from shapewright.reasoning.training.conducting import mistakes
+from shapewright.source.loops import with_loops_told
 from shapewright.tracing import fed
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def rehearse_function(
     from shapewright.checking.session import Session
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import InputError
+    from shapewright.inputs.living import functions_changed
 
     if device is not None:
         try:
@@ -61,7 +63,12 @@ def rehearse_function(
     settings = Settings(go_on=True, graph=True, letters=letters, target=name)
     settings.rehearsing = rehearsing
     seen = Constructions()
-    with owned_kept(target, (args, kwargs)), guarded(), seen.watched():
+    with (
+        owned_kept(target, (args, kwargs)),
+        guarded(),
+        seen.watched(),
+        functions_changed(holds, with_loops_told),
+    ):
         made = record(run, args, kwargs, settings)
     program = program_of(made, settings, seen)
     report = Session(program, ignored=ignored).report()

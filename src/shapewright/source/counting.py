@@ -128,22 +128,27 @@ def _joins(node: ast.AST, target: ast.expr) -> bool:
 
 
 def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
-    """Each condition of a loop, its `if`, and whether it is of a loop within."""
-    waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
+    """Each condition of a loop, its `if`, and whether it is of a loop within.
+
+    The `if` is left out where another stands around it, or where the body is passed.
+    """
+    waiting: list[tuple[ast.AST, bool, bool]] = [(e, False, False) for e in loop.body]
     if isinstance(loop, ast.While):
         yield loop.test, None, False
     while waiting:
-        node, inner = waiting.pop(0)
+        node, inner, under = waiting.pop(0)
         if isinstance(node, SCOPES):
             continue
         if isinstance(node, ast.If):
-            yield node.test, node if _meets(node.test) else None, inner
+            alone = not under and _meets(node.test)
+            yield node.test, node if alone else None, inner
         elif isinstance(node, ast.IfExp):
             yield node.test, None, inner
         elif isinstance(node, ast.While):
             yield node.test, None, True
         inner |= isinstance(node, Loop)
-        waiting += [(each, inner) for each in ast.iter_child_nodes(node)]
+        under |= isinstance(node, ast.If)
+        waiting += [(each, inner, under) for each in ast.iter_child_nodes(node)]
 
 
 def _meets(test: ast.expr) -> bool:

@@ -31,8 +31,29 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Gradient:
+    """A value of a training, and the gradient that came to it.
+
+    `kind` is `output` (of a module, at its first call in training), `parameter`, or
+    `frozen` for a parameter that asks for no gradient. `gradient` is its shape, None
+    where none came; `layout` is `strided` or `sparse_coo`.
+    """
+
+    path: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    gradient: tuple[int, ...] | None = None
+    gradient_dtype: str = ""
+    layout: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What was rehearsed: `story` is the whole run, `skipped` what was not done."""
+    """What was rehearsed: `story` is the whole run, `skipped` what was not done.
+
+    `gradients` stand beside their values, module by module.
+    """
 
     device: str
     story: Moment
@@ -41,3 +62,4 @@ class Rehearsal:
     seconds: float = 0.0
     steps: int = 0
     training: Training = field(default_factory=Training)
+    gradients: tuple[Gradient, ...] = ()

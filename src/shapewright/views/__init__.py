@@ -29,9 +29,11 @@ renderers["text/html"] = _html
 
 def _report(report: Report) -> str:
     if report.rehearsal is not None:
-        from shapewright.views.terminal.rehearsal import text
-    else:
-        from shapewright.views.terminal.report import text
+        from shapewright.views.terminal import rehearsal
+
+        return rehearsal.text(report)
+    from shapewright.views.terminal.report import text
+
     return text(report)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.findings.fix import Edit, Fix
 from shapewright.source.span import Span
 from shapewright.trace.encode import assumption_json, finding_json
-from shapewright.trace.rehearsal import Moment
+from shapewright.trace.rehearsal import Gradient, Moment
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -56,7 +56,26 @@ def rehearsal_data(report: Report) -> dict[str, Any]:
         "device": told.device,
         "arguments": list(told.arguments),
         "story": moment_data(told.story),
+        "gradients": [gradient_data(each) for each in told.gradients],
         "skipped": list(told.skipped),
+    }
+
+
+def gradient_data(each: Gradient) -> dict[str, Any]:
+    """A value, and the gradient that came to it; null where none came."""
+    came = None
+    if each.gradient is not None:
+        came = {
+            "shape": list(each.gradient),
+            "dtype": each.gradient_dtype,
+            "layout": each.layout,
+        }
+    return {
+        "path": each.path,
+        "kind": each.kind,
+        "shape": list(each.shape),
+        "dtype": each.dtype,
+        "gradient": came,
     }
 
 

@@ -94,7 +94,8 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
     if kind == "batches":
         return turns(moment, "batch"), text, *map(short, moment.shapes)
     if kind == "backward":
-        return (f"loss {' | '.join(map(short, moment.shapes))}",)
+        loss = f"loss {' | '.join(map(short, moment.shapes))}"
+        return (loss, text) if text else (loss,)
     if kind in ("save", "load"):
         names = [each.text or "a buffer" for each in moments]
         more = len(names) - MOST_NAMES

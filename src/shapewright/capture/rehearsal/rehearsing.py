@@ -75,4 +75,5 @@ class Rehearsing:
                     self.arguments,
                     steps=stage.steps,
                     training=stage.facts.told(folder),
+                    gradients=stage.gradients.told(),
                 )

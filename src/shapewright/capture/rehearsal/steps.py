@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
 
 
+FIRST = 2
+"""Backward passes of one line after which gradients are counted."""
+
+
 @contextmanager
 def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
     """An attribute of torch, replaced for the time of a block."""
@@ -77,6 +81,8 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
             try:
                 out = original(self, *args, **kwargs)
                 stage.facts.after_backward()
+                if node.count <= FIRST:
+                    node.text = stage.facts.reached() or node.text
                 return out
             finally:
                 running[0] = False

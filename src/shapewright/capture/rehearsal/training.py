@@ -142,8 +142,9 @@ class Facts:
     def grad(self, parameter: Any) -> Any:
         """The gradient of a parameter: of its stand-in, where it has values."""
         engine = self.stage.engine
-        if id(parameter) in engine.grads:
-            return engine.grads[id(parameter)]
+        given = engine.grads.get(id(parameter))
+        if given is not None:
+            return given
         if not parameter.is_meta and engine.info(parameter).kind != BLANK:
             twin = engine.info(parameter).twin
             return None if twin is None else twin.grad
@@ -178,6 +179,10 @@ class Facts:
         """The models that ran since the last backward pass: in which mode?"""
         calls = self.stage.calls
         records, self.call = calls.records[self.call :], len(calls.records)
+        least = min(
+            (call.depth for call in records if call.key in calls.alive), default=0
+        )
+        self.ran = {call.key for call in records if call.depth == least}
         for call in records:
             root = calls.alive.get(call.key)
             if root is None:
@@ -220,8 +225,24 @@ class Facts:
         """Note which parameters of all models have one."""
         for module in list(self.stage.calls.alive.values()):
             for parameter in module._parameters.values():
-                if parameter is not None and self.grad(parameter) is not None:
+                if parameter is None or id(parameter) in self.had:
+                    continue
+                gradient = self.grad(parameter)
+                if gradient is not None:
                     self.had[id(parameter)] = parameter
+                    self.stage.gradients.had(parameter, gradient)
+
+    def reached(self) -> str:
+        """How many parameters of the models that ran have a gradient now, in words."""
+        calls = self.stage.calls
+        with torch._C.DisableTorchFunction():
+            self.all_gradients()
+            roots = [calls.alive[key] for key in self.ran if key in calls.alive]
+            whole = {id(p): p for root in roots for p in root.parameters()}
+            with_one = [p for p in whole.values() if self.grad(p) is not None]
+        if not whole:
+            return ""
+        return f"gradients of {len(with_one):,} of {len(whole):,} parameters"
 
     def after_step(self, optimizer: Any) -> None:
         """It stepped; fused steps may have written into the gradients.

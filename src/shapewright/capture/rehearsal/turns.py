@@ -9,6 +9,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
+from shapewright.capture.rehearsal.gradients import Gradients
 from shapewright.capture.rehearsal.growing import Growing, Lists
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
@@ -50,9 +51,12 @@ class Stage:
     lists: Lists = field(default_factory=Lists)
     making: int = 0  # items of batches, right now
     facts: Facts = field(init=False)
+    gradients: Gradients = field(init=False)
 
     def __post_init__(self) -> None:
         self.facts = Facts(self)
+        self.gradients = Gradients(self.calls)
+        self.calls.ended = self.gradients.called
 
     def tell_unmet(self) -> None:
         """Say which conditions on counts no turn met that ran."""

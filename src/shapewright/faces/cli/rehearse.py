@@ -31,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--full-loaders", action="store_true", help="read all the data")
     add(
+        "--gradients",
+        action="store_true",
+        help="show the shape of each gradient beside that of its value",
+    )
+    add(
         "--format",
         choices=("full", "concise", "json", "github", "sarif"),
         default="full",
@@ -71,5 +76,6 @@ def run(options: argparse.Namespace) -> int:
     from shapewright.views.terminal.rehearsal import text
 
     seen = display.of(sys.stdout)
-    output.show(text(report, seen.width, seen.color, seen.unicode))
+    asked = options.gradients
+    output.show(text(report, seen.width, seen.color, seen.unicode, asked))
     return report.exit_code

@@ -10,6 +10,7 @@ from shapewright.views.glyphs import ASCII, UNICODE
 from shapewright.views.story import Row, rows
 from shapewright.views.terminal import report as reports
 from shapewright.views.terminal.footer import labelled, wrapped
+from shapewright.views.terminal.gradients import beside
 from shapewright.views.terminal.paint import (
     Line,
     Terminal,
@@ -45,11 +46,14 @@ def text(
     width: int | None = None,
     colour: bool = False,
     unicode: bool = True,
+    gradients: bool = False,
 ) -> str:
-    """The story, then the findings."""
+    """The story, then gradients beside values where asked for, then the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     told = story(report, terminal)
     lines = [*head(report, terminal), [], *told, *([[]] if told else [])]
+    if gradients and report.rehearsal is not None:
+        lines += [*beside(report.rehearsal.gradients, terminal), []]
     notes = assumed(report.assumptions, terminal)
     found = reports.text(report, width, colour, unicode, notes)
     return lower(lines, colour) + found
