@@ -64,7 +64,7 @@ def test_methods_have_their_loops_shortened_and_stay_as_they_are(
     (finding,) = report.findings
     assert finding.code == "inner-dim-mismatch"
     assert finding.span is not None
-    assert finding.span.line == 27
+    assert finding.span.line == 26
     assert report.complete
     assert report.rehearsal is not None
     epochs, batches = moments(report.rehearsal.story, "loop")[1:]
