@@ -8,6 +8,7 @@ from shapewright.capture.identity import Meta, Metas
 
 if TYPE_CHECKING:
     from shapewright.capture.hanging import Hanging
+    from shapewright.rules.needs.failure import Repair
 
 NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)
 KINDS = ("new", "view", "copy", "inplace", "same", "read", "opaque")
@@ -64,9 +65,10 @@ class Answer:
 class Memo:
     """Answers and interned metadata. Two runs that share one ask each question once."""
 
-    __slots__ = ("answers", "hung", "metas")
+    __slots__ = ("answers", "hung", "metas", "refused")
 
     def __init__(self) -> None:
         self.answers: dict[tuple[Any, ...], Answer] = {}
         self.metas: Metas = {}
         self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph
+        self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed

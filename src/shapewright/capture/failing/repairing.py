@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.nn.parameter import Parameter
 from torch.nn.utils.rnn import PackedSequence
 
-from shapewright.capture import nests
+from shapewright.capture import autocast, nests
 from shapewright.capture.failing.trials import (
     FAILED,
     copies,
@@ -23,6 +24,7 @@ from shapewright.capture.failing.trials import (
 )
 from shapewright.capture.identity import Info
 from shapewright.capture.names import plain_name
+from shapewright.capture.private import any_autocast
 from shapewright.capture.ranging import PACKED
 from shapewright.rules.needs.failure import Repair
 
@@ -60,6 +62,7 @@ def repairs(
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
     numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
+    refused = remembered(engine, func, args, kwargs)
     found = tries = 0
     for repair in candidates(infos, declared, numbers):
         if quick and repair.kind not in FIRST:
@@ -67,12 +70,31 @@ def repairs(
         tries += 1
         if found == MOST or tries > TRIES:
             return
+        if repair in refused:
+            continue
         tensors = copies(engine, args, kwargs)
         tensors[repair.tensor] = repaired(engine, infos[repair.tensor], repair)
         out = tried(engine, plan, func, *replaced(args, kwargs, tensors))
-        if out is not FAILED:
+        if out is FAILED:
+            refused.add(repair)
+        else:
             found += 1
             yield repair, out
+
+
+def remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
+    """Changes with which torch refuses the call too, as far as they were tried.
+
+    A call that a loop repeats fails in each turn.
+    """
+    key: list[Any] = [func, torch.is_grad_enabled(), torch.get_default_dtype()]
+    if nests.key_of(engine, (args, kwargs), key, []) or isinstance(func, type):
+        return set()  # which depends on values, or on the settings of a layer
+    key.append(autocast.state() if any_autocast() else None)
+    try:
+        return engine.memo.refused.setdefault(tuple(key), set())
+    except TypeError:
+        return set()
 
 
 def unchecked(func: Any, args: Any) -> bool:
