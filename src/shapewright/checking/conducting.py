@@ -143,7 +143,8 @@ def program_of(made: Trace, settings: Any, seen: Any) -> Program:
     if settings is None:
         return Program(made)
     ending = None
-    if settings.ending is not None and tuple(made.ops) is not None:
+    told = settings.ending is not None and settings.gone is None  # but not of a try
+    if told and tuple(made.ops) is not None:
         ending = settings.ending()  # after its ops, whose tensors have numbers first
     if seen is None:
         return Program(made, tuple(settings.failures), ending=ending)

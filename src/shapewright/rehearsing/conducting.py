@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapewright.checking.conducting import folder_of_place, program_of
 from shapewright.checking.session import ALL_TRIES
+from shapewright.checking.tried import place_of, places
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.training.conducting import mistakes
 from shapewright.source.epochs import with_epochs_told
@@ -68,17 +69,24 @@ def rehearse_command(
         raise InputError(f"`{script}` is no script; rehearse takes FILE.py")
     read_source(parsed.place)
     ignored = ignored_codes(folder_of_place(parsed))
-    last: list[Any] = []
     memo = Memo()
+    holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
+    first = Rehearsing(holds, device, full, tuple(arguments))
 
     def run(gone: Place | None = None) -> Program:
+        if gone is not None and is_late(program, gone, first.later):
+            soon = once(Rehearsing(holds, device, full, hurried=True), gone)
+            if any(place[:2] == gone[:2] for place in places(soon)):
+                return soon
+        return once(Rehearsing(holds, device, full), gone)
+
+    def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
         settings = Settings(target=script, go_on=True, quick=gone is not None)
         settings.memo = memo
         settings.graph = True
         if gone is not None:
             settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
-        holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
         with (
             guarded(),
             seen.watched(),
@@ -86,18 +94,16 @@ def rehearse_command(
             changing(of_training_library, with_epochs_told),
         ):
             loaded = load_script(parsed, arguments)
-            rehearsing = Rehearsing(holds, device, full, tuple(arguments))
             settings.rehearsing = rehearsing
             made = record(to_its_end(loaded.callable), (), {}, settings)
-        last[:] = [rehearsing.told]
         return program_of(made, settings, seen)
 
     with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:
         try:
             began = time.perf_counter()
-            program = run()
+            program = once(first)
             seconds = time.perf_counter() - began
-            told = replace(last[0], seconds=seconds) if last[0] else None
+            told = first.told and replace(first.told, seconds=seconds)
             trying.allowed = 3.0 + 3 * seconds
             session = Session(program, trying.again, trying.attempt, ignored=ignored)
             session.left = tries(len(program.trace.ops))
@@ -109,6 +115,17 @@ def rehearse_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(script, stopped), None, None)
             return Session(ended).report()
+
+
+def is_late(program: Program, gone: Place, later: int | None) -> bool:
+    """Whether a run comes to what failed there only after a turn of some loop.
+
+    `later` is how many calls there were before the second turn of any.
+    """
+    if later is None or not gone[1]:
+        return False
+    met = [each.op for each in program.failures if place_of(program, each) == gone]
+    return min(met, default=len(program.trace.ops)) >= later
 
 
 def to_its_end(script: Callable[[], object]) -> Callable[[], None]:

@@ -72,7 +72,10 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
             yield item
             turns.done()
             if left and turns.is_enough():
-                more = turns.counts.next_wanted(one.total, reached)
+                if stage.hurried and not heads and not stage.lists.held:
+                    return
+                hurried = stage.hurried
+                more = None if hurried else turns.counts.next_wanted(one.total, reached)
                 if more == 0 or (more and passed(source, heads, reached + more)):
                     continue
                 left = False

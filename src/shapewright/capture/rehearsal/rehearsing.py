@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 
 class Rehearsing:
-    """How a script is rehearsed, and afterwards what happened."""
+    """How a script is rehearsed, and afterwards what happened.
+
+    A `hurried` run has one turn of each loop that trains, and of a loop over batches
+    the last as well: enough to meet most errors again.
+    """
 
     def __init__(
         self,
@@ -34,14 +38,21 @@ class Rehearsing:
         device: str | None = "cpu",
         full: bool = False,
         arguments: tuple[str, ...] = (),
+        hurried: bool = False,
     ) -> None:
         self.holds = holds
         self.device = device
         self.full = full
         self.arguments = arguments
+        self.hurried = hurried
         self.told: Rehearsal | None = None
         self.stage: Stage | None = None
         self.batches: frozenset[int] = frozenset()
+
+    @property
+    def later(self) -> int | None:
+        """Calls before the second turn of any loop that trains, where one had it."""
+        return self.stage.later if self.stage is not None else None
 
     def number(self, number_of: Callable[[int], int]) -> None:
         """Take the numbers that tensors have in the record."""
@@ -52,7 +63,7 @@ class Rehearsing:
     def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
         """The run stands in the block. Without a device, it is the machine's own."""
         story = Story(self.holds)
-        stage = self.stage = Stage(engine, calls, story, self.full)
+        stage = self.stage = Stage(engine, calls, story, self.full, self.hurried)
         engine.hangs = True
         folder = os.getcwd()
         with ExitStack() as stack:

@@ -38,6 +38,8 @@ class Stage:
     calls: Calls
     story: Story
     full: bool = False
+    hurried: bool = False  # only until an error is met again
+    later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps
     steps: int = 0  # of optimizers
     fetched: list[Batches] = field(default_factory=list)  # which loader, in order
@@ -91,6 +93,8 @@ class Turns:
         self.trained, self.fetched = stage.trained, len(stage.fetched)
         self.event, self.call = len(stage.engine.events), len(stage.calls.records)
         self.growing.begin()
+        if stage.later is None and (self.trains or self.loads):
+            stage.later = self.event
 
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
@@ -168,6 +172,8 @@ class Turns:
         """Whether the turns that follow, but the last, would bring nothing new."""
         if self.loads and self.stage.full:
             return False
+        if self.stage.hurried and (self.trains or self.loads):
+            return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
             return self.calls and not self.fresh and self.ran >= PATIENT
         if self.ran < self.least():
