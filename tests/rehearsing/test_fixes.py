@@ -46,9 +46,7 @@ nn.Linear(4, 2)(model(torch.randn(5, 6)))
     assert found[0] == "3"
 
 
-def test_a_change_with_which_only_the_first_turn_works_is_no_fix(
-    tmp_path: Path,
-) -> None:
+def test_a_change_that_mends_only_the_first_turn_is_no_fix(tmp_path: Path) -> None:
     text = f"""
 class Net(nn.Module):
     def __init__(self):
