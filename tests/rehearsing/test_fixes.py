@@ -64,3 +64,71 @@ model = Net()
 {TRAINING}
 """
     assert fixes(tmp_path, text) == [[]]
+
+
+def test_a_last_batch_of_one_sample_is_left_out(tmp_path: Path) -> None:
+    for given, added in (("7", ", drop_last=True"), ("7, drop_last=False", "True")):
+        text = f"""
+loader = DataLoader(data, {given})
+model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4))
+{TRAINING}
+"""
+        (found,) = fixes(tmp_path, text)
+        assert found[0] == added
+
+
+def test_a_last_batch_that_a_kept_state_does_not_fit_is_left_out(
+    tmp_path: Path,
+) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.RNNCell(6, 4)
+        self.last = torch.zeros(8, 4)
+
+    def forward(self, x):
+        return self.cell(x, self.last)
+
+loader = DataLoader(
+    data,
+    batch_size=8,
+)
+model = Net()
+"""
+    (found,) = fixes(tmp_path, text + TRAINING)
+    assert found[0] == " drop_last=True"
+
+
+def test_a_view_takes_any_batch_before_one_is_left_out(tmp_path: Path) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.linear(x).view(8, 2, 2).flatten(1)
+
+loader = DataLoader(data, 8)
+model = Net()
+"""
+    (found,) = fixes(tmp_path, text + TRAINING)
+    assert found[:2] == ["-1", ", drop_last=True"]
+
+
+def test_no_batch_is_left_out_where_all_fail_or_nothing_is_trained(
+    tmp_path: Path,
+) -> None:
+    everywhere = f"loader = DataLoader(data, 8)\nmodel = nn.Linear(5, 3)\n{TRAINING}"
+    validation = f"""
+loader = DataLoader(data, 11)
+model = nn.Linear(6, 3)
+{TRAINING}
+    for x, y in DataLoader(data, 8):
+        model(x).reshape(8, 3).argmax(1)
+"""
+    for text in (everywhere, validation):
+        (found,) = fixes(tmp_path, text)
+        assert found
+        assert not any("drop_last" in each for each in found)

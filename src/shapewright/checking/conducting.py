@@ -151,5 +151,8 @@ def program_of(made: Trace, settings: Any, seen: Any) -> Program:
     built, sources, loads = seen.places(settings.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
     failures = tuple(settings.failures)
-    batches = settings.rehearsing.batches if settings.rehearsing is not None else ()
-    return Program(made, failures, built, texts, tuple(loads), ending, batches)
+    program = Program(made, failures, built, texts, tuple(loads), ending)
+    if settings.rehearsing is not None:
+        program.batches = settings.rehearsing.batches
+        program.remainders = settings.rehearsing.remainders
+    return program

@@ -17,6 +17,7 @@ from shapewright.trace.fact import Fact
 from shapewright.trace.module import ModuleCall, leaves
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
+from shapewright.trace.rehearsal import Remainder
 
 
 class Built(Protocol):
@@ -38,7 +39,8 @@ class Program:
 
     `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
     what names meant where the program's own Python raised; `batches` are the numbers of
-    tensors whose dim 0 counts the samples of a loader's batch.
+    tensors whose dim 0 counts the samples of a loader's batch, `remainders` the last
+    batches that had fewer.
     """
 
     trace: Trace
@@ -48,6 +50,7 @@ class Program:
     loads: Sequence[tuple[Span, Misloaded]] = ()
     ending: Ending | None = None
     batches: Collection[int] = frozenset()
+    remainders: Sequence[Remainder] = ()
     _texts: dict[str, Text | None] = field(default_factory=dict)
 
     def text(self, file: str) -> Text | None:
@@ -133,7 +136,7 @@ def kept(program: Program) -> Program:
         calls=tuple(trace.calls),
         states=tuple(trace.states),
     )
-    built, sources = program.built, program.sources
-    loads, ending = program.loads, program.ending
-    batches = program.batches
-    return Program(whole, program.failures, built, sources, loads, ending, batches)
+    return Program(
+        whole, program.failures, program.built, program.sources, program.loads,
+        program.ending, program.batches, program.remainders,
+    )  # fmt: skip

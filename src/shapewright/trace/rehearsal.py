@@ -49,6 +49,23 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True)
+class Remainder:
+    """A last batch with fewer samples than the others, in a loop that trains.
+
+    `file` and `line` are where its loader, of a class of that `name`, was constructed;
+    the program worked with it from the op `began` until before the op `ended`.
+    """
+
+    file: str
+    line: int
+    name: str
+    samples: int
+    usual: int
+    began: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rehearsal:
     """What was rehearsed: `story` is the whole run, `skipped` what was not done.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from shapewright.capture.rehearsal.looping import over
 from shapewright.capture.rehearsal.sources import Source
 from shapewright.capture.rehearsal.stacking import check_items
 from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.rehearsal.story import shown
 from shapewright.capture.sites import USER
+from shapewright.trace.rehearsal import Remainder
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.story import Node
@@ -111,7 +114,16 @@ class Batches(Source):
         self.stage.fetched.append(self)
         self.stage.made.append((began, len(events)))
         self.tell(batch)
+        if self.is_short():
+            self.stage.short.append((len(self.stage.made) - 1, self))
         return batch
+
+    def is_short(self) -> bool:
+        """Whether a loop that trains got fewer samples than before, as the last."""
+        loops, loader = self.stage.loops, self.loader
+        few = loader.batch_size is not None and self.length < loader.batch_size
+        again = bool(loops) and loops[-1].trains
+        return few and again and self.at > 1 and not loader.drop_last
 
     def of_plan(self, index: int) -> Any:
         """The batch at an index, of a data set with indices."""
@@ -296,6 +308,20 @@ def described(stage: Stage, batch: Any) -> str:
     return ", ".join(found) or type(batch).__name__
 
 
+def remainders(stage: Stage, folder: str) -> Iterator[Remainder]:
+    """The last batches that had fewer samples, where the program's text says whose."""
+    for turn, batches in stage.short:
+        loader, made = batches.loader, stage.made
+        file, line = stage.loaders.get(loader, ("", 0))
+        later = turn + 1 < len(made)
+        ended = made[turn + 1][0] if later else len(stage.engine.events) + 1
+        if file:
+            yield Remainder(
+                shown(file, folder), line, type(loader).__name__, batches.length,
+                loader.batch_size, made[turn][1], ended,
+            )  # fmt: skip
+
+
 @contextmanager
 def loaders_watched(stage: Stage) -> Iterator[None]:
     """`for x in loader` makes its batches here, without worker processes.
@@ -315,7 +341,16 @@ def loaders_watched(stage: Stage) -> Iterator[None]:
 
         return __len__
 
+    def built(original: Any) -> Any:
+        @wraps(original)
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            stage.loaders[self] = stage.story.line(stage.engine)
+
+        return __init__
+
     with (
+        replaced(DataLoader, "__init__", built),
         replaced(DataLoader, "__iter__", batches),
         replaced(DataLoader, "__len__", length),
     ):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
-from shapewright.capture.rehearsal.loaders import loaders_watched
+from shapewright.capture.rehearsal.loaders import loaders_watched, remainders
 from shapewright.capture.rehearsal.looping import loops_told
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
 from shapewright.capture.rehearsal.saving import saves_kept
@@ -18,7 +18,7 @@ from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story
 from shapewright.capture.rehearsal.turns import Stage
-from shapewright.trace.rehearsal import Rehearsal
+from shapewright.trace.rehearsal import Rehearsal, Remainder
 
 if TYPE_CHECKING:
     from shapewright.capture.calls import Calls
@@ -48,6 +48,7 @@ class Rehearsing:
         self.told: Rehearsal | None = None
         self.stage: Stage | None = None
         self.batches: frozenset[int] = frozenset()
+        self.remainders: tuple[Remainder, ...] = ()
 
     @property
     def later(self) -> int | None:
@@ -79,6 +80,7 @@ class Rehearsing:
                 yield
             finally:
                 stage.tell_unmet()
+                self.remainders = tuple(remainders(stage, folder))
                 self.told = Rehearsal(
                     self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
                     story.root.told(folder),

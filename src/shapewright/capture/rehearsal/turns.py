@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
 from shapewright.capture.rehearsal.gradients import Gradients
@@ -44,6 +45,10 @@ class Stage:
     steps: int = 0  # of optimizers
     fetched: list[Batches] = field(default_factory=list)  # which loader, in order
     made: list[tuple[int, int]] = field(default_factory=list)  # events of each batch
+    loaders: WeakKeyDictionary[Any, tuple[str, int]] = field(
+        default_factory=WeakKeyDictionary
+    )  # where each was constructed
+    short: list[tuple[int, Batches]] = field(default_factory=list)  # last ones, by turn
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
     loops: list[Turns] = field(default_factory=list)  # that run, outermost first
     unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch

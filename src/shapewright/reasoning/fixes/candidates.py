@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from shapewright.findings.finding import Finding
 from shapewright.findings.fix import Fix
 from shapewright.reasoning.fixes import (
+    batches,
     calls,
     constructors,
     created,
@@ -50,9 +51,11 @@ def of_inputs(program: Program, fix: Fix) -> bool:
 def of_program_error(program: Program, finding: Finding) -> list[Option]:
     """Fixes to try for an error that the program itself raised."""
     lines = suspects_of_error(program, finding.span)
+    last = batches.left_out(program, len(program.trace.ops))
     return tidy(
         program,
         [
+            *options("last-batch", 1.0, last),
             *options("words", 2.0, words.near(program, finding.span)),
             *options("unpacked", 2.0, ranks.of_unpacking(program, finding)),
             *options("number", 3.0, numbers.changed(program, lines, [])),
@@ -74,6 +77,8 @@ def tidy(program: Program, found: Iterable[Option]) -> list[Option]:
 def pointed(program: Program, failure: Failure) -> Iterator[Option]:
     """What the call itself points at."""
     ordered = calls.of_order(program, failure, sure=True)
+    yield from options("any-batch", 0.9, batches.of_any_size(program, failure))
+    yield from options("last-batch", 1.0, batches.left_out(program, failure.op))
     yield from options("dtype", 1.0, calls.of_dtype(program, failure))
     yield from options("storage", 1.0, calls.of_storage(program, failure))
     yield from options("turned", 1.4, exchanging.orders(program, failure, True))
