@@ -28,12 +28,14 @@ class Optimized:
 class Outside:
     """Parameters of a module that get gradients and are in no optimizer.
 
-    `of` counts all parameters of the model.
+    `of` counts all parameters of the model; `as_made` says that none of these was
+    loaded, so that they keep random numbers.
     """
 
     model: str
     paths: tuple[str, ...]
     of: int
+    as_made: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,8 +169,11 @@ def without_downloads(stage: Stage) -> Iterator[None]:
             self: Any, state_dict: Any, *args: Any, **kwargs: Any
         ) -> Any:
             if isinstance(state_dict, Downloaded):
-                return original(self, self.state_dict(), strict=False)
-            return original(self, state_dict, *args, **kwargs)
+                out = original(self, self.state_dict(), strict=False)
+            else:
+                out = original(self, state_dict, *args, **kwargs)
+            stage.facts.weights.into(self)
+            return out
 
         return load_state_dict
 

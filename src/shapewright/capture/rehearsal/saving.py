@@ -46,12 +46,14 @@ class Shelf:
         token = head_of(file)
         if not token.startswith(TOKEN):
             return None
+        self.stage.facts.weights.reading()
         self.stage.story.happened(self.stage.engine, "load", os.fspath(file))
         return copied(self.kept[int(token[len(TOKEN) :])])
 
     def load(self, original: Callable[..., Any], file: Any, named: Any) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
         token = head_of(file)
+        self.stage.facts.weights.reading()
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
         self.stage.story.happened(self.stage.engine, "load", str(name))
         if token.startswith(TOKEN):

@@ -14,6 +14,7 @@ from torch import nn
 from shapewright.capture.identity import BLANK
 from shapewright.capture.rehearsal.by_hand import ByHand
 from shapewright.capture.rehearsal.story import line_of_site, shown
+from shapewright.capture.rehearsal.weights import Weights
 from shapewright.trace.training import Met, Optimized, Outside, Place, Training
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Facts:
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.call = 0
         self.by_hand = ByHand(stage)
+        self.weights = Weights(stage)
 
     def here(self) -> Place:
         return self.stage.story.line(self.stage.engine)
@@ -201,6 +203,7 @@ class Facts:
         """An optimizer is about to step."""
         watched = self.of(optimizer)
         place = self.here()
+        self.weights.stepping()
         self.unused = None
         if watched is None:
             self.built(optimizer)
@@ -370,16 +373,18 @@ class Facts:
         if not stepped:
             return
         held = {key for each in stepped for key in each.held}
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[Any]] = {}
         with torch._C.DisableTorchFunction():
             for key, parameter in self.had.items():
                 if key in held or key not in paths or not parameter.requires_grad:
                     continue
-                found.setdefault(paths[key].partition(".")[0], []).append(paths[key])
-        for model, names in found.items():
+                found.setdefault(paths[key].partition(".")[0], []).append(parameter)
+        for model, left in found.items():
             whole = [p for p in paths.values() if p.partition(".")[0] == model]
+            names = tuple(paths[id(each)] for each in left[:MOST_PATHS])
             if model in self.taught:
-                yield Outside(model, tuple(names[:MOST_PATHS]), len(whole))
+                as_made = self.weights.are_as_made(left)
+                yield Outside(model, names, len(whole), as_made)
 
 
 def acts_otherwise(root: nn.Module) -> bool:

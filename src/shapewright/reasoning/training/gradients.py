@@ -136,12 +136,15 @@ def forgotten_parameters(scene: Scene) -> Iterator[Finding]:
             related.append(
                 (places[0], f"it holds {count} that belong to no model that ran")
             )
+        most = not whole and 2 * many > outside.of
+        if most and outside.as_made:
+            message += "; they keep the random numbers that they were made with"
         yield finding(
             "not-in-optimizer",
             message,
             places[0] if places else None,
             *related,
-            severity="note" if not whole and 2 * many > outside.of else "warning",
+            severity="note" if most and not outside.as_made else "warning",
         )
 
 
