@@ -53,6 +53,9 @@ def severities(folder: Path, load: str, after: str = "pass") -> list[tuple[str, 
     [
         "pass",
         "nn.init.kaiming_uniform_(net.body[0].weight)",
+        "nn.init.orthogonal_(net.body[0].weight)",
+        "[p.data.copy_(q.data) for p, q in zip(net.parameters(), Net().parameters())]",
+        "net.body[0].weight.data.copy_(torch.randn(8, 6) * 0.02)",
         "net.head.load_state_dict(nn.Linear(8, 1).state_dict())",
     ],
 )
@@ -65,6 +68,7 @@ def test_layers_that_nobody_trained_are_warned_of(tmp_path: Path, load: str) -> 
     [
         "net.body.load_state_dict(torch.load('body.pt'))",
         "net = torch.load('net.pt', weights_only=False)",
+        "net.body[0].weight.data.copy_(torch.tensor([[0.5] * 6] * 8).float() * 2)",
         "[p.data.copy_(q) for p, q in zip(net.body.parameters(), "
         "torch.load('body.pt').values())]",
         "net.body.load_state_dict(torch.hub.load_state_dict_from_url('https://a.b/c'))",

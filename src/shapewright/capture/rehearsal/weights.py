@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -12,6 +12,10 @@ from shapewright.capture.names import plain_name
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
+
+
+READS = frozenset({"from_numpy", "tensor", "as_tensor", "asarray", "frombuffer"})
+"""Calls that make tensors of numbers that the program has."""
 
 
 class Weights:
@@ -52,9 +56,17 @@ class Weights:
         if any(id(each) in self.loaded for each in parameters):
             return False
         storages = {info.storage.number for info in infos}
-        return not any(
-            out.storage.number in storages
-            for answer, _, outs, *_ in engine.events[: self.first]
-            if not isinstance(answer.func, str) and plain_name(answer.func) == "copy_"
-            for out in outs
-        )
+        return storages.isdisjoint(brought(engine.events[: self.first]))
+
+
+def brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
+    """Storages with numbers that the run did not make itself, or made of such."""
+    made: set[int] = set()
+    found: set[int] = set()
+    for answer, ins, outs, *_ in events:
+        theirs = not isinstance(answer.func, str) and plain_name(answer.func) in READS
+        given = {info.storage.number for info in ins}
+        if theirs or not given <= made or not found.isdisjoint(given):
+            found.update(out.storage.number for out in outs)
+        made.update(out.storage.number for out in outs)
+    return found
