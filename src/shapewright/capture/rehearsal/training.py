@@ -13,6 +13,11 @@ from torch import nn
 
 from shapewright.capture.identity import BLANK
 from shapewright.capture.rehearsal.by_hand import ByHand
+from shapewright.capture.rehearsal.evaluating import (
+    Evaluated,
+    Evaluations,
+    infos_in,
+)
 from shapewright.capture.rehearsal.story import line_of_site, shown
 from shapewright.capture.rehearsal.weights import Weights
 from shapewright.trace.training import Met, Optimized, Outside, Place, Training
@@ -87,6 +92,7 @@ class Facts:
         self.call = 0
         self.by_hand = ByHand(stage)
         self.weights = Weights(stage)
+        self.evaluations = Evaluations(stage)
 
     def here(self) -> Place:
         return self.stage.story.line(self.stage.engine)
@@ -112,6 +118,7 @@ class Facts:
         """A backward pass is about to run."""
         place = self.here()
         self.by_hand.look()
+        self.evaluations.before_backward(self.stage.engine.info(loss))
         for watched in self.watched:
             if not all(map(self.is_as_before, watched.used)):  # a program's own zeros
                 watched.used, watched.piled = [], None
@@ -309,12 +316,16 @@ class Facts:
             root = calls.alive.get(call.key) if call.depth == 1 else None
             if root is None or not root.training or not acts_otherwise(root):
                 continue
-            outputs = getattr(call.output, "meta", None)
-            if outputs is not None and not outputs.requires_grad:
-                site = call.site[0] if call.site else None
-                line = line_of_site(site) if site is not None else None
-                if line is not None:
-                    self.meet("evaluated-in-training", line, None, call.name)
+            outputs = infos_in(call.output)
+            line = line_of_site(call.site[0]) if call.site else None
+            if line is None or not outputs:
+                continue
+            grads = [info for info in outputs if info.meta.requires_grad]
+            if grads:
+                one = Evaluated(line, call.name, call.key)
+                self.evaluations.add(one, grads, turns.event)
+            else:
+                self.meet("evaluated-in-training", line, None, call.name)
 
     def told(self, folder: str) -> Training:
         """All facts, files as seen from a folder."""
@@ -323,6 +334,9 @@ class Facts:
             return None if place is None else (shown(place[0], folder), place[1])
 
         self.by_hand.look()
+        for one in self.evaluations.left():
+            if one.model in self.trained:
+                self.meet("evaluated-in-training", one.place, None, one.name)
         paths = self.paths()
         trained = {name.partition(".")[0] for name in paths.values()}
         met = [

@@ -1,0 +1,114 @@
+"""Loops that evaluate in training mode, with gradients or without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsing.rehearsed import rehearsed
+
+TEXT = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    data = TensorDataset(torch.randn(70, 6), torch.randint(3, (70,)))
+    loader, test_loader = DataLoader(data, 16, shuffle=True), DataLoader(data, 32)
+    criterion = nn.CrossEntropyLoss()
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout())
+            self.head = nn.Linear(8, 3)
+
+        def forward(self, x):
+            made = self.body(x)
+            return {returned}
+
+
+    def scores(model, inputs):
+        return model(inputs){first}
+
+
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        model.train()
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            criterion(scores(model, inputs), labels).backward()
+            optimizer.step()
+        {mode}
+        right, losses = 0, []
+        for inputs, labels in test_loader:
+            out = model(inputs){first}
+            {use}
+        {after}
+"""
+
+COUNTS = "right += (out.argmax(1) == labels).sum().item()"
+LOSSES = "losses.append(criterion(out, labels).item())"
+SUMS = "losses.append(criterion(out, labels))"
+
+
+def told(
+    folder: Path,
+    use: str,
+    mode: str = "pass",
+    after: str = "pass",
+    pair: bool = False,
+) -> list[tuple[str, int]]:
+    returned = "self.head(made), made" if pair else "self.head(made)"
+    text = TEXT.format(
+        use=use, mode=mode, after=after, returned=returned, first="[0]" * pair
+    )
+    findings = rehearsed(folder, text).findings
+    return [(each.code, each.span.line) for each in findings if each.span]
+
+
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("mode", ["pass", "torch.set_grad_enabled(epoch > 3)"])
+@pytest.mark.parametrize("use", [COUNTS, LOSSES])
+def test_an_evaluation_in_training_mode_is_found(
+    tmp_path: Path, use: str, mode: str, pair: bool
+) -> None:
+    after = "torch.set_grad_enabled(True)"
+    found = told(tmp_path, use, mode, after, pair)
+    assert found == [("evaluated-in-training-mode", 36)]
+
+
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("use", [COUNTS, LOSSES])
+def test_an_evaluation_in_evaluation_mode_is_quiet(
+    tmp_path: Path, use: str, pair: bool
+) -> None:
+    assert told(tmp_path, use, "model.eval()", pair=pair) == []
+
+
+@pytest.mark.parametrize(
+    ("use", "after"),
+    [
+        (  # trained on after the loop
+            SUMS,
+            "optimizer.zero_grad(); sum(losses).backward(); optimizer.step()",
+        ),
+        (  # statistics of batch norm, taken again: the outputs are not used
+            "pass",
+            "pass",
+        ),
+        (  # gradients are gathered over several batches
+            "losses.append(criterion(out, labels))"
+            "\n            if len(losses) == 3:"
+            "\n                optimizer.zero_grad(); sum(losses).backward()"
+            "\n                optimizer.step(); losses = []",
+            "pass",
+        ),
+    ],
+)
+def test_a_loop_that_trains_later_is_no_evaluation(
+    tmp_path: Path, use: str, after: str
+) -> None:
+    assert told(tmp_path, use, after=after) == []
