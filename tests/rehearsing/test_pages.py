@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from torch import distributed as dist
 
 from shapewright.findings.pages import page
 from tests.rehearsing.rehearsed import rehearsed
@@ -15,11 +17,13 @@ CODES = (
     "not-in-optimizer", "no-gradient", "trained-in-eval-mode",
     "evaluated-in-training-mode", "sum-after-loop", "mean-over-samples",
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
+    "collective-mismatch",
 )  # fmt: skip
 
 RAISES = {
     "scheduler-too-long": "Tried to step",
     "items-do-not-stack": "equal size",
+    "collective-mismatch": "invalid tensor size",
 }
 """What torch itself says of the wrong ones that end a real run."""
 
@@ -46,11 +50,24 @@ for inputs, labels in loader:
     optimizer.step()
 """
 
+GROUP = """
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_group_stays() -> Iterator[None]:
+    yield
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
 
 def examples(code: str) -> tuple[str, str]:
     """The wrong example of a page, and the right one, as programs."""
     found = re.findall(r"```python\n(.*?)```", page(code) or "", re.DOTALL)
     trained = TRAINING if code == "evaluated-in-training-mode" else ""
+    trained += GROUP if code == "collective-mismatch" else ""
     wrong, right = (BEFORE + trained + text for text in found)
     return wrong, right
 
@@ -74,6 +91,8 @@ def test_nothing_is_found_in_the_right_example(code: str, tmp_path: Path) -> Non
 def test_torch_runs_both_or_says_so_itself(code: str) -> None:
     wrong, right = examples(code)
     exec(compile(right, "right.py", "exec"), {"__name__": "right"})
+    if dist.is_initialized():
+        dist.destroy_process_group()
     program = compile(wrong, "wrong.py", "exec")
     if code in RAISES:
         with pytest.raises((RuntimeError, ValueError), match=RAISES[code]):

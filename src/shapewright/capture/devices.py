@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from shapewright.capture.identity import Info
 
 if TYPE_CHECKING:
@@ -23,10 +25,28 @@ def normal_device(device: Any, home: str = "cpu") -> str:
     return f"{text}:0" if text in ("cuda", "xpu", "mps", "npu", "hpu") else text
 
 
-def claim_of(infos: list[Info], kwargs: Kwargs, home: str) -> str:
+def device_asked(engine: Engine, device: Any) -> str:
+    """The same for a device that the program names: one that is there."""
+    name = normal_device(device)
+    if engine.gpus is None or not name.startswith("cuda:"):
+        return name
+    if str(device) == "cuda":
+        return f"cuda:{engine.gpu}"
+    if int(name[5:]) >= engine.gpus:
+        engine.raise_theirs(no_such_gpu())
+    return name
+
+
+def no_such_gpu() -> RuntimeError:
+    """What torch says of the number of a GPU that the machine has not."""
+    kind: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
+    return kind("CUDA error: invalid device ordinal")
+
+
+def claim_of(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
     """The device that a result claims: the one asked for, else that of its inputs."""
     if kwargs.get("device") is not None:
-        return normal_device(kwargs["device"])
+        return device_asked(engine, kwargs["device"])
     claim = None
     for info in infos:
         device = info.meta.device
@@ -34,7 +54,7 @@ def claim_of(infos: list[Info], kwargs: Kwargs, home: str) -> str:
             return device
         if claim is None or (device != claim and info.meta.shape):
             claim = device if claim in (None, "cpu") else claim
-    return claim or home
+    return claim or engine.home
 
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:

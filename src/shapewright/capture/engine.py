@@ -114,6 +114,8 @@ class Engine(TorchFunctionMode):
         self.grads: dict[int, Any] = {}
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = home
+        self.gpus: int | None = None  # as many as the machine is said to have
+        self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
         self.life = Life()
         self.asked: dict[Any, int] = {}  # reads of unknown values, by place

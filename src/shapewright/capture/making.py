@@ -8,7 +8,7 @@ import torch
 from torch.utils import _device
 
 from shapewright.capture import nests, placing, plans
-from shapewright.capture.devices import claim_of, normal_device
+from shapewright.capture.devices import claim_of, device_asked
 from shapewright.capture.identity import (
     BLANK,
     META,
@@ -56,11 +56,13 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
 def device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
     """The device that a factory's result claims."""
     if kwargs.get("device") is not None:
-        return normal_device(kwargs["device"])
+        return device_asked(engine, kwargs["device"])
     if infos:
         return infos[0].meta.device
     default = _device.CURRENT_DEVICE  # `with torch.device("cuda"):`
-    return engine.home_of_factories if default is None else normal_device(default)
+    return (
+        engine.home_of_factories if default is None else device_asked(engine, default)
+    )
 
 
 def of_numbers(func: Any, args: Args) -> bool:
@@ -151,7 +153,7 @@ def like(
     info = engine.info(model)
     if info.meta.layout != "strided":
         return call_op(engine, func, args, kwargs)
-    device = claim_of([info], kwargs, engine.home)
+    device = claim_of(engine, [info], kwargs)
     others = [i for i in infos if i is not info]
     size: int | None = None
     if name.endswith("_like"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture import nests
-from shapewright.capture.devices import normal_device
+from shapewright.capture.devices import device_asked
 from shapewright.capture.identity import BLANK, VALUED, Info, Storage, intern_meta
 from shapewright.capture.memo import NEW, SAME, Answer
 from shapewright.capture.names import plain_name
@@ -29,7 +29,7 @@ def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     device, cast = (
         _asked(engine, list(args[1:]), kwargs)
         if name == "to"
-        else _asked_by_name(name, info, list(args[1:]), kwargs)
+        else _asked_by_name(engine, name, info, list(args[1:]), kwargs)
     )
     if info.meta.layout != "strided":
         return slow(engine, func, (target,), cast) if cast and name == "to" else target
@@ -41,14 +41,14 @@ def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _asked_by_name(
-    name: str, info: Info, rest: list[Any], kwargs: Kwargs
+    engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
     """Device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
     cast = {k: v for k, v in kwargs.items() if k == "memory_format"}
     if name == "pin_memory":
         return info.meta.device, cast
     asked = kwargs.get("device", rest[0] if rest else None)
-    return normal_device(name if asked is None else asked), cast
+    return device_asked(engine, name if asked is None else asked), cast
 
 
 def _same(engine: Engine, func: Any, target: Tensor, info: Info, rest: Args) -> Tensor:
@@ -80,7 +80,7 @@ def _asked(
         kwargs["dtype"] = other.dtype
         found = engine.info(other).meta.device
     cast = {k: v for k, v in kwargs.items() if v is not None and v is not False}
-    return (normal_device(found) if found is not None else None), cast
+    return (device_asked(engine, found) if found is not None else None), cast
 
 
 def moved(

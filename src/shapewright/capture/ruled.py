@@ -65,7 +65,7 @@ def ruled(
     flat = flat_of(made)
     if flat is None or (grad and any(m.grad_fn is None for m in flat)):
         return None
-    device = claim_of(infos, kwargs, engine.home)
+    device = claim_of(engine, infos, kwargs)
     metas = tuple(
         intern_made(engine, m, device, grad and bool(m.grad_fn)) for m in flat
     )

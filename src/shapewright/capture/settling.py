@@ -70,7 +70,7 @@ def settle(
     written = written_of(func, kwargs, before, versions)
     given = "out" in kwargs and name not in ("matmul", "linalg_matmul", "linear")
     if device is None:
-        device = claim_of(infos, kwargs, engine.home)
+        device = claim_of(engine, infos, kwargs)
     owners = {
         value.untyped_storage()._cdata: i
         for i, value in enumerate(before)

@@ -12,10 +12,11 @@ class Moment:
     """Something that happened at a line, and what happened within it.
 
     `kind` is `run` (the whole), `loop`, `batches`, `backward`, `step`, `zero_grad`,
-    `schedule`, `save`, `load`, `train` or `eval`. `count` is how often it happened.
-    `turns` are the turns of a loop, or the batches of a loader, that ran, from 1, and
-    `total` how many a real run has (None: nobody knows); `ran` counts the turns of all
-    runs of a loop. `shapes` are, in words, what came out, in the order of first sight.
+    `schedule`, `save`, `load`, `group`, `train` or `eval`. `count` is how often it
+    happened. `turns` are the turns of a loop, or the batches of a loader, that ran,
+    from 1, and `total` how many a real run has (None: nobody knows); `ran` counts the
+    turns of all runs of a loop. `shapes` are, in words, what came out, in the order of
+    first sight.
     """
 
     kind: str

@@ -1,14 +1,15 @@
-"""What stands around a training loop: scalers, wrappers, processes, downloads."""
+"""What stands around a training loop: scalers, processes, downloads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
+from shapewright.capture.rehearsal.groups import end_groups
 from shapewright.capture.rehearsal.loggers import quiet
 from shapewright.capture.rehearsal.steps import replaced
 
@@ -25,10 +26,6 @@ def helpers_stood_for(stage: Stage) -> Iterator[None]:
         stack.enter_context(replaced(torch.cuda.amp, "GradScaler", lambda _: Scaler))
         if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
             stack.enter_context(replaced(torch.cpu.amp, "GradScaler", lambda _: Scaler))
-        for name in ("DataParallel", "parallel.DistributedDataParallel"):
-            owner: Any = nn.parallel if "." in name else nn
-            stack.enter_context(replaced(owner, name.rpartition(".")[2], wrapper))
-        stack.enter_context(replaced(nn.parallel, "DataParallel", wrapper))
         stack.enter_context(processes_inline(stage))
         stack.enter_context(without_downloads(stage))
         yield
@@ -72,24 +69,6 @@ class Scaler:
         pass
 
 
-def wrapper(original: Any) -> Any:
-    """`DataParallel` and its like on one device: the module itself, under `module.`."""
-
-    class Wrapped(nn.Module):
-        def __init__(self, module: nn.Module, *args: Any, **kwargs: Any) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return self.module(*args, **kwargs)
-
-        def no_sync(self) -> Any:
-            return nullcontext()
-
-    Wrapped.__name__ = Wrapped.__qualname__ = original.__name__
-    return Wrapped
-
-
 @contextmanager
 def processes_inline(stage: Stage) -> Iterator[None]:
     """Processes that torch would start run here, one after the other."""
@@ -97,13 +76,20 @@ def processes_inline(stage: Stage) -> Iterator[None]:
 
     def spawn(original: Any) -> Any:
         def spawn(
-            fn: Any, args: Any = (), nprocs: int = 1, *rest: Any, **named: Any
-        ) -> None:
+            fn: Any, args: Any = (), nprocs: int = 1, join: bool = True,
+            *rest: Any, **named: Any,
+        ) -> Any:  # fmt: skip
+            words = f"ran process 0 of {nprocs}, here"
+            stage.story.happened(stage.engine, "group", words)
             if nprocs > 1:
                 stage.story.skip(
                     f"{nprocs - 1} of {nprocs} processes: one was run, here"
                 )
-            fn(0, *args)
+            try:
+                fn(0, *args)
+            finally:
+                end_groups()
+            return None if join else Spawned()
 
         return spawn
 
@@ -123,7 +109,10 @@ def processes_inline(stage: Stage) -> Iterator[None]:
 
         def start(self) -> None:
             stage.story.skip("processes: they were run here, one after the other")
-            self.run()
+            try:
+                self.run()
+            finally:
+                end_groups()
             self.exitcode = 0
 
         def join(self, timeout: Any = None) -> None:
@@ -139,13 +128,21 @@ def processes_inline(stage: Stage) -> Iterator[None]:
 
     nowhere = lambda _: lambda *args, **kwargs: None  # noqa: E731
     with ExitStack() as stack:
-        stack.enter_context(replaced(multi, "spawn", spawn))
+        for name in ("spawn", "start_processes"):
+            stack.enter_context(replaced(multi, name, spawn))
         stack.enter_context(replaced(multi, "Process", lambda _: Process))
         stack.enter_context(replaced(multi, "set_start_method", nowhere))
         stack.enter_context(
             replaced(nn.Module, "share_memory", lambda _: lambda self: self)
         )
         yield
+
+
+class Spawned:
+    """Processes that have ended."""
+
+    def join(self, timeout: Any = None, grace_period: Any = None) -> bool:
+        return True
 
 
 class Downloaded(dict[str, Any]):

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FEWEST = 2
 """Batches that a library's own loop is given before the last."""
 
+TORCHS = (samplers.__name__, "torch.utils.data.distributed")
+"""Where torch's own samplers are."""
+
 MOST_BATCHES = 1 << 18
 """Batches whose indices are listed, to find the last."""
 
@@ -233,7 +236,7 @@ def listed(loader: Any) -> list[Any]:
     inner = loader.sampler
     batches = loader.batch_sampler if loader.batch_sampler is not None else inner
     own = [inner, batches]
-    if all(type(each).__module__ == samplers.__name__ for each in own):
+    if all(type(each).__module__ in TORCHS for each in own):
         try:
             with torch._C.DisableTorchFunction():
                 return list(islice(batches, MOST_BATCHES))
@@ -246,7 +249,7 @@ def shortened(loader: Any, total: int) -> int:
     """How many batches a library's own loop is given."""
     if isinstance(loader.dataset, IterableDataset) or is_iterable(loader):
         return min(total, FEWEST)
-    own = type(loader.batch_sampler).__module__ == samplers.__name__
+    own = type(loader.batch_sampler).__module__ in TORCHS
     if loader.batch_sampler is None or own:
         return min(total, FEWEST + 1)
     return min(total, FEWEST + MOST_LENGTHS)  # whose lengths differ

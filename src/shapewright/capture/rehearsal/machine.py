@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture.devices import no_such_gpu
 from shapewright.capture.rehearsal.steps import replaced
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
 
 GIB = 1 << 30
 
@@ -31,7 +36,7 @@ GPUS = {
 STATE = torch.zeros(16, dtype=torch.uint8)
 """The state of a GPU's random numbers, which none are drawn from."""
 
-NAMED = re.compile(r"(.*?)(?:[ -](\d+) ?gi?b)?", re.I)
+NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
 
 
 class UnknownDevice(ValueError):
@@ -39,48 +44,99 @@ class UnknownDevice(ValueError):
 
 
 class Machine:
-    """A device, read from a text: `cpu`, `mps`, `cuda`, `H100 80GB`."""
+    """Devices, read from a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`."""
 
     def __init__(self, text: str) -> None:
         match = NAMED.fullmatch(text.strip())
-        name = (match[1] if match else text).lower().removeprefix("nvidia ").strip()
+        number, named, memory = match.groups() if match else (None, text, None)
+        name = named.lower().removeprefix("nvidia ").strip()
         self.kind = name if name in ("cpu", "mps") else "cuda"
         self.text = text
         gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
         if self.kind == "cuda" and gpu is None:
             names = [f'"{each.upper()}"' for each in GPUS]
             known = ", ".join(["cpu", "cuda", "mps", *names])
-            raise UnknownDevice(f"no device `{text}` is known; there is {known}")
+            raise UnknownDevice(
+                f"no device `{text}` is known; there is {known}, and several GPUs: "
+                '"2x H100"'
+            )
+        self.count = int(number or 1)
+        if self.count < 1 or (self.kind != "cuda" and self.count > 1):
+            raise UnknownDevice(f"no machine has {self.count} of `{name}`")
         self.name, self.memory, self.capability, self.processors = gpu or (
             "",
             0,
             (0, 0),
             0,
         )
-        if match and match[2]:
-            self.memory = int(match[2])
+        if memory:
+            self.memory = int(memory)
 
 
 @contextmanager
-def claimed_machine(machine: Machine) -> Iterator[None]:
+def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     """What a program asks of `torch.cuda`, `torch.backends.mps` is answered for it."""
     has_gpu = machine.kind == "cuda"
-    memory = machine.memory * GIB
+    spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
+        "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
+    })]  # fmt: skip
+    if has_gpu:
+        engine.gpus = machine.count
+        answers = of_gpus(machine, engine)
+        spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
+    else:
+        spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None:
+        spaces.append((accelerator, of_accelerator(machine, engine)))
+    with ExitStack() as stack:
+        for space, said in spaces:
+            for name, value in said.items():
+                if name in vars(space):
+                    stack.enter_context(replaced(space, name, answering(value)))
+        if has_gpu:
+            for name in ("Stream", "Event", "stream"):
+                stack.enter_context(replaced(torch.cuda, name, lambda _: Stream))
+            for name in ("device", "device_of"):
+                stack.enter_context(
+                    replaced(torch.cuda, name, lambda _: partial(Chosen, engine))
+                )
+            stack.enter_context(replaced(torch.nn.Module, "to", moved))
+        yield
+
+
+def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
+    """What `torch.cuda` says: a value, or a function of what it is asked with."""
+    memory, name = machine.memory * GIB, machine.name
+    major, minor = machine.capability
     properties = SimpleNamespace(
-        name=machine.name, total_memory=memory,
-        multi_processor_count=machine.processors,
-        major=machine.capability[0], minor=machine.capability[1], warp_size=32,
-        gcnArchName="", is_integrated=False, is_multi_gpu_board=False,
+        name=name, total_memory=memory, multi_processor_count=machine.processors,
+        major=major, minor=minor, warp_size=32, gcnArchName="", is_integrated=False,
+        is_multi_gpu_board=False,
     )  # fmt: skip
-    answers: dict[str, Any] = {
-        "is_available": has_gpu, "device_count": int(has_gpu),
+
+    def of_one(value: Any) -> Asked:
+        """The same of each GPU that is there."""
+
+        def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if device is not None and not 0 <= index_of(device) < machine.count:
+                raise AssertionError("Invalid device id")
+            return value
+
+        return Asked(tell)
+
+    return {
+        "is_available": True, "device_count": machine.count,
         "is_bf16_supported": machine.capability >= (8, 0),
-        "get_device_name": machine.name, "get_device_capability": machine.capability,
-        "get_device_properties": properties, "current_device": 0,
+        "get_device_name": of_one(name),
+        "get_device_capability": of_one(machine.capability),
+        "get_device_properties": of_one(properties),
+        "current_device": Asked(lambda: engine.gpu),
+        "can_device_access_peer": True,
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
         "max_memory_reserved": 0, "mem_get_info": (memory, memory),
-        "is_initialized": has_gpu, "is_current_stream_capturing": False,
-        "init": None, "set_device": None,
+        "is_initialized": True, "is_current_stream_capturing": False,
+        "init": None, "set_device": Asked(partial(choose, engine)),
         "synchronize": None, "empty_cache": None, "manual_seed": None,
         "manual_seed_all": None, "reset_peak_memory_stats": None, "ipc_collect": None,
         "memory_summary": "", "memory_stats": {}, "utilization": 0,
@@ -88,43 +144,85 @@ def claimed_machine(machine: Machine) -> Iterator[None]:
         "current_stream": Stream(),
         "set_per_process_memory_fraction": None, "default_stream": Stream(),
         "set_rng_state": None, "set_rng_state_all": None, "initial_seed": 0,
-        "get_rng_state": STATE, "get_rng_state_all": [STATE],
-        "get_arch_list": [f"sm_{machine.capability[0]}{machine.capability[1]}"],
+        "get_rng_state": STATE, "get_rng_state_all": [STATE] * machine.count,
+        "get_arch_list": [f"sm_{major}{minor}"],
     }  # fmt: skip
-    spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
-        "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
-    })]  # fmt: skip
-    if has_gpu:
-        spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
-    else:
-        spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is not None:
-        there = machine.kind != "cpu"
-        now = torch.device(machine.kind if machine.kind != "cuda" else "cuda:0")
-        spaces.append((accelerator, {
-            "is_available": there, "device_count": int(there),
-            "current_accelerator": now if there else None, "synchronize": None,
-            "current_device_index": 0, "current_device_idx": 0,
-                    "current_stream": Stream(), "set_stream": None,
-                    "set_device_index": None,
-        }))  # fmt: skip
-    with ExitStack() as stack:
-        for space, said in spaces:
-            for name, value in said.items():
-                if name in vars(space):
-                    stack.enter_context(replaced(space, name, constant(value)))
-        if has_gpu:
-            for name in ("Stream", "Event"):
-                stack.enter_context(replaced(torch.cuda, name, lambda _: Stream))
-            stack.enter_context(replaced(torch.cuda, "stream", lambda _: Stream))
-        yield
 
 
-def constant(value: Any) -> Any:
+def of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
+    """What `torch.accelerator` says."""
+    there = machine.kind != "cpu"
+    now, number = Asked(lambda: engine.gpu), Asked(partial(choose, engine))
+    return {
+        "is_available": there, "device_count": machine.count if there else 0,
+        "current_accelerator": torch.device(machine.kind) if there else None,
+        "synchronize": None, "current_stream": Stream(), "set_stream": None,
+        "current_device_index": now, "current_device_idx": now,
+        "set_device_index": number, "set_device_idx": number, "empty_cache": None,
+        "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
+        "max_memory_reserved": 0, "memory_stats": {}, "reset_peak_memory_stats": None,
+    }  # fmt: skip
+
+
+def index_of(device: Any) -> int:
+    """The number of a GPU: `1` of `cuda:1`."""
+    return device if isinstance(device, int) else torch.device(device).index or 0
+
+
+def choose(engine: Engine, device: Any) -> None:
+    """From here on `cuda` means another GPU."""
+    number = index_of(device)
+    if number >= (engine.gpus or 1):
+        raise no_such_gpu()
+    if number >= 0 and number != engine.gpu:
+        engine.gpu = number
+        engine.memo.answers.clear()  # which claim the other
+
+
+class Chosen:
+    """`with torch.cuda.device(1):`."""
+
+    def __init__(self, engine: Engine, device: Any) -> None:
+        if isinstance(device, torch.Tensor):
+            device = device.device
+        self.engine = engine
+        self.number = -1 if device is None else index_of(device)
+
+    def __enter__(self) -> None:
+        self.before = self.engine.gpu
+        choose(self.engine, self.number)
+
+    def __exit__(self, *args: object) -> None:
+        choose(self.engine, self.before)
+
+
+def moved(original: Any) -> Any:
+    """`model.to(0)`: torch itself has no GPU to number."""
+
+    @wraps(original)
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is int:
+            args = (f"cuda:{args[0]}", *args[1:])
+        if type(kwargs.get("device")) is int:
+            kwargs["device"] = f"cuda:{kwargs['device']}"
+        return original(self, *args, **kwargs)
+
+    return to
+
+
+class Asked:
+    """An answer that depends on what it is asked with."""
+
+    def __init__(self, answer: Callable[..., Any]) -> None:
+        self.answer = answer
+
+
+def answering(value: Any) -> Any:
     """A function that says so, whatever it is asked with."""
 
     def make(original: Any) -> Any:
+        if isinstance(value, Asked):
+            return lambda *args, **kwargs: value.answer(*args, **kwargs)
         return lambda *args, **kwargs: value
 
     return make

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from shapewright.capture.rehearsal.groups import groups_stood_for
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.loaders import loaders_watched, remainders
 from shapewright.capture.rehearsal.looping import loops_told
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
+from shapewright.capture.rehearsal.parallel import parallel_stood_for
 from shapewright.capture.rehearsal.saving import saves_kept
 from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.steps import steps_watched
@@ -64,16 +66,21 @@ class Rehearsing:
     def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
         """The run stands in the block. Without a device, it is the machine's own."""
         story = Story(self.holds)
-        stage = self.stage = Stage(engine, calls, story, self.full, self.hurried)
+        machine = Machine(self.device) if self.device is not None else None
+        gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
+        stage = Stage(engine, calls, story, self.full, gpu, self.hurried)
+        self.stage = stage
         engine.hangs = True
         folder = os.getcwd()
         with ExitStack() as stack:
             shadow = stack.enter_context(files_kept())
             stack.enter_context(loops_told(stage))
             stack.enter_context(saves_kept(stage, shadow))
-            if self.device is not None:
-                stack.enter_context(claimed_machine(Machine(self.device)))
+            if machine is not None:
+                stack.enter_context(claimed_machine(machine, engine))
             stack.enter_context(helpers_stood_for(stage))
+            stack.enter_context(groups_stood_for(stage))
+            stack.enter_context(parallel_stood_for(stage))
             stack.enter_context(loaders_watched(stage))
             stack.enter_context(steps_watched(stage))
             try:

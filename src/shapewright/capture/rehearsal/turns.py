@@ -39,6 +39,7 @@ class Stage:
     calls: Calls
     story: Story
     full: bool = False
+    has_gpu: bool = False  # the device that is claimed
     hurried: bool = False  # only until an error is met again
     later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps

@@ -1,0 +1,138 @@
+"""Several GPUs that are claimed: what is there, what `DataParallel` does on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shapewright.api import rehearse_script
+from shapewright.inputs.errors import InputError
+from tests.rehearsing.rehearsed import rehearsed
+
+THERE = """\
+    import torch
+    from torch import nn
+    assert torch.cuda.device_count() == torch.accelerator.device_count() == 2
+    assert torch.cuda.get_device_properties(1).total_memory == 80 << 30
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert nn.Linear(3, 3).to(1).weight.device == torch.device("cuda:1")
+    assert torch.ones(3).cuda(1).device.index == 1
+    with torch.cuda.device(1):
+        assert torch.zeros(3, device="cuda").device.index == 1
+    assert torch.zeros(3, device="cuda").device.index == 0
+    torch.cuda.set_device(1)
+    assert torch.cuda.current_device() == 1
+    assert torch.ones(3).cuda().device == torch.device("cuda", 1)
+    """
+
+
+@pytest.mark.parametrize("device", ["2x H100 80GB", "2xH100 80GB", "2 x NVIDIA H100"])
+def test_as_many_are_there_as_are_claimed(tmp_path: Path, device: str) -> None:
+    report = rehearsed(tmp_path, THERE, device=device)
+    assert [each.message for each in report.findings] == []
+    assert report.complete
+
+
+ABSENT = (
+    "torch.ones(3).to('cuda:2')",
+    "torch.ones(3).cuda(2)",
+    "torch.ones(3, device='cuda:2')",
+    "torch.ones_like(torch.ones(3), device='cuda:2')",
+    "torch.nn.Linear(2, 2).to('cuda:2')",
+    "torch.cuda.set_device(2)",
+    "torch.cuda.device(2).__enter__()",
+)
+
+
+@pytest.mark.parametrize("call", ABSENT)
+def test_one_that_is_not_there_is_refused(tmp_path: Path, call: str) -> None:
+    report = rehearsed(tmp_path, f"import torch\n{call}\n", device="2x cuda")
+    (found,) = report.findings
+    assert found.span is not None
+    assert found.span.line == 2
+    assert "invalid device ordinal" in f"{found.message} {found.torch_message}"
+
+
+@pytest.mark.parametrize("device", ["0x H100", "2x cpu", "3x mps", "2x H1000"])
+def test_machines_that_nobody_has_are_refused(tmp_path: Path, device: str) -> None:
+    (tmp_path / "train.py").write_text("")
+    with pytest.raises(InputError):
+        rehearse_script(str(tmp_path / "train.py"), (), device=device)
+
+
+SPLIT = """\
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(8, 4)
+            self.norm = nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            print("part", len(x), x.device, self.fc.weight.device)
+            return self.norm(self.fc(x)){more}
+
+
+    net = nn.DataParallel(Net().cuda())
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for x in torch.randn(3, {count}, 8):
+        out = net(x)
+        loss = out.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print("out", tuple(out.shape), out.device, list(net.state_dict())[:2])
+    """
+
+
+def split(count: int = 33, more: str = "") -> str:
+    return SPLIT.replace("{count}", str(count)).replace("{more}", more)
+
+
+def test_a_batch_is_split_among_devices(tmp_path: Path, capfd: object) -> None:
+    report = rehearsed(tmp_path, split(), device="2x cuda")
+    assert [each.message for each in report.findings] == []
+    said = capfd.readouterr().err  # type: ignore[attr-defined]
+    assert "part 17 cuda:0 cuda:0\npart 16 cuda:1 cuda:1\n" in said
+    assert "out (33, 4) cuda:0 ['module.fc.weight', 'module.fc.bias']" in said
+
+
+def test_on_one_device_it_is_whole(tmp_path: Path, capfd: object) -> None:
+    report = rehearsed(tmp_path, split(), device="cuda")
+    assert [each.message for each in report.findings] == []
+    assert "part 33 cuda:0 cuda:0" in capfd.readouterr().err  # type: ignore[attr-defined]
+
+
+def test_a_part_of_one_sample_breaks_batch_norm(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, split(3), device="2x cuda")
+    (found,) = report.findings
+    assert found.code == "one-value-per-channel"
+    assert found.span is not None
+    assert found.span.line == 13
+
+
+def test_a_tensor_put_on_the_first_device_is_found_on_the_second(
+    tmp_path: Path,
+) -> None:
+    wrong = split(more=' + torch.ones(4, device="cuda:0")')
+    assert rehearsed(tmp_path, wrong, device="cuda").findings == ()
+    (found,) = rehearsed(tmp_path, wrong, device="2x cuda").findings
+    assert (found.code, found.span and found.span.line) == ("mixed-devices", 13)
+
+
+def test_a_loss_made_in_the_module_is_one_for_each_device(tmp_path: Path) -> None:
+    text = split(more=".mean()").replace("loss = out.pow(2).mean()", "loss = out")
+    assert rehearsed(tmp_path, text, device="cuda").findings == ()
+    (found,) = rehearsed(tmp_path, text, device="2x cuda").findings
+    assert "only for scalar outputs" in f"{found.message} {found.torch_message}"
+
+
+def test_a_model_that_is_not_on_the_first_device_is_refused(tmp_path: Path) -> None:
+    text = split().replace("Net().cuda()", "Net()")
+    assert rehearsed(tmp_path, text, device="cuda").findings == ()
+    (found,) = rehearsed(tmp_path, text, device="2x cuda").findings
+    assert "module must have its parameters and buffers on device" in found.message
