@@ -136,3 +136,65 @@ def test_a_model_that_is_not_on_the_first_device_is_refused(tmp_path: Path) -> N
     assert rehearsed(tmp_path, text, device="cuda").findings == ()
     (found,) = rehearsed(tmp_path, text, device="2x cuda").findings
     assert "module must have its parameters and buffers on device" in found.message
+
+
+SLICED = """\
+    import torch
+    from torch import nn
+
+
+    class Stem(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(20, 8)
+            self.places = nn.Parameter(torch.zeros(1, 16, 8))
+            self.head = nn.Linear(8, 20)
+
+        def forward(self, x):
+            return self.head(self.embedding(x) + self.places[:, :12])
+
+
+    net = Stem().cuda()
+    x = torch.randint(0, 20, (4, 12), device="cuda")
+    net(x).sum().backward()
+    with torch.no_grad():
+        assert net(x).device == net.places[0].relu().device == x.device
+    """
+
+
+def test_a_slice_of_a_parameter_stays_on_its_device_in_evaluation(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(tmp_path, SLICED, device="cuda")
+    assert [each.message for each in report.findings] == []
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("layer", [
+    "nn.MultiheadAttention(8, 2, dropout=0.1)",
+    "nn.TransformerEncoderLayer(8, 2, 16)",
+    "nn.TransformerDecoderLayer(8, 2, 16)",
+])  # fmt: skip
+def test_attention_trains_under_autocast(
+    tmp_path: Path, layer: str, device: str
+) -> None:
+    text = f"""\
+        import torch
+        from torch import nn
+        layer = {layer}.to("{device}")
+        optimizer = torch.optim.AdamW(layer.parameters())
+        x = torch.randn(5, 3, 8, device="{device}")
+        count = 3 if "Multihead" in type(layer).__name__ else 1
+        more = [x] if "Decoder" in type(layer).__name__ else []
+        for step in range(3):
+            with torch.autocast("{device}", dtype=torch.bfloat16):
+                out = layer(*[x] * count, *more)
+            out = out[0] if isinstance(out, tuple) else out
+            optimizer.zero_grad()
+            out.float().mean().backward()
+            optimizer.step()
+        assert all(each.grad.dtype == torch.float32 for each in layer.parameters())
+        print("dtype", out.dtype)
+        """
+    report = rehearsed(tmp_path, text, device=device)
+    assert [each.message for each in report.findings] == []

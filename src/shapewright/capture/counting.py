@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.capture import autocast
+from shapewright.capture.names import plain_name
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -54,6 +60,48 @@ def counted(
 ) -> tuple[Any, int | None]:
     """Run a call on data-free tensors and count what its kernels would compute."""
     counter = _Counter(casts)
-    with counter:
+    above = casts is not None and engine.graph and is_of_python(func)
+    with counter, casting(counter) if above else nullcontext():
         out = func(*args, **kwargs)
     return out, counter.flops
+
+
+def is_of_python(func: Any) -> bool:
+    """Whether a function of torch is Python, made of calls that can be seen."""
+    return isinstance(func, FunctionType) and func.__globals__ is vars(functional)
+
+
+class _Casting(TorchFunctionMode):
+    """Casts the operands of what a function calls, where autograd sees it."""
+
+    def __init__(self, counter: _Counter) -> None:
+        super().__init__()
+        self.counter = counter
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name, kind = plain_name(func), self.counter.casts
+        if kind is None or not autocast.listed(name, kind):
+            return func(*args, **(kwargs or {}))
+        args, kwargs = autocast.below(name, kind, (args, kwargs or {}))
+        self.counter.casts = None  # what it is made of is left alone
+        try:
+            return func(*args, **kwargs)
+        finally:
+            self.counter.casts = kind
+
+
+@contextmanager
+def casting(counter: _Counter) -> Iterator[None]:
+    """A Python function of torch runs its own text, each call in it as autocast's.
+
+    Below autograd a cast comes too late: a backward pass would meet two dtypes.
+    """
+    names = [name for name in vars(functional) if name.startswith("has_torch_function")]
+    with ExitStack() as stack:
+        for name in names:  # else it hands itself to the mode, which is off within
+            stack.callback(setattr, functional, name, getattr(functional, name))
+            setattr(functional, name, lambda *args: False)
+        stack.enter_context(_Casting(counter))
+        yield

@@ -199,7 +199,7 @@ def learn(
         return
     if any(engine.info(each).storage.known for each in outs):
         return
-    if any(each.layout is not torch.strided for each in inputs):
+    if any(each.layout is not torch.strided or is_cut(each) for each in inputs):
         return
     stores = [each.untyped_storage()._cdata for each in (*inputs, *outs)]
     if len(set(stores[len(inputs) :])) != len(outs):
@@ -216,6 +216,11 @@ def learn(
     graph = graph_of(inputs, outs)
     if graph is not None:
         engine.memo.hung[key] = Hanging(answer, template, *graph)
+
+
+def is_cut(tensor: Tensor) -> bool:
+    """Whether it is a view of a leaf made without gradients, which has no edge."""
+    return tensor.requires_grad and tensor.grad_fn is None and tensor._is_view()
 
 
 def graph_of(
