@@ -22,7 +22,7 @@ LIMIT = 300
 
 
 def rehearsed(
-    name: str, checkout: Path, change: dict[int, str] | None = None, device: str = "cpu"
+    name: str, checkout: Path, change: dict[int, str] | None = None, device: str = ""
 ) -> tuple[dict | None, str, float, float]:
     """What is told of an example, what it printed, seconds, and GiB at the most.
 
@@ -38,14 +38,15 @@ def rehearsed(
 
 
 def told_of(
-    prepared: fixtures.Prepared, device: str = "cpu"
+    prepared: fixtures.Prepared, device: str = ""
 ) -> tuple[dict | None, str, float, float]:
     """What is told of a script in its folder, and the rest as `rehearsed` says."""
     out, error = (prepared.folder.parent / name for name in ("out.json", "err.txt"))
     script = os.path.relpath(prepared.script, prepared.folder)
     command = [
         sys.executable, "-m", "shapewright", "rehearse", "--format", "json",
-        "--device", device, "--timeout", str(LIMIT), script, *prepared.arguments,
+        "--device", device or prepared.device, "--timeout", str(LIMIT), script,
+        *prepared.arguments,
     ]  # fmt: skip
     began = time.perf_counter()
     child = os.fork()

@@ -30,7 +30,8 @@ class Example:
     """A script in a checkout, what it is given, and the data it finds.
 
     `lacks` names the libraries that it imports beyond torch and numpy, `copied` what
-    of the checkout it needs if that is not its own folder.
+    of the checkout it needs if that is not its own folder, `device` what a rehearsal
+    claims.
     """
 
     script: str
@@ -39,6 +40,7 @@ class Example:
     lacks: tuple[str, ...] = ("torchvision",)
     copied: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    device: str = "cpu"
     note: str = ""
 
 
@@ -50,6 +52,7 @@ class Prepared:
     arguments: list[str]
     folder: Path
     environment: dict[str, str]
+    device: str = "cpu"
 
 
 def beside(folder: Path) -> None:
@@ -173,13 +176,7 @@ EXAMPLES = {
         "trainer_config.data_loader_workers=0",
         lambda folder: fake_data.text_file(folder / "input.txt"),
         lacks=("hydra", "omegaconf", "boto3", "fsspec"),
-        environment={
-            "RANK": "0",
-            "LOCAL_RANK": "0",
-            "WORLD_SIZE": "1",
-            "MASTER_ADDR": "localhost",
-            "MASTER_PORT": "29512",
-        },
+        device="2x H100 80GB",
         note="ends at once unless there are two GPUs; on the CPU nothing of it runs",
     ),
     "mnist_rnn": Example("mnist_rnn/main.py", f"{MNIST} --save-model", beside),
@@ -222,6 +219,7 @@ def prepare(name: str, checkout: Path, folder: Path) -> Prepared:
         arguments=example.arguments.split(),
         folder=target,
         environment=environment,
+        device=example.device,
     )
 
 
