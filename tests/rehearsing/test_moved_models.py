@@ -29,3 +29,24 @@ def test_parameters_stay_the_objects_that_the_optimizer_holds(tmp_path: Path) ->
     report = rehearsed(tmp_path, script, device="cuda")
     assert report.findings == ()
     assert report.complete
+
+
+def test_what_a_moved_model_gives_in_inference_mode_is_where_the_model_is(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(
+        tmp_path,
+        """
+        import torch
+        from torch import nn
+
+        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8)).to("cuda")
+        with torch.inference_mode():
+            out = model(torch.randn(2, 4).to("cuda"))
+            assert out.device.type == "cuda", out.device
+            assert (model[0].weight + 1).is_cuda
+        """,
+        device="H100 80GB",
+    )
+    assert report.findings == ()
+    assert report.complete

@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 from shapewright.capture import (
     nests,
 )
+from shapewright.capture.devices import claim_of
 from shapewright.capture.identity import (
     BLANK,
     THEIRS,
@@ -184,7 +185,11 @@ class Engine(TorchFunctionMode):
         self.note(f"not recorded: {name} ({type(error).__name__}: {error}; at {line})")
         physical = nests.swap((args, kwargs or {}), self.blank_of)
         out = self.run(func, *nests.on_meta(physical))
-        nests.visit(out, self.info)
+        infos = [self.info(each) for each in nests.tensors((args, kwargs or {}))]
+        claim = claim_of(infos, kwargs or {}, self.home)
+        for each in nests.tensors((out,)):
+            if not self.known(each):
+                self.adopt(each, claim)
         return out
 
     # -- what is known of a tensor -------------------------------------------------

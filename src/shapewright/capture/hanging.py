@@ -227,10 +227,11 @@ def graph_of(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
     """The inputs that a call's graph reaches; the inputs and outputs that it saved."""
+    graphless = torch.is_inference_mode_enabled()
     edges = {
         (edge.node, edge.output_nr): at
         for at, each in enumerate(inputs)
-        if each.requires_grad
+        if each.requires_grad and not graphless
         for edge in (get_gradient_edge(each),)
     }
     ends = {node for node, _ in edges}
