@@ -120,3 +120,49 @@ def test_a_leaf_of_known_values_is_cleared(
     text = LEAF.format(make=make, after=after)
     assert rehearsed(tmp_path, text).findings == ()
     assert set(capfd.readouterr().err.split()) == {"none"}
+
+
+def test_a_block_that_is_computed_again_may_end_early(tmp_path: Path) -> None:
+    """Recomputing ends with an exception of torch's, at the last tensor it needs."""
+    report = rehearsed(
+        tmp_path,
+        """\
+        import torch
+        from torch import nn
+        from torch.utils.checkpoint import checkpoint
+
+        block = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 8))
+        optimizer = torch.optim.SGD(block.parameters(), 0.1)
+        for step in range(6):
+            x = torch.randn(4, 8)
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = checkpoint(block, x, use_reentrant=False).float().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    )
+    assert report.findings == ()
+    assert report.complete
+
+
+def test_an_error_in_a_block_that_is_computed_again_is_told_once(
+    tmp_path: Path,
+) -> None:
+    report = rehearsed(
+        tmp_path,
+        """\
+        import torch
+        from torch import nn
+        from torch.utils.checkpoint import checkpoint
+
+        block = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(16, 8))
+        optimizer = torch.optim.SGD(block.parameters(), 0.1)
+        for step in range(6):
+            loss = checkpoint(block, torch.randn(4, 8), use_reentrant=False).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    )
+    assert [each.code for each in report.findings] == ["inner-dim-mismatch"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.parameter import Parameter
+from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.capture import nests
 from shapewright.capture.failing.arguments import argument_names
@@ -56,7 +57,10 @@ def going_on(plan: Plan) -> Plan:
                 raise
             if func is torch._assert:  # which is the program's
                 raise
+            if isinstance(error, _StopRecomputationError):  # how a checkpoint ends
+                raise
             del engine.events[before:]
+            engine.failures[:] = [f for f in engine.failures if f.op < before]
             rule, frame = needs_of(func), sys._getframe(1)
             return passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
 
