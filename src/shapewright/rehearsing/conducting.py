@@ -16,6 +16,7 @@ from shapewright.reasoning.program import Program
 from shapewright.reasoning.training.conducting import mistakes
 from shapewright.source.epochs import with_epochs_told
 from shapewright.source.loops import with_loops_told
+from shapewright.source.periods import with_periods_told, with_settings_told
 
 if TYPE_CHECKING:
     from shapewright.checking.tried import Place
@@ -47,7 +48,10 @@ def rehearse_command(
     from shapewright.capture.memo import Memo
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
-    from shapewright.capture.rehearsal.training_libraries import of_training_library
+    from shapewright.capture.rehearsal.training_libraries import (
+        of_counting_library,
+        of_training_library,
+    )
     from shapewright.capture.running import Settings, before_any_call, record
     from shapewright.capture.telling import Stopped
     from shapewright.checking.session import Session
@@ -91,7 +95,9 @@ def rehearse_command(
             guarded(),
             seen.watched(),
             changing(holds, with_loops_told),
+            changing(holds, with_periods_told),
             changing(of_training_library, with_epochs_told),
+            changing(of_counting_library, with_settings_told),
         ):
             loaded = load_script(parsed, arguments)
             settings.rehearsing = rehearsing

@@ -66,23 +66,23 @@ class Counting:
 def counting(loop: Loop) -> Counting:
     """What a loop counts, and the conditions that wait for it."""
     heads = _names(loop.target) if isinstance(loop, ast.For) else set()
-    counters = _counters(loop)
+    own = counters(loop)
     found = Counting()
     places: dict[str, int] = {}
 
     def place(name: str) -> int:
         if name not in places:
-            number = counters.get(name, ast.Name(name, ast.Load()))
+            number = own.get(name, ast.Name(name, ast.Load()))
             places[name] = len(found.numbers)
-            found.numbers.append((number, name not in counters))
+            found.numbers.append((number, name not in own))
         return places[name]
 
     for test, node, inner in _tests(loop):
         waits: list[tuple[ast.expr, bool, str]] = []
         others: list[ast.expr] = []
         for left, value, divides in _comparisons(test):
-            names = {ast.unparse(each) for each in _atoms(left)}
-            known = [*sorted(names & counters.keys()), *sorted(names & heads)]
+            names = {ast.unparse(each) for each in atoms(left)}
+            known = [*sorted(names & own.keys()), *sorted(names & heads)]
             if known:
                 waits.append((value, divides, known[0]))
             elif divides and not inner:
@@ -94,7 +94,7 @@ def counting(loop: Loop) -> Counting:
             found.conditions.append(told)
         for value in others:
             found.conditions.append(Condition(*about, value, None, True, None))
-    for name in counters:  # they are right in the last turn as well
+    for name in own:  # they are right in the last turn as well
         place(name)
     return found
 
@@ -192,7 +192,7 @@ def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
                 yield one, other, False
 
 
-def _counters(loop: Loop) -> dict[str, ast.expr]:
+def counters(loop: Loop) -> dict[str, ast.expr]:
     """Names and attributes to which each turn of the body adds a number."""
     found: dict[str, ast.expr] = {}
     bound: set[str] = set()
@@ -239,13 +239,13 @@ def _adds(node: ast.AugAssign | ast.Assign) -> bool:
     )
 
 
-def _atoms(node: ast.AST) -> Iterator[ast.AST]:
+def atoms(node: ast.AST) -> Iterator[ast.AST]:
     """The names and attributes of a sum, a difference or a product."""
     if isinstance(node, ast.Name | ast.Attribute):
         yield node
     elif isinstance(node, ast.BinOp):
-        yield from _atoms(node.left)
-        yield from _atoms(node.right)
+        yield from atoms(node.left)
+        yield from atoms(node.right)
 
 
 def _is_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:

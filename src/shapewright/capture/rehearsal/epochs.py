@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any
 
 from shapewright.capture.rehearsal.sources import Items, source_of
+from shapewright.capture.rehearsal.story import shown
 from shapewright.capture.rehearsal.turns import MOST, Stage, Turns
 
 FEWEST = 3
@@ -43,7 +44,8 @@ class Epochs(Turns):
         story = self.stage.story
         file, line = story.line(self.stage.engine)
         of = f" of {self.total}" if self.total is not None else ""
-        story.skip(f"{file}:{line}: the library's epochs ended after {self.ran}{of}")
+        place = f"{shown(file, story.folder)}:{line}"
+        story.skip(f"{place}: the library's epochs ended after {self.ran}{of}")
 
     def end(self) -> None:
         """The loop is left."""

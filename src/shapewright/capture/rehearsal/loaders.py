@@ -340,7 +340,10 @@ def loaders_watched(stage: Stage) -> Iterator[None]:
             total: int = original(loader)
             if stage.full or not asked_by_library(stage):
                 return total
-            return shortened(loader, total)
+            short = shortened(loader, total)
+            known = stage.shortened.get(short, 0)
+            stage.shortened[short] = max(total, known)
+            return short
 
         return __len__
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.rehearsal.counts import Told
 from shapewright.capture.rehearsal.epochs import Asked, epochs
+from shapewright.capture.rehearsal.periods import Periods
 from shapewright.capture.rehearsal.sources import (
     Counted,
     Items,
@@ -20,6 +21,7 @@ from shapewright.capture.rehearsal.sources import (
 from shapewright.capture.rehearsal.turns import Stage, Turns
 from shapewright.source.epochs import EPOCHS, TURNS
 from shapewright.source.loops import COUNTED, GREW, GROWS, LONGER, MET, ON, OVER, WHILE
+from shapewright.source.periods import DUE, EXCEEDS
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.loaders import Batches
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 @contextmanager
 def loops_told(stage: Stage) -> Iterator[None]:
     """The names that a program whose loops are told of calls."""
+    periods = Periods(stage)
     names: dict[str, Any] = {
         OVER: partial(over, stage),
         WHILE: partial(Going, stage),
@@ -39,6 +42,8 @@ def loops_told(stage: Stage) -> Iterator[None]:
         MET: lambda *place: stage.met.add(place),
         EPOCHS: partial(epochs, stage),
         TURNS: partial(Asked, stage),
+        DUE: periods.due,
+        EXCEEDS: periods.exceeds,
     }
     vars(builtins).update(names)
     try:

@@ -52,6 +52,7 @@ class Stage:
     short: list[tuple[int, Batches]] = field(default_factory=list)  # last ones, by turn
     batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
     loops: list[Turns] = field(default_factory=list)  # that run, outermost first
+    shortened: dict[int, int] = field(default_factory=dict)  # lengths told, and real
     unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
