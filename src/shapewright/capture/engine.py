@@ -186,7 +186,7 @@ class Engine(TorchFunctionMode):
         physical = nests.swap((args, kwargs or {}), self.blank_of)
         out = self.run(func, *nests.on_meta(physical))
         infos = [self.info(each) for each in nests.tensors((args, kwargs or {}))]
-        claim = claim_of(infos, kwargs or {}, self.home)
+        claim = claim_of(self, infos, kwargs or {})
         for each in nests.tensors((out,)):
             if not self.known(each):
                 self.adopt(each, claim)
