@@ -92,7 +92,8 @@ train.py
      |                                         target (57, 32) i64,
      |                                         mask (57, 32) bool
   26 |     optimizer.zero_grad()             AdamW
-  29 |     loss.backward()                   loss () f32
+  29 |     loss.backward()                   loss () f32,
+     |                                         gradients of 3 of 3 parameters
   30 |     optimizer.step()                  AdamW
   31 |     scheduler.step()                  OneCycleLR, 582 steps at most
   34 |   torch.save(model.state_dict(), f"~  checkpoints-of-this-run-epoch-0.pt,
@@ -117,7 +118,7 @@ train.py
      |                                                                                source (64, 32) i64, target (64, 32) i64, mask (64, 32) bool
      |                                                                                source (57, 32) i64, target (57, 32) i64, mask (57, 32) bool
   26 |     optimizer.zero_grad()                                                      AdamW
-  29 |     loss.backward()                                                            loss () f32
+  29 |     loss.backward()                                                            loss () f32, gradients of 3 of 3 parameters
   30 |     optimizer.step()                                                           AdamW
   31 |     scheduler.step()                                                           OneCycleLR, 582 steps at most
   34 |   torch.save(model.state_dict(), f"checkpoints-of-this-run-epoch-{epoch}.pt")  checkpoints-of-this-run-epoch-0.pt, checkpoints-of-this-run-epoch-1.pt, checkpoints-of-this-run-epoch-2.pt, kept

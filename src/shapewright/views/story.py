@@ -95,7 +95,7 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
         return turns(moment, "batch"), text, *map(short, moment.shapes)
     if kind == "backward":
         loss = f"loss {' | '.join(map(short, moment.shapes))}"
-        return (loss, text) if text else (loss,)
+        return (f"{loss}, {text}" if text else loss,)
     if kind in ("save", "load"):
         names = [each.text or "a buffer" for each in moments]
         more = len(names) - MOST_NAMES
