@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
+    from shapewright.trace.rehearsal import Rehearsal
     from shapewright.trace.report import Report
     from shapewright.trace.solution import Solution
     from shapewright.views.lab.page import Drawing
@@ -350,19 +351,21 @@ def rehearse_script(
     device: str = "cpu",
     timeout: float | None = None,
     full_loaders: bool = False,
+    heard: Callable[[Rehearsal, str, int], None] | None = None,
 ) -> Report:
     """Run a training script without data, as in ``rehearse_script("train.py", [])``.
 
     From each loader come the first batches and the last; a loop that trains ends when
     its turns bring nothing new, with its last turn. `report.rehearsal` is the story of
     the run, `report.findings` are its errors and what is likely wrong. `device` is what
-    the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`.
+    the script is told that it runs on: `cpu`, `cuda`, `mps`, `"H100 80GB"`. `heard` is
+    given the story while it grows, with the file and line at which the run is.
 
     Raises `InputError` for a file that is no script, or a device that is not known.
     """
     from shapewright.rehearsing.conducting import rehearse_command
 
-    return rehearse_command(script, arguments, device, timeout, full_loaders)
+    return rehearse_command(script, arguments, device, timeout, full_loaders, heard)
 
 
 def rehearse(

@@ -195,3 +195,66 @@ def test_what_follows_the_script_belongs_to_it(desk: Desk) -> None:
     assert done.code == 0
     assert done.err.startswith("train.py --device x -v -- --format y\n")
     assert done.out.startswith("train.py --device x -v -- --format y  on cpu: ")
+
+
+def test_the_end_of_the_process_is_the_end_of_the_script(desk: Desk) -> None:
+    done = desk.rehearse(f"{RIGHT}import os\nos._exit(0)\n")
+    assert done.code == 0
+    assert done.out.endswith("train.py: no findings\n")
+    done = desk.rehearse(f"{RIGHT}import os\nos._exit(3)\n")
+    assert done.code == 1
+    assert "error[program-exit]: the program called `os._exit(3)`" in done.out
+    assert "turns 1-2, 90 of 90" in done.out
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL"),
+        ("ctypes.string_at(0)", "was ended by SIGSEGV"),
+        ("ctypes.CDLL(None)._exit(5)", "ended with exit code 5"),
+    ],
+)
+def test_a_script_that_ends_its_process_leaves_its_story(
+    desk: Desk, end: str, said: str
+) -> None:
+    text = f"{RIGHT}import ctypes, os, signal\nprint('now')\n{end}\n"
+    done = desk.rehearse(text)
+    assert done.code == 1
+    assert f"error[program-exit]: the program's process {said}" in done.out
+    assert "batches 1-2" in done.out
+    assert done.out.endswith("1 error; the program did not reach its end\n")
+    assert "now\n" in done.err
+    data = json.loads(desk.rehearse(text, options=("--format", "json")).out)
+    assert not data["complete"]
+    assert [each["code"] for each in data["findings"]] == ["program-exit"]
+    assert data["story"]["inner"][0]["total"] == 90
+
+
+def test_a_script_that_holds_on_to_the_interpreter_is_ended(desk: Desk) -> None:
+    end = "import ctypes, signal\nsignal.pthread_sigmask(0, [signal.SIGALRM])\n"
+    end += "ctypes.PyDLL(None).sleep(60)\n"
+    done = desk.rehearse(f"{RIGHT}{end}", options=("--timeout", "1"))
+    assert done.code == 1
+    assert "error[timeout]: stopped after 1 s" in done.out
+
+
+def test_ctrl_c_ends_script_and_command(desk: Desk) -> None:
+    done = desk.rehearse("import os, signal\nos.killpg(0, signal.SIGINT)\ninput()\n")
+    assert (done.code, done.out) == (130, "")
+    assert done.err.endswith("interrupted\n")
+
+
+def test_a_script_that_is_killed_leaves_no_folder(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = desk.folder.parent / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    server = Server()
+    try:
+        ended = "import os\nos.kill(os.getpid(), 9)\n"
+        assert Desk(desk.folder, server).rehearse(f"{RIGHT}{ended}").code == 1
+    finally:
+        server.close()
+    assert os.listdir(place) == []

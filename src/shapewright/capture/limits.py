@@ -22,6 +22,9 @@ GRACE = 2.0
 """Seconds after the limit until a program that cannot be interrupted is ended."""
 
 
+LEAVE = os._exit
+"""As it is before a program's run stands around it."""
+
 Last = Callable[[Stopped], None]
 """What to do, with what there is to say, before a program is ended that goes on."""
 
@@ -79,7 +82,7 @@ def _watchdog(wait: float, seconds: float, last: Last | None) -> Iterator[None]:
             if last is not None:
                 last(Stopped(message).with_traceback(_standing(owner)))
         finally:
-            os._exit(1)
+            LEAVE(1)
 
     owner = threading.get_ident()
     timer = threading.Timer(wait, end)

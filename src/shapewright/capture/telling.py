@@ -96,7 +96,8 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
     if isinstance(error, SystemExit):
         code_ = "program-exit"
         given = "" if error.code is None else repr(error.code)
-        message = f"the program called `sys.exit({given})`"
+        call = getattr(error, "call", "sys.exit")
+        message = f"the program called `{call}({given})`"
         reason = reason_of_exit(error)
         message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):

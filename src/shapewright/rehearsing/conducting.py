@@ -19,6 +19,7 @@ from shapewright.source.loops import with_loops_told
 from shapewright.source.periods import with_periods_told, with_settings_told
 
 if TYPE_CHECKING:
+    from shapewright.capture.rehearsal.rehearsing import Heard
     from shapewright.checking.tried import Place
     from shapewright.trace.report import Report
 
@@ -40,6 +41,7 @@ def rehearse_command(
     device: str = "cpu",
     timeout: float | None = None,
     full: bool = False,
+    heard: Heard | None = None,
 ) -> Report:
     """What `shapewright rehearse` finds, and the story of the run."""
     from shapewright.capture.failing.built import Constructions
@@ -75,7 +77,7 @@ def rehearse_command(
     ignored = ignored_codes(folder_of_place(parsed))
     memo = Memo()
     holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
-    first = Rehearsing(holds, device, full, tuple(arguments))
+    first = Rehearsing(holds, device, full, tuple(arguments), heard=heard)
 
     def run(gone: Place | None = None) -> Program:
         if gone is not None and is_late(program, gone, first.later):

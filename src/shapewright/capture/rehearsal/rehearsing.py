@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from shapewright.capture.rehearsal.groups import groups_stood_for
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
+from shapewright.capture.rehearsal.leaving import leaving_heard
 from shapewright.capture.rehearsal.loaders import loaders_watched, remainders
 from shapewright.capture.rehearsal.looping import loops_told
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
@@ -18,13 +20,18 @@ from shapewright.capture.rehearsal.parallel import parallel_stood_for
 from shapewright.capture.rehearsal.saving import saves_kept
 from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.steps import steps_watched
-from shapewright.capture.rehearsal.story import Story
+from shapewright.capture.rehearsal.story import Story, shown
 from shapewright.capture.rehearsal.turns import Stage
 from shapewright.trace.rehearsal import Rehearsal, Remainder
+from shapewright.trace.training import Training
 
 if TYPE_CHECKING:
     from shapewright.capture.calls import Calls
     from shapewright.capture.engine import Engine
+
+
+Heard = Callable[[Rehearsal, str, int], None]
+"""What a run tells of itself while it goes on, and the line at which it is."""
 
 
 class Rehearsing:
@@ -41,12 +48,14 @@ class Rehearsing:
         full: bool = False,
         arguments: tuple[str, ...] = (),
         hurried: bool = False,
+        heard: Heard | None = None,
     ) -> None:
         self.holds = holds
         self.device = device
         self.full = full
         self.arguments = arguments
         self.hurried = hurried
+        self.heard = heard
         self.told: Rehearsal | None = None
         self.stage: Stage | None = None
         self.batches: frozenset[int] = frozenset()
@@ -72,12 +81,29 @@ class Rehearsing:
         self.stage = stage
         engine.hangs = True
         folder = os.getcwd()
+        heard = self.heard
+
+        def told(training: Training) -> Rehearsal:
+            return Rehearsal(
+                self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
+                story.root.told(folder),
+                tuple(story.skipped),
+                self.arguments,
+                steps=stage.steps,
+                training=training,
+            )
+
+        if heard is not None:
+            story.heard = lambda file, line: heard(
+                told(Training()), shown(file, folder), line
+            )
         with ExitStack() as stack:
             shadow = stack.enter_context(files_kept())
             stack.enter_context(loops_told(stage))
             stack.enter_context(saves_kept(stage, shadow))
             if machine is not None:
                 stack.enter_context(claimed_machine(machine, engine))
+            stack.enter_context(leaving_heard())
             stack.enter_context(helpers_stood_for(stage))
             stack.enter_context(groups_stood_for(stage))
             stack.enter_context(parallel_stood_for(stage))
@@ -88,12 +114,5 @@ class Rehearsing:
             finally:
                 stage.tell_unmet()
                 self.remainders = tuple(remainders(stage, folder))
-                self.told = Rehearsal(
-                    self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
-                    story.root.told(folder),
-                    tuple(story.skipped),
-                    self.arguments,
-                    steps=stage.steps,
-                    training=stage.facts.told(folder),
-                    gradients=stage.gradients.told(),
-                )
+                made = told(stage.facts.told(folder))
+                self.told = replace(made, gradients=stage.gradients.told())

@@ -83,11 +83,15 @@ class Story:
         self.root = Node("run")
         self.at = [self.root]
         self.skipped: dict[str, None] = {}
+        self.heard: Callable[[str, int], None] | None = None  # now and then
 
     def happened(self, engine: Engine, kind: str, text: str = "") -> Node:
         """Note something at the line of the program that runs."""
         file, line = self.line(engine)
-        return self.at[-1].child(kind, file, line, text)
+        node = self.at[-1].child(kind, file, line, text)
+        if self.heard is not None and node.count.bit_count() == 1:  # 1, 2, 4, 8 ...
+            self.heard(file, line)
+        return node
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
 from shapewright.faces.cli.parser import Unusable, seconds
+
+if TYPE_CHECKING:
+    from shapewright.faces.cli.apart import Ended
+    from shapewright.trace.record import Source
+    from shapewright.trace.rehearsal import Moment, Rehearsal
+    from shapewright.trace.report import Report
 
 SUMMARY = "a whole training script, from the data set to the last batch"
 
@@ -55,27 +66,99 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Rehearse, print, return the exit code."""
+    """Rehearse in a child process, print, return the exit code."""
+    from shapewright.faces.cli import apart
+
+    def work(heard: apart.Heard) -> apart.Outcome:
+        report = rehearsed(options, lambda *told: heard(told))
+        return shown(report, options), report.exit_code
+
+    def ended(child: apart.Ended) -> apart.Outcome:
+        report = unfinished(options, child)
+        return shown(report, options), report.exit_code
+
+    text, code = apart.outcome(work, ended)
+    output.show(text)
+    return code
+
+
+def rehearsed(
+    options: argparse.Namespace, heard: Callable[[Rehearsal, str, int], None]
+) -> Report:
+    """What the rehearsal finds."""
     from shapewright import api
-    from shapewright.faces.cli.check import rendered
     from shapewright.inputs.errors import InputError
 
     try:
-        report = api.rehearse_script(
+        return api.rehearse_script(
             options.script,
             options.arguments,
             device=options.device,
             timeout=options.timeout,
             full_loaders=options.full_loaders,
+            heard=heard,
         )
     except InputError as error:
         raise Unusable(str(error)) from None
+
+
+def unfinished(options: argparse.Namespace, child: Ended) -> Report:
+    """What there is to say where the program took the rehearsal with it."""
+    from shapewright.findings.finding import Finding
+    from shapewright.source.span import Span
+    from shapewright.trace.record import Trace
+    from shapewright.trace.report import Report
+
+    code, message, span, told = "program-exit", str(child), None, None
+    if child.code >= 0 and child.seconds >= options.timeout:
+        code, limit = "timeout", f"{options.timeout:g} s"
+        message = f"stopped after {limit}, the time allowed by `--timeout`"
+    sources = {}
+    if child.told is not None:
+        told, file, line = child.told
+        told = replace(told, seconds=child.seconds)
+        sources = {each: source_of(each) for each in {file, *files(told.story)}}
+        lines = (sources[file].text or "").splitlines()[line - 1 : line]
+        if lines:
+            message += f"; it was seen last at {file}:{line}"
+            begin = len(lines[0]) - len(lines[0].lstrip()) + 1
+            span = Span(file, line, begin, line, len(lines[0]) + 1)
+    finding = Finding(code, "error", message, span)
+    trace = Trace(
+        target=options.script, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False, sources=sources,
+    )  # fmt: skip
+    return Report(options.script, (finding,), (), False, trace, told)
+
+
+def files(story: Moment) -> Iterator[str]:
+    """The files that a story names."""
+    if story.file:
+        yield story.file
+    for inner in story.inner:
+        yield from files(inner)
+
+
+def source_of(file: str) -> Source:
+    """A file of the program, as it is now."""
+    from shapewright.trace.record import Source
+
+    try:
+        kept = Path(file).read_bytes()
+    except OSError:
+        return Source(file, "")
+    text = kept.decode("utf-8", "replace")
+    return Source(file, hashlib.sha256(kept).hexdigest(), text)
+
+
+def shown(report: Report, options: argparse.Namespace) -> str:
+    """The report in the format that was asked for."""
+    from shapewright.faces.cli.check import rendered
+
     if options.format != "full":
-        output.show(rendered(report, options))
-        return report.exit_code
+        return rendered(report, options)
     from shapewright.views.terminal.rehearsal import text
 
     seen = display.of(sys.stdout)
-    asked = options.gradients
-    output.show(text(report, seen.width, seen.color, seen.unicode, asked))
-    return report.exit_code
+    width, colour = seen.width, seen.color
+    return text(report, width, colour, seen.unicode, options.gradients)
