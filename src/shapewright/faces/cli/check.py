@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli import options as shared
+from shapewright.faces.cli.parser import Unusable
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -29,21 +30,8 @@ TARGET is what `shapewright trace` takes.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `shapewright check` takes."""
     add = parser.add_argument
-    add(
-        "-i",
-        dest="specs",
-        action="append",
-        metavar="SPEC",
-        help='what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, '
-        "or with -i again",
-    )
-    add(
-        "--format",
-        choices=("full", "concise", "json", "github", "sarif"),
-        default="full",
-        help="blocks with source, a line each, versioned JSON, commands for GitHub, or "
-        "SARIF (default: full)",
-    )
+    shared.add_specs(parser)
+    shared.add_report_format(parser, "blocks with source")
     add("--diff", action="store_true", help="show the fixes as a diff, write nothing")
     add(
         "--fix",
@@ -62,11 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add a note for every implicit broadcast",
     )
-    add(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="stop the program after S seconds and tell what was found until then",
+    shared.add_timeout(
+        parser, "stop the program after S seconds and tell what was found until then"
     )
     add(
         "targets",
@@ -82,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     from shapewright.checking.writing import chosen, difference
     from shapewright.inputs.errors import InputError
 
-    spec = ", ".join(options.specs) if options.specs else None
+    spec = shared.spec_of(options)
     code = 0
     for target in options.targets:
         try:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output, progress
+from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli.parser import Unusable
 
 if TYPE_CHECKING:
     from shapewright.views.lab.page import Drawing
@@ -56,19 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write FILE.svg or FILE.txt; one that shapewright did not write is never "
         "replaced",
     )
-    add(
-        "-i",
-        dest="specs",
-        action="append",
-        metavar="SPEC",
-        help="what to feed the program of a line, as for `shapewright trace`",
+    shared.add_specs(
+        parser, "what to feed the program of a line, as for `shapewright trace`"
     )
-    add(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="stop the program of a line after S seconds",
-    )
+    shared.add_timeout(parser, "stop the program of a line after S seconds")
     add(
         "call",
         metavar="CALL",
@@ -112,7 +104,7 @@ def drawn(options: argparse.Namespace, of_line: bool) -> Drawing:
     try:
         if not of_line:
             return api.explain(options.call)
-        spec = ", ".join(options.specs) if options.specs else None
+        spec = shared.spec_of(options)
         with progress.on(sys.stderr) as report:
             return api.explain_line(
                 options.call, spec, timeout=options.timeout, progress=report

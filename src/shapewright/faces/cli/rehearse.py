@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli import options as shared
+from shapewright.faces.cli.parser import Unusable
 
 if TYPE_CHECKING:
     from shapewright.faces.cli.apart import Ended
@@ -46,20 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the shape of each gradient beside that of its value",
     )
-    add(
-        "--format",
-        choices=("full", "concise", "json", "github", "sarif"),
-        default="full",
-        help="the story and blocks with source, a line each, versioned JSON, commands "
-        "for GitHub, or SARIF (default: full)",
-    )
-    add(
-        "--timeout",
-        type=seconds,
-        default=300.0,
-        metavar="S",
-        help="stop the script after S seconds and tell what was found until then "
+    shared.add_report_format(parser, "the story and blocks with source")
+    shared.add_timeout(
+        parser,
+        "stop the script after S seconds and tell what was found until then "
         "(default: 300)",
+        300.0,
     )
     add("script", metavar="SCRIPT.py", help="the script; options stand before it")
     add("arguments", metavar="...", nargs=argparse.REMAINDER, help="its own arguments")

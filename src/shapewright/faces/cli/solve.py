@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from shapewright.faces.cli import display, output
+from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.parser import Unusable, seconds
 
 SUMMARY = "which sizes a model takes, and what comes out"
@@ -22,12 +23,9 @@ TARGET is what `shapewright trace` takes, but no script.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `shapewright solve` takes."""
     add = parser.add_argument
-    add(
-        "-i",
-        dest="specs",
-        action="append",
-        metavar="SPEC",
-        help='what to feed it, free sizes as letters: "f32[B, 3, H, W]"; more inputs '
+    shared.add_specs(
+        parser,
+        'what to feed it, free sizes as letters: "f32[B, 3, H, W]"; more inputs '
         "after a comma, or with -i again",
     )
     add(
@@ -65,14 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=False,
         help="as in evaluation mode",
     )
-    add(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="stop after S seconds",
-    )
-    add("target", metavar="TARGET", help="what to run; options stand before it")
-    add("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    shared.add_timeout(parser, "stop after S seconds")
+    shared.add_target(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,15 +72,11 @@ def run(options: argparse.Namespace) -> int:
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
-    if options.rest:
-        raise Unusable(
-            f"`{options.rest[0]}` stands after the target; options stand before it"
-        )
-    spec = ", ".join(options.specs) if options.specs else None
+    target = shared.target_of(options)
     try:
         solution = api.solve_target(
-            options.target,
-            spec,
+            target,
+            shared.spec_of(options),
             want=options.want,
             training=options.training,
             timeout=options.timeout,

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output, progress
+from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli.parser import Unusable
 
 if TYPE_CHECKING:
     from shapewright.api import Outcome
@@ -34,14 +35,7 @@ TARGET is what to run:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `shapewright trace` takes."""
     add = parser.add_argument
-    add(
-        "-i",
-        dest="specs",
-        action="append",
-        metavar="SPEC",
-        help='what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, '
-        "or with -i again",
-    )
+    shared.add_specs(parser)
     add(
         "--by",
         choices=("module", "op", "line"),
@@ -62,22 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write to FILE; one that shapewright did not write is never replaced",
     )
-    add(
-        "--timeout",
-        type=seconds,
-        metavar="S",
-        help="stop the program after S seconds and show what ran until then",
+    shared.add_timeout(
+        parser, "stop the program after S seconds and show what ran until then"
     )
-    add("target", metavar="TARGET", help="what to run; options stand before it")
-    add("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    shared.add_target(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, return the exit code."""
-    if options.rest:
-        raise Unusable(
-            f"`{options.rest[0]}` stands after the target; options stand before it"
-        )
+    target = shared.target_of(options)
     if options.file:
         output.writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
@@ -88,23 +75,22 @@ def run(options: argparse.Namespace) -> int:
         else:
             _saved(outcome.trace, options, file)
 
-    outcome = _outcome(options, told)
+    outcome = _outcome(options, target, told)
     told(outcome)
     return outcome.exit_code
 
 
 def _outcome(
-    options: argparse.Namespace, abandoned: Callable[[Outcome], None]
+    options: argparse.Namespace, target: str, abandoned: Callable[[Outcome], None]
 ) -> Outcome:
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
-    spec = ", ".join(options.specs) if options.specs else None
     try:
         with progress.on(sys.stderr) as report:
             return api.trace_target(
-                options.target,
-                spec,
+                target,
+                shared.spec_of(options),
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,
