@@ -201,3 +201,52 @@ def test_what_a_library_complains_of_is_shown_where_it_is_defined(
     assert ("def epoch_end(self, epoch)", "`epoch_end` is defined here") in [
         (at(each.span), each.message) for each in found.related
     ]
+
+
+LAUNCHER = """\
+class Job:
+    error = None
+
+    @property
+    def result(self):
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def launch(function):
+    job = Job()
+    try:
+        job.value = function()
+    except Exception as error:
+        job.error = error
+    return job.result
+"""
+
+
+def test_what_a_launcher_keeps_is_passed_as_if_it_were_not_there(
+    tmp_path: Path,
+) -> None:
+    library = tmp_path / "site-packages" / "launcher"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text(LAUNCHER)
+    text = f"""\
+        import sys
+        sys.path.insert(0, "{tmp_path}/site-packages")
+        import torch
+        from launcher import launch
+
+
+        def main():
+            weights = torch.randn(4, 6)
+            weights @ torch.randn(5, 2)
+            weights @ torch.randn(7, 3)
+            return "end"
+
+
+        assert launch(main) == "end"
+        """
+    report = rehearsed(tmp_path, text)
+    assert report.complete
+    assert [each.span.line for each in report.findings if each.span] == [9, 10]
+    assert {each.code for each in report.findings} == {"inner-dim-mismatch"}

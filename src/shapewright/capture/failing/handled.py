@@ -11,12 +11,14 @@ from shapewright.capture.sites import BOUNDARY, USER, Sites
 
 CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 """Context managers that swallow an exception."""
+INSTALLED = ("site-packages", "dist-packages")
 
 
 def is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
     """Whether a frame of the program stands in a `try` whose handler goes on.
 
-    A handler that raises again only adds words: the error still ends the program.
+    A handler that raises again only adds words: the error still ends the program. So
+    does one of a library that keeps it, to raise it where the result is asked for.
     """
     kinds = {kind.__name__ for kind in type(error).__mro__}
     while frame is not None:
@@ -40,11 +42,14 @@ def caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     except (SyntaxError, ValueError):
         return ()
     found = []
+    installed = any(each in file for each in INSTALLED)
     for node in ast.walk(tree):
         if isinstance(node, ast.Try):
             last = node.body[-1].end_lineno or node.body[-1].lineno
             for handler in node.handlers:
-                if not any(isinstance(each, ast.Raise) for each in ast.walk(handler)):
+                kept = installed and keeps(handler)
+                again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
+                if not (kept or again):
                     found.append((node.body[0].lineno, last, names_of(handler.type)))
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
@@ -54,6 +59,17 @@ def caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
                     names = frozenset(last_name(each) for each in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
+
+
+def keeps(handler: ast.ExceptHandler) -> bool:
+    """Whether it puts the exception itself into an attribute: `self.error = error`."""
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == handler.name
+        and any(isinstance(target, ast.Attribute) for target in each.targets)
+        for each in ast.walk(handler)
+    )
 
 
 def names_of(kind: ast.expr | None) -> frozenset[str]:

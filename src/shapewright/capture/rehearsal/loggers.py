@@ -19,8 +19,9 @@ QUIET = {
     "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "MPLBACKEND": "Agg",
     "TQDM_DISABLE": "1", "TOKENIZERS_PARALLELISM": "false", "COMET_MODE": "DISABLED",
     "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HYDRA_FULL_ERROR": "1",
 }  # fmt: skip
-"""Environment in which loggers and bars keep still."""
+"""Environment in which loggers and bars keep still, and errors are not hidden."""
 
 LOGGERS = ("wandb", "tensorboardX", "mlflow", "comet_ml", "visdom", "neptune", "aim",
            "clearml")  # fmt: skip
