@@ -288,3 +288,44 @@ def test_what_cannot_be_wrapped_is_told_as_torch_tells_it(
     finally:
         if begun:
             dist.destroy_process_group()
+
+
+SHARDED = """\
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+    from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
+    dist.init_process_group("nccl")
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, {width})).cuda()
+    model = {wrapped}
+    optimizer = torch.optim.AdamW(model.parameters())
+    y = torch.zeros(32, 4, device="cuda")
+    for step in range(5):
+        loss = nn.functional.mse_loss(model(torch.randn(32, 8, device="cuda")), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+
+
+def sharded(wrapped: str, width: int = 4) -> str:
+    return SHARDED.replace("{wrapped}", wrapped).replace("{width}", str(width))
+
+
+def test_fully_sharded_on_one_rank_trains(tmp_path: Path) -> None:
+    wrapped = "FSDP(model, use_orig_params=True)"
+    report = rehearsed(tmp_path, sharded(wrapped), device="cuda")
+    assert [each.message for each in report.findings] == []
+    assert report.rehearsal is not None
+    assert report.rehearsal.steps >= 3
+    (found, *_) = rehearsed(tmp_path, sharded(wrapped, 5), device="cuda").findings
+    assert found.span is not None
+    assert found.span.line == 11
+
+
+def test_a_mesh_of_devices_is_said_not_to_be_rehearsed(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, sharded("fully_shard(model)"), device="cuda")
+    (found,) = report.findings
+    assert found.span is not None
+    assert found.span.line == 7
+    assert "does not rehearse device meshes" in found.message

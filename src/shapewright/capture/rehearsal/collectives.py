@@ -303,8 +303,11 @@ class Ranks(Base):  # type: ignore[misc]
 
     def reaches(self, name: str, *tensors: Tensor) -> bool:
         """Whether the backend takes tensors of that device."""
+        engine = self.stage.engine
         for each in tensors:
-            device = self.stage.engine.info(each).meta.device
+            if not engine.known(each):
+                continue  # made by torch in a backward pass: it claims nothing
+            device = engine.info(each).meta.device
             if self.backend == "nccl" and device == "cpu" and self.stage.has_gpu:
                 self.refuse(
                     f"`{name}` gets a tensor on `cpu`: `nccl` takes those on a GPU",

@@ -48,9 +48,25 @@ def groups_stood_for(stage: Stage) -> Iterator[None]:
             for owner in (c10d, dist):
                 if name in vars(owner):
                     stack.enter_context(replaced(owner, name, make))
+        mesh: Any = getattr(dist, "device_mesh", None)
+        if hasattr(mesh, "DeviceMesh"):
+            stack.enter_context(replaced(mesh.DeviceMesh, "__init__", refused))
         synced: Any = torch.nn.modules.batchnorm
         stack.enter_context(replaced(synced, "sync_batch_norm", lambda _: Normalized))
         yield
+
+
+def refused(original: Any) -> Any:
+    """What is sharded over a mesh are tensors of another kind, which nobody follows."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "shapewright does not rehearse device meshes (`fully_shard`, `DTensor`, "
+            "tensor parallelism) yet: rehearse the model without them, its shapes are "
+            "the same"
+        )
+
+    return __init__
 
 
 def end_groups() -> None:
