@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from shapewright.api import rehearse_script
 from shapewright.inputs.errors import InputError
@@ -198,3 +199,17 @@ def test_attention_trains_under_autocast(
         """
     report = rehearsed(tmp_path, text, device=device)
     assert [each.message for each in report.findings] == []
+
+
+def test_a_batch_that_is_fetched_on_another_stream(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            x = torch.ones(3).cuda(non_blocking=True)
+        torch.cuda.current_stream().wait_stream(stream)
+        x.record_stream(torch.cuda.current_stream())
+        assert (x + 1).device.type == "cuda"
+        """
+    assert rehearsed(tmp_path, text, device="cuda").findings == ()
+    assert "record_stream" not in vars(torch.Tensor)

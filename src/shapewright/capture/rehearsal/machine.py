@@ -102,6 +102,9 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
                     replaced(torch.cuda, name, lambda _: partial(Chosen, engine))
                 )
             stack.enter_context(replaced(torch.nn.Module, "to", moved))
+            if "record_stream" not in vars(torch.Tensor):  # it is its base's
+                setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
+                stack.callback(delattr, torch.Tensor, "record_stream")
         yield
 
 
@@ -208,6 +211,10 @@ def moved(original: Any) -> Any:
         return original(self, *args, **kwargs)
 
     return to
+
+
+def recorded(tensor: Any, stream: Any) -> None:
+    """`x.record_stream(stream)`: no memory is used again."""
 
 
 class Asked:
