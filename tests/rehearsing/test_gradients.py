@@ -166,3 +166,40 @@ def test_an_error_in_a_block_that_is_computed_again_is_told_once(
         """,
     )
     assert [each.code for each in report.findings] == ["inner-dim-mismatch"]
+
+
+TWO = """\
+    import torch
+    from torch import nn
+
+    generator, critic = nn.Linear(4, 8), nn.Linear(8, 1)
+    first = torch.optim.Adam(generator.parameters())
+    second = torch.optim.Adam(critic.parameters())
+    schedule = torch.optim.lr_scheduler.StepLR(first, 2)
+    for step in range(20):
+        fake = generator(torch.randn(3, 4))
+        second.zero_grad()
+        critic(fake.detach()).mean().backward()
+        second.step()
+        first.zero_grad()
+        critic(fake).mean().backward()
+        {then}
+        schedule.step()
+    """
+
+
+def test_one_of_two_optimizers_never_steps(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, TWO.format(then="pass"))
+    (found,) = report.findings
+    assert found.code == "gradients-cleared-unused"
+    assert "this `Adam` never steps" in found.message
+    assert found.span is not None
+    assert found.span.line == 13
+
+
+@pytest.mark.parametrize("then", ["first.step()", "if step > 25: first.step()"])
+def test_an_optimizer_whose_step_is_written_is_left_alone(
+    then: str, tmp_path: Path
+) -> None:
+    text = TWO.format(then=then).replace("schedule.step()", "pass")
+    assert rehearsed(tmp_path, text).findings == ()

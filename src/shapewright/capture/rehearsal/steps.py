@@ -99,7 +99,7 @@ def cleared(stage: Stage) -> Callable[[Any], Any]:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
             stage.facts.cleared()
-            stage.facts.clearing(parameters_of(self))
+            stage.facts.clearing(self, parameters_of(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -144,6 +144,7 @@ def scheduled(stage: Stage) -> Callable[[Any], Any]:
                 if count == 1 and watched is not None and watched.stepped is None:
                     place = stage.facts.here()
                     stage.facts.meet("scheduled-first", place, None, name)
+                    watched.early = "scheduled-first", place, None, name
             return original(self, *args, **kwargs)
 
         return step

@@ -63,6 +63,9 @@ class Watched:
         self.name = type(optimizer).__name__
         self.built = place
         self.stepped: Place | None = None
+        self.made: tuple[Place, list[Gradient]] | None = None  # before any step
+        self.cleared: tuple[Place, Place] | None = None  # and where they were made
+        self.early: tuple[str, Place, Place | None, str] | None = None  # a scheduler
         self.used: list[Gradient] = []  # by its last step
         self.piled: tuple[Place, list[Gradient]] | None = None  # on those, and where
         self.had: set[int] = set()
@@ -141,6 +144,11 @@ class Facts:
         """A backward pass ran: did it add to gradients that a step has used?"""
         for watched in self.watched:
             same = all(map(self.is_as_before, watched.used))
+            if watched.stepped is None and self.unused is not None:
+                before = watched.made[1] if watched.made is not None else []
+                if not before or not all(map(self.is_as_before, before)):
+                    made = self.gradients(watched.parameters())
+                    watched.made = (self.unused, made) if made else None
             if self.unused is not None and not same:
                 watched.used = self.gradients(each for each, _, _ in watched.used)
                 watched.piled = self.unused, watched.used
@@ -177,9 +185,13 @@ class Facts:
         stepped = [each for each in self.watched if each.stepped is not None]
         return self.stage.trained > 0 and self.stage.steps <= len(stepped)
 
-    def clearing(self, parameters: Iterable[Any]) -> None:
-        """These gradients are cleared, or set to zero."""
+    def clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
+        """These gradients of an optimizer or a module are cleared, or set to zero."""
         cleared = {id(each) for each in parameters}
+        mine = self.of(owner)
+        if mine is not None and mine.made is not None and mine.cleared is None:
+            mine.cleared = self.here(), mine.made[0]
+            mine.held.update((id(each), each) for each in mine.parameters())
         for watched in self.watched:
             if any(id(each) in cleared for each, _, _ in watched.used):
                 watched.used, watched.piled = [], None
@@ -338,17 +350,33 @@ class Facts:
             if one.model in self.trained:
                 self.meet("evaluated-in-training", one.place, None, one.name)
         paths = self.paths()
+        waiting = self.waiting()
+        made = {each.cleared[1] for each in waiting if each.cleared}
+        follows = {each.early for each in waiting}
         trained = {name.partition(".")[0] for name in paths.values()}
         met = [
             Met(kind, near(place) or place, near(other), name, count)
             for (kind, place, other, name), count in self.met.items()
             if kind != "evaluated-in-training" or name in trained
+            if kind != "cleared-unused" or other not in made
+            if (kind, place, other, name) not in follows
         ]
+        for each in waiting:
+            if each.cleared is not None:
+                cleared, passed = each.cleared
+                place = near(cleared) or cleared
+                met.append(Met("cleared-unused", place, near(passed), each.name))
         return Training(
             tuple(self.optimized(each, paths, near) for each in self.watched),
             tuple(self.outside(paths)),
             tuple(met),
         )
+
+    def waiting(self) -> list[Watched]:
+        """Optimizers that clear gradients and never step, where others do."""
+        if not any(each.stepped is not None for each in self.watched):
+            return []
+        return [each for each in self.watched if each.stepped is None and each.cleared]
 
     def paths(self) -> dict[int, str]:
         """The path of each parameter of a module that ran."""
@@ -386,7 +414,8 @@ class Facts:
         stepped = [each for each in self.watched if each.stepped is not None]
         if not stepped:
             return
-        held = {key for each in stepped for key in each.held}
+        known = [*stepped, *self.waiting()]
+        held = {key for each in known for key in each.held}
         found: dict[str, list[Any]] = {}
         with torch._C.DisableTorchFunction():
             for key, parameter in self.had.items():

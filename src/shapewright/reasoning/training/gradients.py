@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from shapewright.findings.finding import Finding
-from shapewright.reasoning.training.scene import LOOPS, Scene, finding
+from shapewright.reasoning.training.scene import LOOPS, Scene, called, finding
 from shapewright.source.expressions import Text
 from shapewright.source.span import Span
 from shapewright.trace.training import Met
@@ -35,12 +35,28 @@ def unused_gradients(scene: Scene) -> Iterator[Finding]:
     if not any(each.stepped for each in scene.training.optimizers):
         return
     for met in of_kind(scene, "cleared-unused"):
+        if met.name and is_stepped(scene, met):
+            continue  # under a condition that did not come
+        said = f": this `{met.name}` never steps" if met.name else ""
         yield finding(
             "gradients-cleared-unused",
-            "the gradients that are cleared here were used by no step",
+            f"the gradients that are cleared here were used by no step{said}",
             scene.span(met.place, "zero_grad"),
             (scene.span(met.other, "backward"), "this made them"),
         )
+
+
+def is_stepped(scene: Scene, met: Met) -> bool:
+    """Whether the text steps the optimizer whose gradients are cleared at a place.
+
+    So it does too where it is not written which one that is.
+    """
+    text = scene.program.text(met.place[0])
+    for node in text.near(met.place[1]) if text is not None else ():
+        if isinstance(node, ast.Call) and called(node) == "zero_grad":
+            owner = ast.unparse(node.func).removesuffix(".zero_grad")
+            return text is None or f"{owner}.step(" in text.text
+    return True
 
 
 def kept_graphs(scene: Scene) -> Iterator[Finding]:
