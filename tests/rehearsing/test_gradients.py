@@ -181,15 +181,16 @@ TWO = """\
         second.zero_grad()
         critic(fake.detach()).mean().backward()
         second.step()
-        first.zero_grad()
+        {first}.zero_grad()
         critic(fake).mean().backward()
         {then}
         schedule.step()
     """
 
 
-def test_one_of_two_optimizers_never_steps(tmp_path: Path) -> None:
-    report = rehearsed(tmp_path, TWO.format(then="pass"))
+@pytest.mark.parametrize("first", ["first", "generator"])
+def test_one_of_two_optimizers_never_steps(first: str, tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, TWO.format(first=first, then="pass"))
     (found,) = report.findings
     assert found.code == "gradients-cleared-unused"
     assert "this `Adam` never steps" in found.message
@@ -201,5 +202,5 @@ def test_one_of_two_optimizers_never_steps(tmp_path: Path) -> None:
 def test_an_optimizer_whose_step_is_written_is_left_alone(
     then: str, tmp_path: Path
 ) -> None:
-    text = TWO.format(then=then).replace("schedule.step()", "pass")
+    text = TWO.format(first="first", then=then).replace("schedule.step()", "pass")
     assert rehearsed(tmp_path, text).findings == ()

@@ -185,10 +185,17 @@ class Facts:
         stepped = [each for each in self.watched if each.stepped is not None]
         return self.stage.trained > 0 and self.stage.steps <= len(stepped)
 
+    def holding(self, parameters: set[int]) -> Watched | None:
+        """The optimizer of just these parameters, whatever a library has put around."""
+        for each in self.watched:
+            if {id(parameter) for parameter in each.parameters()} == parameters:
+                return each
+        return None
+
     def clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
         """These gradients of an optimizer or a module are cleared, or set to zero."""
         cleared = {id(each) for each in parameters}
-        mine = self.of(owner)
+        mine = self.of(owner) or self.holding(cleared)
         if mine is not None and mine.made is not None and mine.cleared is None:
             mine.cleared = self.here(), mine.made[0]
             mine.held.update((id(each), each) for each in mine.parameters())
