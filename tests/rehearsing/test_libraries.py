@@ -250,3 +250,15 @@ def test_what_a_launcher_keeps_is_passed_as_if_it_were_not_there(
     assert report.complete
     assert [each.span.line for each in report.findings if each.span] == [9, 10]
     assert {each.code for each in report.findings} == {"inner-dim-mismatch"}
+
+
+def test_a_loss_that_is_no_number_is_told_where_it_is_made(tmp_path: Path) -> None:
+    """The library divides it before its backward pass."""
+    text = script(tmp_path, more="loss = loss.expand(x.shape[0])")
+    library = tmp_path / "site-packages" / "minitrain" / "__init__.py"
+    divided = LIBRARY.replace("loss.backward()", "(loss / self.every).backward()")
+    library.write_text(divided)
+    report = rehearsed(tmp_path, text)
+    (found,) = report.findings
+    assert "fit(Module()" in at(found.span)
+    assert "loss.expand(x.shape[0])" in [at(each.span) for each in found.related]

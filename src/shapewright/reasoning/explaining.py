@@ -191,8 +191,30 @@ def makers(program: Program, failure: Failure) -> Iterator[Related]:
             what = "" if name.startswith("a ") else f"{name} "
             said = f"{what}{shape_text(fact)} is made by `{made.name}`"
             yield Related(made.span, said.strip())
+            first = before_library(program, op, made)
+            if first is not None and first.span is not None:
+                shape = shape_text(first.outputs[0])
+                yield Related(first.span, f"{shape} comes from `{first.name}`")
     for frame in reversed(op.frames[:-1]):
         yield Related(frame.span, "called from here")
+
+
+MOST_OF_LIBRARY = 8
+"""Calls of a library between the program's own and one that fails."""
+
+
+def before_library(program: Program, op: Op, made: Op) -> Op | None:
+    """What the program made itself, where a library's calls stand in between.
+
+    They all have the line that called the library.
+    """
+    last: Op | None = made
+    for _ in range(MOST_OF_LIBRARY):
+        if last is None or last.span != op.span or not last.inputs:
+            break
+        last = program.producers.get(last.inputs[0].tensor)
+    found = last is not None and last is not made and last.span != op.span
+    return last if found else None
 
 
 def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
