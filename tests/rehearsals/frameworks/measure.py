@@ -120,7 +120,7 @@ def main() -> None:
             continue
         wrong += 1
         text, line = changed(mistake)
-        told, seconds, left = rehearsed(text)
+        told, seconds, left = rehearsed(text, mistake.device)
         most = max(most, seconds)
         hits = [each for each in places(told) if each[0] == line]
         found += bool(hits)

@@ -17,6 +17,7 @@ class Mistake:
     old: str
     new: str
     at: str
+    device: str = "cpu"
 
 
 MISTAKES = {
@@ -117,7 +118,8 @@ MISTAKES = {
         "mse_loss(model(x), y.squeeze(1))", "y.squeeze(1)",
     ),
     "a last batch of one sample": Mistake(
-        "accelerate_regression", "[:803]", "[:801]", "loss = nn.functional.mse_loss(",
+        "accelerate_regression", "inputs[:803], targets[:803]",
+        "inputs[:801], targets[:801]", "loss = nn.functional.mse_loss(",
     ),
     "gradients that are never cleared": Mistake(
         "accelerate_regression", "                optimizer.zero_grad()\n", "",
@@ -129,5 +131,145 @@ MISTAKES = {
     ),
     "a model of another width in ignite": Mistake(
         "ignite_digits", "nn.Linear(32, 10)", "nn.Linear(64, 10)", "trainer.run(train",
+    ),
+    "an optimizer under a key that nobody reads": Mistake(
+        "lightning_texts", '"optimizer": optimizer,', '"optimiser": optimizer,',
+        "def configure_optimizers(self)",
+    ),
+    "a vector logged in validation_step": Mistake(
+        "lightning_averaged", 'F.cross_entropy(logits, batch["mask"]))',
+        'F.cross_entropy(logits, batch["mask"], reduction="none"))',
+        'self.log("val_loss"',
+    ),
+    "a key that the batch has not": Mistake(
+        "lightning_averaged", 'self.iou(logits, batch["mask"])',
+        'self.iou(logits, batch["masks"])', 'batch["masks"]',
+    ),
+    "a loss for each sample returned to the trainer": Mistake(
+        "lightning_texts", "labels, label_smoothing=0.1)",
+        'labels, label_smoothing=0.1, reduction="none")', 'reduction="none")',
+    ),
+    "a hook of the first Lightning": Mistake(
+        "lightning_images", "    def test_step(",
+        "    def validation_epoch_end(self, outputs):\n        pass\n\n"
+        "    def test_step(",
+        "def validation_epoch_end(self, outputs)",
+    ),
+    "the end of an epoch with outputs that nobody gives": Mistake(
+        "lightning_texts", "def on_train_epoch_end(self):",
+        "def on_train_epoch_end(self, outputs):",
+        "def on_train_epoch_end(self, outputs)",
+    ),
+    "a callback's hook without the number of the batch": Mistake(
+        "lightning_texts", "pl_module, outputs, batch, batch_idx):",
+        "pl_module, outputs, batch):", "def on_train_batch_end(self,",
+    ),
+    "three things in a batch where a step takes two": Mistake(
+        "lightning_texts", "    return pad_sequence(texts, batch_first=True), ",
+        "    lengths = torch.tensor([len(each) for each in texts])\n"
+        "    return pad_sequence(texts, batch_first=True), lengths, ",
+        "texts, labels = batch",
+    ),
+    "a metric of fewer classes": Mistake(
+        "lightning_averaged", 'task="multiclass", num_classes=classes',
+        'task="multiclass", num_classes=classes - 1', "self.iou(logits",
+    ),
+    "a collection of metrics of fewer classes": Mistake(
+        "lightning_texts", "[MulticlassAccuracy(6), ", "[MulticlassAccuracy(5), ",
+        "self.train_metrics.update(logits, labels)",
+    ),
+    "a metric that is nobody's module": Mistake(
+        "lightning_averaged", "        self.iou(logits, batch[",
+        '        iou = JaccardIndex(task="multiclass", num_classes=4)\n'
+        "        iou(logits, batch[",
+        " iou(logits", "H100 80GB",
+    ),
+    "logits kept with their graph by training_step": Mistake(
+        "lightning_texts", "        self.train_metrics.update(logits, labels)\n",
+        "        self.train_metrics.update(logits, labels)\n"
+        "        self.kept = [*getattr(self, 'kept', []), logits]\n",
+        "self.kept = [",
+    ),
+    "a schedule of epochs that steps with each batch": Mistake(
+        "lightning_averaged",
+        "CosineAnnealingLR(\n            optimizer, T_max="
+        "self.trainer.estimated_stepping_batches\n",
+        "OneCycleLR(\n            optimizer, self.hparams.rate, "
+        "total_steps=self.trainer.max_epochs\n",
+        "torch.optim.lr_scheduler.OneCycleLR(",
+    ),
+    "a plateau of something that nobody logs": Mistake(
+        "lightning_texts", '"monitor": "share"', '"monitor": "val_loss"',
+        "trainer.fit(Classifier()",
+    ),
+    "a metric of the wrong axis, by steps": Mistake(
+        "hf_steps", "return logits.argmax(-1)", "return logits.argmax(1)",
+        "guesses == labels",
+    ),
+    "tokens that the vocabulary has not": Mistake(
+        "hf_steps", "vocab_size=300", "vocab_size=290", "trainer.train()",
+    ),
+    "blocks longer than the model's positions": Mistake(
+        "hf_steps", "n_positions=64", "n_positions=24", "trainer.train()",
+    ),
+    "items without labels": Mistake(
+        "hf_steps", ', "labels": ids.clone()}', "}", "trainer.train()",
+    ),
+    "a best model by a metric that nobody computes": Mistake(
+        "hf_steps", 'metric_for_best_model="eval_loss"', 'metric_for_best_model="f1"',
+        "trainer.train()",
+    ),
+    "states saved at other steps than evaluated": Mistake(
+        "hf_steps", "save_steps=500", "save_steps=300",
+        "arguments = TrainingArguments(",
+    ),
+    "a collator that does not pad": Mistake(
+        "hf_translation", "        data_collator=padded,\n", "", "trainer.train()",
+    ),
+    "batches of different lengths stacked": Mistake(
+        "accelerate_images", "torch.cat(guesses)", "torch.stack(guesses)",
+        "torch.stack(guesses)",
+    ),
+    "gradients cleared before the step": Mistake(
+        "accelerate_images",
+        "                optimizer.step()\n                scheduler.step()\n"
+        "                optimizer.zero_grad()\n",
+        "                optimizer.zero_grad()\n                optimizer.step()\n"
+        "                scheduler.step()\n",
+        "optimizer.zero_grad()",
+    ),
+    "a state saved under a number": Mistake(
+        "accelerate_images", 'f"step_{done}"', "done", 'os.path.join("out", done)',
+    ),
+    "gathered guesses that keep a dim": Mistake(
+        "accelerate_images", 'model(batch["pixels"]).argmax(-1)',
+        'model(batch["pixels"]).argmax(-1, keepdim=True)',
+        "torch.cat(guesses) == torch.cat(labels)",
+    ),
+    "an output that is a dict, read as a pair": Mistake(
+        "ignite_averaged", 'RunningAverage(output_transform=lambda out: out["loss"])',
+        "RunningAverage(output_transform=lambda out: out[0])", "lambda out: out[0]",
+    ),
+    "an evaluation that returns no targets": Mistake(
+        "ignite_averaged", "return ema.ema_model(x), y", "return ema.ema_model(x)",
+        "evaluator.run(test)",
+    ),
+    "a handler of two arguments": Mistake(
+        "ignite_averaged", "def report(engine):", "def report(engine, metrics):",
+        "@trainer.on(Events.EPOCH_COMPLETED(every=5)",
+    ),
+    "guesses given to a loss that takes logits": Mistake(
+        "ignite_digits", "create_supervised_evaluator(model, metrics=metrics)",
+        "create_supervised_evaluator(\n        model, metrics=metrics,\n"
+        "        output_transform=lambda x, y, y_pred: (y_pred.argmax(1), y),\n    )",
+        "evaluator.run(val)",
+    ),
+    "an average loaded into the plain model": Mistake(
+        "torch_averaged", 'again.load_state_dict(state["slow"])',
+        'again.load_state_dict(state["swa"])', 'again.load_state_dict(state["swa"])',
+    ),
+    "accumulated gradients that are never cleared": Mistake(
+        "torch_averaged", "                optimizer.zero_grad(set_to_none=True)\n", "",
+        "scaler.scale(loss).backward()",
     ),
 }  # fmt: skip
