@@ -54,7 +54,11 @@ class ByHand:
         events = self.stage.engine.events
         began, self.event = self.event, len(events)
         theirs = {id(p) for each in self.stage.facts.watched for p in each.parameters()}
-        read = [pair for key, pair in self.read.items() if key not in theirs]
+        read = [
+            (leaf, gradient)
+            for key, (leaf, gradient) in self.read.items()
+            if key not in theirs and not getattr(leaf, "_is_flat_param", False)
+        ]  # but what FSDP joins, whose parts an optimizer steps
         self.read.clear()
         facts = self.stage.facts
         steps, left = self.steps(events[began:], read) if read else ({}, set())
