@@ -204,3 +204,38 @@ def test_an_optimizer_whose_step_is_written_is_left_alone(
 ) -> None:
     text = TWO.format(first="first", then=then).replace("schedule.step()", "pass")
     assert rehearsed(tmp_path, text).findings == ()
+
+
+def test_the_mode_counts_in_which_a_model_was_called(tmp_path: Path) -> None:
+    """`evaluate` puts the model back into training before the turn ends."""
+    text = """\
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader, TensorDataset
+
+        model = nn.Sequential(nn.Linear(8, 4), nn.Dropout())
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        loaders = {
+            name: DataLoader(TensorDataset(torch.randn(40, 8)), 8)
+            for name in ("train", "valid", "test")
+        }
+
+        def evaluate(loader):
+            model.eval()
+            with torch.no_grad():
+                for (x,) in loader:
+                    model(x)
+            model.train()
+
+        for epoch in range(4):
+            for (x,) in loaders["train"]:
+                optimizer.zero_grad()
+                model(x).mean().backward()
+                optimizer.step()
+            for name, loader in loaders.items():
+                evaluate(loader)
+        """
+    assert rehearsed(tmp_path, text).findings == ()
+    wrong = text.replace("            model.eval()\n", "")
+    codes = [each.code for each in rehearsed(tmp_path, wrong).findings]
+    assert codes == ["evaluated-in-training-mode"]

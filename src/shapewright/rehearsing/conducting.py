@@ -51,6 +51,7 @@ def rehearse_command(
     from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
     from shapewright.capture.rehearsal.training_libraries import (
+        is_own_package,
         of_counting_library,
         of_training_library,
     )
@@ -77,6 +78,10 @@ def rehearse_command(
     ignored = ignored_codes(folder_of_place(parsed))
     memo = Memo()
     holds = Files(Path(os.path.abspath(parsed.place)).parent).holds
+
+    def owns(file: str) -> bool:
+        return holds(file) or is_own_package(file)
+
     first = Rehearsing(holds, device, full, tuple(arguments), heard=heard)
 
     def run(gone: Place | None = None) -> Program:
@@ -96,8 +101,8 @@ def rehearse_command(
         with (
             guarded(),
             seen.watched(),
-            changing(holds, with_loops_told),
-            changing(holds, with_periods_told),
+            changing(owns, with_loops_told),
+            changing(owns, with_periods_told),
             changing(of_training_library, with_epochs_told),
             changing(of_counting_library, with_settings_told),
         ):

@@ -20,6 +20,7 @@ from shapewright.capture.rehearsal.sources import Source
 from shapewright.capture.rehearsal.stacking import check_items
 from shapewright.capture.rehearsal.steps import replaced
 from shapewright.capture.rehearsal.story import shown
+from shapewright.capture.rehearsal.training_libraries import is_own_package
 from shapewright.capture.sites import USER
 from shapewright.trace.rehearsal import Remainder
 
@@ -262,10 +263,10 @@ def is_of_library(stage: Stage) -> bool:
     while frame is not None:
         file = frame.f_code.co_filename
         if file == over.__code__.co_filename and frame.f_code.co_name == over.__name__:
-            return not stage.story.holds(frame.f_locals["file"])
+            return False
         passes = stage.engine.sites.kind_of(frame.f_code) != USER or "tqdm" in file
         if not passes:
-            if stage.story.holds(file):
+            if stage.story.holds(file) or is_own_package(file):
                 return library
             library = True
         frame = frame.f_back
@@ -278,7 +279,7 @@ def asked_by_library(stage: Stage) -> bool:
     while frame is not None:
         file = frame.f_code.co_filename
         if stage.engine.sites.kind_of(frame.f_code) == USER and "tqdm" not in file:
-            return not stage.story.holds(file)
+            return not (stage.story.holds(file) or is_own_package(file))
         frame = frame.f_back
     return False
 

@@ -91,6 +91,7 @@ class Facts:
         self.had: dict[int, Any] = {}  # parameters that had a gradient
         self.trained: set[int] = set()  # roots that were trained in training mode
         self.taught: set[str] = set()  # names of all models that were
+        self.in_training: set[int] = set()  # calls of models in that mode
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.call = 0
         self.by_hand = ByHand(stage)
@@ -307,6 +308,13 @@ class Facts:
                     if self.grad(parameter) is not None:
                         watched.had.add(id(parameter))
 
+    def called(self, call: Any) -> None:
+        """A model was called: in which mode?"""
+        if call.depth <= 1:
+            root = self.stage.calls.alive.get(call.key)
+            if root is not None and root.training:
+                self.in_training.add(call.index)
+
     def mode(self, module: Any, training: bool) -> None:
         """`train()` or `eval()` was called."""
         if not training:
@@ -333,7 +341,9 @@ class Facts:
         calls = self.stage.calls
         for call in calls.records[turns.call :]:
             root = calls.alive.get(call.key) if call.depth == 1 else None
-            if root is None or not root.training or not acts_otherwise(root):
+            if root is None or not acts_otherwise(root):
+                continue
+            if call.index not in self.in_training:
                 continue
             outputs = infos_in(call.output)
             line = line_of_site(call.site[0]) if call.site else None

@@ -10,6 +10,11 @@ from shapewright.source.epochs import trains
 from shapewright.source.periods import counts
 
 
+def is_own_package(file: str) -> bool:
+    """Whether a file is neither installed nor Python's: the user's, elsewhere."""
+    return file.endswith(".py") and not is_installed(file) and classify(file) == USER
+
+
 def of_training_library(file: str) -> bool:
     """Whether a file is a library's, not torch's, and may loop over epochs."""
     return has(file, trains)

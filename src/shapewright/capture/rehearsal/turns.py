@@ -16,7 +16,7 @@ from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
 if TYPE_CHECKING:
-    from shapewright.capture.calls import Calls
+    from shapewright.capture.calls import Call, Calls
     from shapewright.capture.engine import Engine
     from shapewright.capture.rehearsal.loaders import Batches
     from shapewright.capture.rehearsal.story import Story
@@ -65,7 +65,12 @@ class Stage:
     def __post_init__(self) -> None:
         self.facts = Facts(self)
         self.gradients = Gradients(self.calls)
-        self.calls.ended = self.gradients.called
+        self.calls.ended = self.called
+
+    def called(self, call: Call, out: Any) -> None:
+        """A module gave something."""
+        self.facts.called(call)
+        self.gradients.called(call, out)
 
     def tell_unmet(self) -> None:
         """Say which conditions on counts no turn met that ran."""
