@@ -1,6 +1,6 @@
 """Which mistakes of training scripts are found at their line, and what is told wrongly.
 
-    python tests/rehearsals/measure.py [--half seen|unseen] [NAME ...]
+    python tests/rehearsals/measure.py [--half seen|unseen|later] [NAME ...]
 
 Each script is rehearsed by the command line, in an empty folder.
 """
@@ -87,7 +87,7 @@ def judged(label: dict, told: dict) -> tuple[bool, list[str]]:
 def main() -> None:
     """Print each script, then the numbers."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--half", choices=("seen", "unseen"))
+    parser.add_argument("--half", choices=("seen", "unseen", "later"))
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
     wrong = right = found = quiet = false = 0
