@@ -207,6 +207,22 @@ def test_the_end_of_the_process_is_the_end_of_the_script(desk: Desk) -> None:
     assert "turns 1-2, 90 of 90" in done.out
 
 
+def test_small_numbers_that_a_script_opens_and_closes_are_its_own(desk: Desk) -> None:
+    """What it writes there must not reach the report."""
+    text = """\
+        import os
+        for number in range(3, 40):
+            try:
+                os.write(number, b"noise")
+            except OSError:
+                pass
+        os.closerange(3, 40)
+        """
+    done = desk.rehearse(RIGHT + dedent(text))
+    assert done.code == 0
+    assert done.out.endswith("train.py: no findings\n")
+
+
 @pytest.mark.parametrize(
     ("end", "said"),
     [

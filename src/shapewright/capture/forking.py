@@ -19,6 +19,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import torch
 
+from shapewright.capture.pipes import distant_pipe
+
 Request = TypeVar("Request")
 Result = TypeVar("Result")
 
@@ -116,8 +118,8 @@ class _Child(Generic[Request, Result]):
         self.at = 0
         self.waits = False
         self.received = b""
-        self.reading, answers = os.pipe()
-        questions, self.writing = os.pipe()
+        self.reading, answers = distant_pipe()
+        questions, self.writing = distant_pipe()
         self.number = os.fork()
         if self.number == 0:
             os.close(self.reading)

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType, TracebackType
 from typing import Any, TextIO
 
+from shapewright.capture.pipes import distant
 from shapewright.capture.telling import Stopped
 
 MOST_PRINTED = 1 << 20
@@ -203,7 +204,7 @@ def _descriptor() -> Iterator[Callable[[], None]]:
     """File descriptor 1 leads to 2, until what this yields is called."""
     try:
         sys.stdout.flush()
-        kept = os.dup(1)
+        kept = distant(os.dup(1))
     except (OSError, ValueError):  # closed, or no file
         yield lambda: None
         return

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
+from shapewright.capture.pipes import distant, distant_pipe
 from shapewright.faces.cli.parser import Unusable
 
 PATIENCE = 0.1
@@ -75,12 +76,12 @@ def outcome(
     try:
         with tempfile.TemporaryFile(dir=folder) as shared:
             began = time.monotonic()
-            reading, writing = os.pipe()
+            reading, writing = distant_pipe()
             child = os.fork()
             if child == 0:
                 os.close(reading)
                 tempfile.tempdir = folder
-                _work(work, writing, shared.fileno())
+                _work(work, writing, distant(os.dup(shared.fileno())))
             os.close(writing)
             answer, status = _awaited(child, reading)
             if answer is not None:
@@ -166,6 +167,11 @@ def _awaited(child: int, reading: int) -> tuple[bytes | None, int]:
                 os.kill(child, signal.SIGKILL)
         if not gone:
             status = os.waitpid(child, 0)[1]
+        while gone and select.select([reading], [], [], 0)[0]:  # written just before
+            part = os.read(reading, 1 << 16)
+            if not part:
+                break
+            received += part
     finally:
         os.close(reading)
         signal.signal(signal.SIGINT, before)
