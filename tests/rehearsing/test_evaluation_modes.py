@@ -112,3 +112,61 @@ def test_a_loop_that_trains_later_is_no_evaluation(
     tmp_path: Path, use: str, after: str
 ) -> None:
     assert told(tmp_path, use, after=after) == []
+
+
+PAST = """\
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    data = TensorDataset(torch.randn(70, 6), torch.randint(3, (70,)))
+    loader = DataLoader(data, 16, shuffle=True)
+    criterion = nn.CrossEntropyLoss()
+
+
+    def build():
+        return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+
+
+    def fit(model, teach=None):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            made = model(inputs)
+            loss = criterion(made, labels)
+            if teach is not None:
+                loss = loss + (made - teach(inputs)).square().mean()
+            loss.backward()
+            optimizer.step()
+
+
+    first, second = build().train(), build().train()
+    fit(first)
+    first.eval()
+    {then}
+"""
+
+ONE_MORE = """\
+with torch.no_grad():
+        print(first(data[:][0]).shape)
+    fit(second)
+"""
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        ONE_MORE,
+        "fit(second, torch.no_grad()(first))",
+        "fit(second, lambda x: first(x).detach())",
+        "first.requires_grad_(False)\n    fit(second, first)",
+    ],
+    ids=["evaluated", "without-gradients", "detached", "frozen"],
+)
+def test_a_model_of_the_past_is_not_trained(tmp_path: Path, then: str) -> None:
+    assert not rehearsed(tmp_path, PAST.format(then=then)).findings
+
+
+def test_a_model_is_trained_after_its_evaluation(tmp_path: Path) -> None:
+    found = rehearsed(tmp_path, PAST.format(then="fit(first)")).findings
+    assert [each.code for each in found] == ["trained-in-eval-mode"]

@@ -14,6 +14,7 @@ from shapewright.capture.identity import Info
 from shapewright.trace.training import Place
 
 if TYPE_CHECKING:
+    from shapewright.capture.calls import Call
     from shapewright.capture.rehearsal.turns import Stage
 
 
@@ -80,6 +81,19 @@ class Evaluations:
         for number, one in self.waiting.items():
             if number in self.used:
                 yield one
+
+
+def leads_to(stage: Stage, call: Call, loss: Info) -> bool:
+    """Whether a backward pass of a loss comes to what a model gave in a call.
+
+    It does where nobody sees what the model gave.
+    """
+    outputs = {info.number for info in infos_in(call.output)}
+    wanted = {loss.number}
+    for _, ins, outs, *_ in reversed(stage.engine.events[call.end :]):
+        if any(out.number in wanted and out.meta.requires_grad for out in outs):
+            wanted.update(info.number for info in ins if info.meta.requires_grad)
+    return not outputs or bool(outputs & wanted)
 
 
 def infos_in(nest: Any) -> list[Info]:

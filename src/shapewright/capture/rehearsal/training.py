@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.capture.identity import BLANK
+from shapewright.capture.identity import BLANK, Info
 from shapewright.capture.rehearsal.by_hand import ByHand
 from shapewright.capture.rehearsal.evaluating import (
     Evaluated,
     Evaluations,
     infos_in,
+    leads_to,
 )
 from shapewright.capture.rehearsal.story import line_of_site, shown
 from shapewright.capture.rehearsal.weights import Weights
 from shapewright.trace.training import Met, Optimized, Outside, Place, Training
 
 if TYPE_CHECKING:
+    from shapewright.capture.calls import Call
     from shapewright.capture.rehearsal.turns import Stage
 
 ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
@@ -139,7 +141,7 @@ class Facts:
                         each.metadata["shapewright"] = sentinel
                         graphs.append((turns.ran, weakref.ref(sentinel)))
         self.unused = place
-        self.roots(place)
+        self.roots(place, self.stage.engine.info(loss))
 
     def after_backward(self) -> None:
         """A backward pass ran: did it add to gradients that a step has used?"""
@@ -204,7 +206,7 @@ class Facts:
             if any(id(each) in cleared for each, _, _ in watched.used):
                 watched.used, watched.piled = [], None
 
-    def roots(self, place: Place) -> None:
+    def roots(self, place: Place, loss: Info) -> None:
         """The models that ran since the last backward pass: in which mode?"""
         calls = self.stage.calls
         records, self.call = calls.records[self.call :], len(calls.records)
@@ -222,9 +224,16 @@ class Facts:
                 continue
             if root.training:
                 self.trained.add(call.key)
-            elif call.key in self.trained:
+            elif call.key in self.trained and self.is_trained(call, loss):
                 where = self.ended.get(call.key)
                 self.meet("trained-in-eval", place, where, call.name)
+
+    def is_trained(self, call: Call, loss: Info) -> bool:
+        """Whether a backward pass comes to a model that ran, and not to its past."""
+        root = self.stage.calls.alive[call.key]
+        with torch._C.DisableTorchFunction():
+            learns = any(each.requires_grad for each in root.parameters())
+        return learns and leads_to(self.stage, call, loss)
 
     def before_step(self, optimizer: Any) -> None:
         """An optimizer is about to step."""
