@@ -213,3 +213,46 @@ def test_a_condition_that_no_turn_met_is_told(tmp_path: Path) -> None:
     assert told.endswith(
         "train.py:25: `step > 10000 and step % 777 == 0` held in no turn that ran"
     )
+
+
+ASKING = """\
+batches = iter(loader)
+for i in range({turns}):
+    x, y = next(batches)
+    train(x, y)
+"""
+
+
+def test_a_loader_that_is_asked_for_too_many_batches(tmp_path: Path) -> None:
+    (found,) = rehearsed(tmp_path, HEAD + ASKING.format(turns=189)).findings
+    assert found.code == "program-error"
+    assert "StopIteration" in found.message
+    assert found.span is not None
+    assert found.span.line == LINE_OF_WRONG + 5
+
+
+def test_a_loader_that_is_asked_for_all_its_batches(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + ASKING.format(turns=188))
+    assert not report.findings
+    assert list(moments(report.rehearsal.story, "batches")[0].turns)[-1] == 188
+
+
+AGAIN = """\
+batches = iter(loader)
+for i in range(1000):
+    try:
+        x, y = next(batches)
+    except StopIteration:
+        batches = iter(loader)
+        x, y = next(batches)
+    train(x, y)
+    if len(x) == 17:
+        wrong()
+"""
+
+
+def test_a_loader_that_is_begun_again_gives_its_last_batch(tmp_path: Path) -> None:
+    report = rehearsed(tmp_path, HEAD + AGAIN)
+    assert [each.code for each in report.findings] == ["inner-dim-mismatch"]
+    assert len(moments(report.rehearsal.story, "batches")) == 2
+    assert moments(report.rehearsal.story, "loop")[0].turns[-1] == 1000

@@ -79,15 +79,44 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
             if left and turns.is_enough():
                 if stage.hurried and not heads and not stage.lists.held:
                     return
-                hurried = stage.hurried
-                more = None if hurried else turns.counts.next_wanted(one.total, reached)
+                bodies = stage.fetched[before + len(heads) :]
+                more = None if stage.hurried else ahead(turns, one, bodies)
                 if more == 0 or (more and passed(source, heads, reached + more)):
+                    for each in in_step(bodies) if more else ():
+                        each.skip(each.at + more)
                     continue
                 left = False
-                if not skipped(source, heads, stage.fetched[before + len(heads) :]):
+                if not skipped(source, heads, bodies):
                     turns.counts.cut = True
                     turns.cut(node, one)
                     return
+
+
+def ahead(turns: Turns, source: Any, bodies: list[Batches]) -> int | None:
+    """How many turns to leave out, to come to one that something waits for.
+
+    A condition on a count does, and so does the last of the batches that the body asks
+    for, where a whole run asks for more of them.
+    """
+    total, reached = source.total, source.at
+    rest = min((each.total - each.at for each in in_step(bodies)), default=None)
+    if turns.emptied or total is None or rest is None or rest >= total - reached:
+        return turns.counts.next_wanted(total, reached)
+    more = turns.counts.next_wanted(reached + rest, reached)
+    if more is None:
+        turns.emptied = rest == 0
+        more = max(0, rest - 1)
+    return more
+
+
+def in_step(bodies: list[Batches]) -> list[Any]:
+    """What the body asked for a batch, once in a turn and not for the first time."""
+    return [
+        each
+        for each in bodies
+        if each.total is not None and each.at > 1 and bodies.count(each) == 1
+        if each.queue is None and not each.alone
+    ]
 
 
 def passed(source: Source, heads: list[Batches], turn: int) -> bool:

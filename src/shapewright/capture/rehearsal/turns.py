@@ -93,6 +93,7 @@ class Turns:
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
+        self.emptied = False  # its body asked a loader for more than it has
         self.outside = stage.engine.call == 0  # of any module
         self.models: set[int] = set()
         self.graphs: list[tuple[int, Any]] = []  # of backward passes, by turn
