@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.rehearsing.rehearsed import moments, rehearsed
 
 SCRIPT = """\
@@ -115,3 +117,73 @@ def test_products_with_sparse_matrices_have_the_shapes_of_dense_ones(
     )
     assert report.findings == ()
     assert report.complete
+
+
+SPARSE = """\
+    import torch
+    from torch import nn
+
+    table = nn.{kind}(500, 8, sparse=True)
+    optimizer = torch.optim.{optimizer}(table.parameters(), lr=0.1)
+    for step in range(5):
+        words = torch.randint(500, (32, 6))
+        loss = table(words).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        assert table.weight.grad.is_sparse
+        optimizer.step()
+    shapes = {{
+        name: tuple(value.shape)
+        for name, value in optimizer.state[table.weight].items()
+        if isinstance(value, torch.Tensor) and value.dim()
+    }}
+    print(sorted(shapes.items()))
+"""
+
+
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+@pytest.mark.parametrize("optimizer", ["SGD", "Adagrad", "SparseAdam"])
+def test_sparse_gradients_are_stepped(
+    tmp_path: Path, kind: str, optimizer: str
+) -> None:
+    report = rehearsed(tmp_path, SPARSE.format(kind=kind, optimizer=optimizer))
+    assert report.findings == ()
+    assert report.complete
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "AdamW"])
+def test_sparse_gradients_that_an_optimizer_refuses(
+    tmp_path: Path, optimizer: str
+) -> None:
+    text = SPARSE.format(kind="Embedding", optimizer=optimizer)
+    (found,) = rehearsed(tmp_path, text).findings
+    assert "does not support sparse gradients" in found.message
+
+
+def test_dense_gradients_that_an_optimizer_refuses(tmp_path: Path) -> None:
+    text = SPARSE.format(kind="Embedding", optimizer="SparseAdam")
+    text = text.replace(", sparse=True", "").replace("assert", "print() #")
+    (found,) = rehearsed(tmp_path, text).findings
+    assert "does not support dense gradients" in found.message
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "SparseAdam"])
+def test_each_step_is_counted(tmp_path: Path, optimizer: str) -> None:
+    text = f"""\
+        import torch
+        from torch import nn
+
+        table = nn.Embedding(50, 8, sparse={optimizer == "SparseAdam"})
+        optimizer = torch.optim.{optimizer}(table.parameters(), lr=0.1)
+
+
+        def step():
+            optimizer.zero_grad()
+            table(torch.randint(50, (32, 6))).square().mean().backward()
+            optimizer.step()
+
+
+        step(), step(), step(), step(), step()
+        assert int(optimizer.state[table.weight]["step"]) == 5
+        """
+    assert rehearsed(tmp_path, text).findings == ()

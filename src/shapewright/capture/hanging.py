@@ -250,6 +250,8 @@ def graph_of(
         if len(seen) > MOST_NODES:
             return None
         for name in dir(node):
+            if name == "_saved_sparse" and getattr(node, name):
+                return None
             if name.startswith("_saved_"):
                 for each in nests.tensors((getattr(node, name),)):
                     if each.layout is not torch.strided:

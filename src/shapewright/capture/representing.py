@@ -23,6 +23,9 @@ Kwargs = dict[str, Any]
 LIMIT = 1 << 18
 """Elements that may be made real, all operands together, to ask the CPU's kernel."""
 
+ENTRIES = 3
+"""Tensors of `grad.new(indices, values, size)`, with which a sparse one is made."""
+
 
 def stand_in(
     engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
@@ -155,6 +158,12 @@ def as_dense(
         meta = infos[0].meta
         make: Any = torch.sparse_coo_tensor
         out = make(size=meta.shape, dtype=meta.torch_dtype, device="meta")
+    elif sparse and name in ("coalesce", "sparse_mask"):
+        physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
+        out = coalesced(*nests.tensors(physical))
+    elif sparse and name == "new" and len(nests.tensors(args)) == ENTRIES:
+        _, *given = nests.swap(args, engine.blank_of)
+        out = torch.sparse_coo_tensor(*given, check_invariants=False)
     elif sparse:
 
         def dense(tensor: Tensor) -> Tensor:
@@ -176,6 +185,21 @@ def as_dense(
     return settle(
         engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
     )
+
+
+def coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
+    """A sparse tensor whose entries are all at different places, or one like it."""
+    last = value if like is None else like
+    if last.layout is not torch.sparse_coo:
+        return None
+    indices, entries = last._indices(), last._values()
+    made = torch.sparse_coo_tensor(
+        torch.empty_like(indices),
+        torch.empty_like(entries, dtype=value.dtype),
+        last.shape,
+        check_invariants=False,
+    )
+    return made._coalesced_(True)
 
 
 def refused(

@@ -100,7 +100,10 @@ class Replays:
                         continue
                     if parameter.is_meta:
                         written.append(parameter)
-                    for name, value in optimizer.state.get(parameter, {}).items():
+                    state = optimizer.state.get(parameter, {})
+                    if type(state.get("step")) is int:  # of the sparse one
+                        state["step"] += 1
+                    for name, value in state.items():
                         if isinstance(value, torch.Tensor):
                             own = getattr(value, "_sw", None) is not None
                             if name == "step" and own and not value.is_meta:
