@@ -11,6 +11,7 @@ from torch import nn
 
 from shapewright.capture.rehearsal.groups import end_groups
 from shapewright.capture.rehearsal.loggers import quiet
+from shapewright.capture.rehearsal.scaling import scalers_stood_for
 from shapewright.capture.rehearsal.steps import replaced
 
 if TYPE_CHECKING:
@@ -22,51 +23,10 @@ def helpers_stood_for(stage: Stage) -> Iterator[None]:
     """All of this module, for the time of a rehearsal."""
     with ExitStack() as stack:
         stack.enter_context(quiet(stage))
-        stack.enter_context(replaced(torch.amp, "GradScaler", lambda _: Scaler))
-        stack.enter_context(replaced(torch.cuda.amp, "GradScaler", lambda _: Scaler))
-        if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
-            stack.enter_context(replaced(torch.cpu.amp, "GradScaler", lambda _: Scaler))
+        stack.enter_context(scalers_stood_for(stage))
         stack.enter_context(processes_inline(stage))
         stack.enter_context(without_downloads(stage))
         yield
-
-
-class Scaler:
-    """`GradScaler`, whose scale is one: no number overflows where there are none."""
-
-    def __init__(self, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
-        self.enabled = bool(kwargs.get("enabled", True))
-
-    def is_enabled(self) -> bool:
-        return self.enabled
-
-    def get_scale(self) -> float:
-        return 65536.0 if self.enabled else 1.0
-
-    def scale(self, outputs: Any) -> Any:
-        if not self.enabled or not isinstance(outputs, torch.Tensor):
-            return outputs
-        return outputs * 1.0
-
-    def unscale_(self, optimizer: Any) -> None:
-        pass
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Any = None) -> None:
-        pass
-
-    def state_dict(self) -> dict[str, Any]:
-        if not self.enabled:
-            return {}
-        return {
-            "scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5,
-            "growth_interval": 2000, "_growth_tracker": 0,
-        }  # fmt: skip
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        pass
 
 
 @contextmanager
