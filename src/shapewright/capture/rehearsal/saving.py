@@ -12,6 +12,7 @@ import torch
 
 from shapewright.capture.rehearsal.steps import replaced
 from shapewright.capture.rehearsal.tensor_files import tensor_files_kept
+from shapewright.capture.rehearsal.unpickling import must_be_allowed
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.files import Shadow
@@ -24,8 +25,11 @@ TOKEN = b"shapewright kept what was saved here: "
 class Shelf:
     """What was saved, by a number that stands in the file."""
 
-    def __init__(self, stage: Stage, shadow: Shadow) -> None:
+    def __init__(
+        self, stage: Stage, shadow: Shadow, saving: Callable[..., Any]
+    ) -> None:
         self.stage = stage
+        self.saving = saving  # torch's own
         self.shadow = shadow
         self.kept: list[Any] = []
 
@@ -50,14 +54,18 @@ class Shelf:
         self.stage.story.happened(self.stage.engine, "load", os.fspath(file))
         return copied(self.kept[int(token[len(TOKEN) :])])
 
-    def load(self, original: Callable[..., Any], file: Any, named: Any) -> Any:
+    def load(
+        self, original: Callable[..., Any], file: Any, args: Any, named: Any
+    ) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
         token = head_of(file)
         self.stage.facts.weights.reading()
         name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
         self.stage.story.happened(self.stage.engine, "load", str(name))
         if token.startswith(TOKEN):
-            return copied(self.kept[int(token[len(TOKEN) :])])
+            kept = self.kept[int(token[len(TOKEN) :])]
+            must_be_allowed(self.saving, original, kept, *args, **named)
+            return copied(kept)
         named["map_location"] = "cpu"
         with torch._C.DisableTorchFunction():
             if name:
@@ -91,7 +99,7 @@ def head_of(file: Any) -> bytes:
 @contextmanager
 def saves_kept(stage: Stage, shadow: Shadow) -> Iterator[None]:
     """Nothing is pickled."""
-    shelf = Shelf(stage, shadow)
+    shelf = Shelf(stage, shadow, torch.save)
 
     def save(original: Any) -> Any:
         def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
@@ -102,7 +110,7 @@ def saves_kept(stage: Stage, shadow: Shadow) -> Iterator[None]:
     def load(original: Any) -> Any:
         def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
             kwargs.pop("mmap", None)
-            return shelf.load(original, f, kwargs)
+            return shelf.load(original, f, args, kwargs)
 
         return load
 
