@@ -106,6 +106,7 @@ class Engine(TorchFunctionMode):
         self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
+        self.replaced: set[tuple[str, int]] = set()  # loops over batches not as made
         self.failures: list[Failure] | None = [] if go_on else None  # passed over
         self.most = MOST_FAILURES  # failures that are passed; the next ends the run
         self.quick = False  # a failure is passed without looking for all its repairs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 from argparse import ArgumentParser
 from collections import Counter
 from dataclasses import replace
@@ -32,6 +34,10 @@ CALLERS = 3
 """Calls around an error that are named."""
 
 
+OF_KINDS = (TypeError, LookupError, AttributeError, ValueError)
+"""What a program may raise of a batch that is not as it expects it."""
+
+
 class Stopped(BaseException):
     """The time that was allowed is over."""
 
@@ -41,7 +47,7 @@ def findings_of(
 ) -> list[Finding]:
     """What capture met while running, the error that ended it last."""
     found = met_while_running(engine, fold)
-    if error is not None:
+    if error is not None and not follows(error, engine):
         found.append(failure(error, engine, positions))
     return found
 
@@ -59,6 +65,22 @@ def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
                 code, "error", message, span, module, torch_message, count=count
             )
     return list(found.values())
+
+
+def follows(error: BaseException, engine: Engine) -> bool:
+    """Whether an error is met in a loop whose batches are not as the program's."""
+    where = error.__traceback__ if isinstance(error, OF_KINDS) else None
+    while where is not None:
+        for file, line in engine.replaced:
+            if file == where.tb_frame.f_code.co_filename:
+                tree = ast.parse("".join(linecache.getlines(file)))
+                loops = (n for n in ast.walk(tree) if isinstance(n, ast.For))
+                for each in loops:
+                    end = each.end_lineno or line
+                    if each.lineno == line <= where.tb_lineno <= end:
+                        return True
+        where = where.tb_next
+    return False
 
 
 def said_by(error: BaseException) -> str:

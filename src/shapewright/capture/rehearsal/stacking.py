@@ -43,6 +43,8 @@ def check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[A
                 message,
                 "stack expects each tensor to be equal size",
             )
+    if told and stage.loops:
+        stage.engine.replaced.add(stage.loops[-1].place)
     while told and len(fitting) < len(items):
         fitting.append(items[0])
     return fitting

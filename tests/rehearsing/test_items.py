@@ -1,0 +1,47 @@
+"""Items of a data set that make no batch, and what follows of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.rehearsing.rehearsed import rehearsed
+
+SCRIPT = """\
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+
+    class Scenes(Dataset):
+        def __len__(self):
+            return 20
+
+        def __getitem__(self, index):
+            boxes = torch.rand(1 + index % 3, 4)
+            return torch.rand(3, 8, 8), {{"boxes": boxes}}
+
+
+    kept = {{}}
+    for images, targets in DataLoader(Scenes(), 4):
+        for target in {targets}:
+            print(target["boxes"].shape)
+    print(kept["boxes"])
+"""
+
+
+def told(folder: Path, targets: str) -> list[tuple[str, str]]:
+    report = rehearsed(folder, SCRIPT.format(targets=targets))
+    assert not report.complete
+    return [(each.code, each.message) for each in report.findings]
+
+
+def test_what_follows_of_a_batch_that_cannot_be_made_is_not_told(
+    tmp_path: Path,
+) -> None:
+    (found,) = told(tmp_path, "targets")
+    assert found[0] == "items-do-not-stack"
+
+
+def test_an_error_after_the_loop_is_told_as_well(tmp_path: Path) -> None:
+    first, second = told(tmp_path, "[targets]")
+    assert first[0] == "items-do-not-stack"
+    assert second == ("program-error", "`KeyError`: 'boxes'")
