@@ -23,6 +23,13 @@ data = TensorDataset(torch.randn(6001, 4), targets)
 loader = DataLoader(data, 32)
 
 
+def train(x, y):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
 """
 
 OF_TENSORS = """\
@@ -104,6 +111,56 @@ for i, (x, y) in enumerate(loader):
     else:
         rows = np.append(rows, y.numpy())
 print((every == targets).float().mean(), (rows == targets.numpy()).sum())
+"""
+
+GUARDED = """\
+steps, last = 0, len(loader)
+for epoch in range(30):
+    for i, (x, y) in enumerate(loader):
+        train(x, y)
+        if (i + 1) % 4 == 0 or i + 1 == last:
+            steps += 1
+    assert steps == (epoch + 1) * 47
+assert steps == 30 * 47
+"""
+
+OF_A_DICT = """\
+state = {"steps": 0, "turns": 0}
+
+
+def fit_one_epoch():
+    for i, (x, y) in enumerate(loader, start=1):
+        train(x, y)
+        state["turns"] += 1
+        if i % 4 == 0 or i == len(loader):
+            state["steps"] += 1
+
+
+for epoch in range(30):
+    fit_one_epoch()
+assert state == {"steps": 30 * 47, "turns": 30 * 188}
+"""
+
+OF_A_TRAINER = """\
+class Trainer:
+    def __init__(self):
+        self.steps = self.turns = 0
+
+    def fit_one_epoch(self):
+        for i, (x, y) in enumerate(loader):
+            train(x, y)
+            self.turns += 1
+            if i % 10 == 9:
+                self.steps += 1
+
+    def fit(self):
+        for epoch in range(30):
+            self.fit_one_epoch()
+
+
+trainer = Trainer()
+trainer.fit()
+assert (trainer.steps, trainer.turns) == (30 * 18, 30 * 188)
 """
 
 CASES = {

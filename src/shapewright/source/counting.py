@@ -49,11 +49,22 @@ class Condition:
     node: ast.If | None
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """`target` is counted in turns whose number of the head, `name`, meets a test."""
+
+    target: ast.expr
+    number: int
+    name: str
+    test: ast.expr
+
+
 @dataclass(slots=True)
 class Counting:
     """`numbers`: each with whether the loop's head gives it."""
 
     numbers: list[tuple[ast.expr, bool]] = field(default_factory=list)
+    guarded: list[Guarded] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
 
     def counters(self) -> Iterator[tuple[int, ast.expr]]:
@@ -94,9 +105,51 @@ def counting(loop: Loop) -> Counting:
             found.conditions.append(told)
         for value in others:
             found.conditions.append(Condition(*about, value, None, True, None))
+    for name, target, test in guarded(loop, heads):
+        found.guarded.append(Guarded(target, place(name), name, test))
     for name in own:  # they are right in the last turn as well
         place(name)
     return found
+
+
+def guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """What the body counts by one under an `if` that only its head decides."""
+    stored = [
+        ast.unparse(each)
+        for each in ast.walk(loop)
+        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
+    ]
+    for node in loop.body:
+        names = _names(node.test) if isinstance(node, ast.If) else set()
+        if not isinstance(node, ast.If) or len(names & heads) != 1:
+            continue
+        if not _is_test(node.test) or (names - heads) & set(stored):
+            continue
+        for each in node.body:
+            target = each.target if isinstance(each, ast.AugAssign) else None
+            if target is None or not counts_one(each):
+                continue
+            if stored.count(ast.unparse(target)) == 1:
+                yield next(iter(names & heads)), target, node.test
+
+
+def counts_one(node: ast.AST) -> bool:
+    """`x += 1`."""
+    return (
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == 1
+        and _is_of(node.target, (*PLAIN, ast.Store))
+    )
+
+
+def _is_test(test: ast.expr) -> bool:
+    """Whether a condition may be asked again: `(i + 1) % 4 == 0 or i == len(x)`."""
+    calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
+    known = all(ast.unparse(each.func) == "len" for each in calls)
+    kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
+    return known and _is_of(test, (*REACHED, *kinds))
 
 
 def joined(loop: Loop) -> list[ast.expr]:
@@ -197,11 +250,17 @@ def counters(loop: Loop) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     bound: set[str] = set()
     counted: set[ast.AST] = set()
+    inner: set[ast.AST] = set()
     waiting: list[ast.AST] = [*loop.body]
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, ast.For | ast.While | ast.With | ast.Try):
-            waiting += [each for each in node.body if isinstance(each, ast.stmt)]
+        within = isinstance(node, Loop) or node in inner
+        if isinstance(node, Loop | ast.With | ast.Try) or (
+            isinstance(node, ast.If) and within
+        ):
+            body = [each for each in node.body if isinstance(each, ast.stmt)]
+            waiting += body
+            inner.update(body if within else ())
         if isinstance(node, ast.AugAssign | ast.Assign) and _adds(node):
             added: ast.expr = (
                 node.target if isinstance(node, ast.AugAssign) else node.targets[0]

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from shapewright.source.counting import PLAIN, Counting, counting, joined
+from shapewright.source.counting import PLAIN, Counting, counting, counts_one, joined
 
 OVER = "_shapewright_over"
 WHILE = "_shapewright_while"
@@ -24,6 +24,7 @@ MET = "_shapewright_met"
 GREW = "_shapewright_grew"
 GROWS = "_shapewright_grows"
 LONGER = "_shapewright_longer"
+COUNTS = "_shapewright_counts"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
@@ -68,11 +69,14 @@ class _Teller(ast.NodeTransformer):
         self.is_meant = is_meant
         self.count = 0
         self.waits: set[ast.AST] = set()
+        self.within: list[tuple[int, Counting]] = []  # loops, outermost first
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """A generator's loops go on as long as somebody asks it."""
         if not any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
+            outer, self.within = self.within, []
             self.generic_visit(node)
+            self.within = outer
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
@@ -80,13 +84,19 @@ class _Teller(ast.NodeTransformer):
             return self.generic_visit(node)
         counts = self.counting(node)
         told = self.told(counts)
+        self.within.append((node.lineno, counts))
         self.generic_visit(node)
+        self.within.pop()
         head = _Counter().visit(node.iter)
         node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
         set_on: list[ast.stmt] = [
             ast.Assign([_copied(number, ast.Store())], self.on(node, index, number))
             for index, number in counts.counters()
         ]
+        for place, each in enumerate(counts.guarded, len(counts.numbers)):
+            if isinstance(each.target, ast.Name):
+                made = self.on(node, place, each.target)
+                set_on.append(ast.Assign([_copied(each.target, ast.Store())], made))
         set_on += self.joined(node)
         node.body[:0] = [self.at(each, node) for each in set_on]
         return node
@@ -96,7 +106,9 @@ class _Teller(ast.NodeTransformer):
             return self.generic_visit(node)
         counts = self.counting(node)
         told = self.told(counts)
+        self.within.append((node.lineno, counts))
         self.generic_visit(node)
+        self.within.pop()
         self.count += 1
         name = f"{self.going}_{self.count}"
         begun = ast.Assign(
@@ -136,12 +148,42 @@ class _Teller(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
         """`found += x` may add to a list."""
         self.generic_visit(node)
+        if self.is_meant is None and counts_one(node):
+            told = self.counts(node.target)
+            if told is not None:
+                return [self.at(ast.Expr(told), node.target), node]
         named = isinstance(node.target, ast.Name | ast.Attribute)
         adds = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
         if self.is_meant is not None or not (named and adds and _is_plain(node.target)):
             return node
         grew = ast.Call(ast.Name(GREW, ast.Load()), [_copied(node.target)], [])
         return [self.at(ast.Expr(grew), node.target), node]
+
+    def counts(self, target: ast.expr) -> ast.expr | None:
+        """Tells of what holds a count, and which loops around it set it forward."""
+        text = ast.unparse(target)
+        guards: list[ast.expr] = []
+        for line, found in self.within:
+            marks: dict[str, int | None] = {}
+            marks.update((ast.unparse(each), None) for _, each in found.counters())
+            for place, each in enumerate(found.guarded, len(found.numbers)):
+                marks[ast.unparse(each.target)] = place
+            if text in marks:
+                pair: list[ast.expr] = [ast.Constant(line), ast.Constant(marks[text])]
+                guards.append(ast.Tuple(pair, ast.Load()))
+        key: object
+        if isinstance(target, ast.Attribute):
+            owner, key = target.value, target.attr
+        elif isinstance(target, ast.Subscript) and isinstance(
+            target.slice, ast.Constant
+        ):
+            owner, key = target.value, target.slice.value
+        else:
+            return None
+        item = isinstance(target, ast.Subscript)
+        words = [ast.Constant(each) for each in (key, item, self.file)]
+        args = [_copied(owner), *words, ast.Tuple(guards, ast.Load())]
+        return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
 
     def joined(self, node: ast.For | ast.While) -> list[ast.stmt]:
         """What makes longer what each turn joins to."""
@@ -202,7 +244,7 @@ class _Teller(ast.NodeTransformer):
         return found
 
     def told(self, counts: Counting) -> ast.expr:
-        """`(((lambda: n, is_head), ...), ((lambda: value, ...), ...))`."""
+        """`(((lambda: n, is_head), ...), ((lambda: value, ...), ...), (...))`."""
         nothing = ast.arguments([], [], None, [], [], None, [])
         numbers: list[ast.expr] = [
             ast.Tuple(
@@ -219,8 +261,13 @@ class _Teller(ast.NodeTransformer):
             value = ast.Lambda(nothing, _copied(each.value))
             words = [ast.Constant(one) for one in told]
             conditions.append(ast.Tuple([value, *words], ast.Load()))
-        both = (numbers, conditions)
-        return ast.Tuple([ast.Tuple(one, ast.Load()) for one in both], ast.Load())
+        guards: list[ast.expr] = []
+        for one in counts.guarded:
+            given = ast.arguments([], [ast.arg(one.name)], None, [], [], None, [])
+            test = ast.Lambda(given, _copied(one.test))
+            guards.append(ast.Tuple([ast.Constant(one.number), test], ast.Load()))
+        parts = (numbers, conditions, guards)
+        return ast.Tuple([ast.Tuple(one, ast.Load()) for one in parts], ast.Load())
 
 
 class _Counter(ast.NodeTransformer):

@@ -20,9 +20,15 @@ Waiting = tuple[Callable[[], Any], int | None, bool, bool, int, str]
 """What a condition compares with, the place of what counts, whether it divides,
 whether its body says that it ran; its line and text."""
 
-Told = tuple[Sequence[Number], Sequence[Waiting]]
+Guard = tuple[int, Callable[[int], Any]]
+"""The place of a number of the head, and whether a turn with it counts."""
 
-NOTHING: Told = ((), ())
+Told = tuple[Sequence[Number], Sequence[Waiting], Sequence[Guard]]
+
+NOTHING: Told = ((), (), ())
+
+MOST_ASKED = 1 << 16
+"""Turns that were left out and are asked whether they count."""
 
 
 class Counts:
@@ -32,15 +38,17 @@ class Counts:
     """
 
     def __init__(self, told: Told) -> None:
-        self.numbers, self.conditions = told
+        self.numbers, self.conditions, self.guards = told
         self.values: list[int | None] = [None] * len(self.numbers)
         self.steps: list[int | None] = [None] * len(self.numbers)
-        self.ahead = [0] * len(self.numbers)
+        self.ahead = [0] * (len(self.numbers) + len(self.guards))
         self.wanted: set[tuple[int, int]] = set()
         self.cut = False  # the last turn did not come
 
     def read(self) -> None:
         """A turn ended."""
+        for place in range(len(self.guards)):
+            self.ahead[len(self.numbers) + place] = 0
         for index, (number, _) in enumerate(self.numbers):
             before, self.values[index] = self.values[index], whole(number)
             value = self.values[index]
@@ -58,6 +66,11 @@ class Counts:
         for index in range(len(self.numbers)):
             step = self.steps[index]
             self.ahead[index] = turns * step if step is not None else 0
+        for place, (index, test) in enumerate(self.guards, len(self.numbers)):
+            value, step = self.values[index], self.steps[index]
+            if value is not None and step is not None and turns <= MOST_ASKED:
+                passed = range(value + step, value + step * turns + 1, step)
+                self.ahead[place] = sum(bool(met(test, each)) for each in passed)
 
     def set_on(self, index: int, value: Any) -> Any:
         """A count of the body's own, with the turns that were left out."""
@@ -139,6 +152,11 @@ def whole(number: Callable[[], Any]) -> int | None:
     """What is counted, if it is a whole number."""
     found = evaluated(number)
     return found if type(found) is int else None
+
+
+def met(test: Callable[[int], Any], number: int) -> Any:
+    """What a condition is in the turn of a number."""
+    return evaluated(lambda: test(number))
 
 
 def evaluated(call: Callable[[], Any]) -> Any:

@@ -9,17 +9,21 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from shapewright.capture.rehearsal.counts import evaluated
+from shapewright.capture.rehearsal.counts import Counts, evaluated
 
 MOST_ITEMS = 1_000_000
 """Items of a list that is made as long as in a whole run."""
 
 MOST_JOINED = 100_000
 """Tensors that are joined for it."""
+
+MOST_COUNTS = 64
+"""Counts of objects and dicts that are set forward."""
 
 HELD_BY_US = 3
 """References to a list that nobody else holds: ours, the loop's, and the question's."""
@@ -47,11 +51,57 @@ class Lists:
                 del self.held[key]
 
 
+@dataclass(slots=True)
+class Numbers:
+    """Counts that an object or a dict holds, to which a program adds one.
+
+    Each has the loops around it in the text that set it forward, with the place of
+    their conditions; None where there is no condition.
+    """
+
+    held: dict[tuple[int, Any], tuple[Any, bool, dict[Any, int | None]]] = field(
+        default_factory=dict
+    )
+
+    def counts(
+        self, owner: Any, key: Any, item: bool, file: str, loops: tuple[Any, ...]
+    ) -> None:
+        """A program is about to add one."""
+        there = type(getattr(owner, "__dict__", None)) is dict
+        fits = isinstance(owner, dict) if item else there
+        if fits and isinstance(key, str | int) and len(self.held) < MOST_COUNTS:
+            guards = {(file, line): place for line, place in loops}
+            self.held[id(owner), key] = owner, item, guards
+
+    def values(self) -> dict[tuple[int, Any], int]:
+        """What each is, of whole numbers."""
+        found = {}
+        for name, (owner, item, _) in self.held.items():
+            key = name[1]
+            value = (owner if item else vars(owner)).get(key)
+            if type(value) is int:
+                found[name] = value
+        return found
+
+    def add(self, name: tuple[int, Any], more: int) -> None:
+        """Set one forward."""
+        owner, item, _ = self.held[name]
+        if item:
+            owner[name[1]] += more
+        else:
+            setattr(owner, name[1], getattr(owner, name[1]) + more)
+
+
 class Growing:
     """What grows in the turns of one loop."""
 
-    def __init__(self, lists: Lists) -> None:
+    def __init__(
+        self, lists: Lists, numbers: Numbers, counts: Counts, place: tuple[str, int]
+    ) -> None:
         self.lists = lists
+        self.numbers, self.counts, self.place = numbers, counts, place
+        self.counted: dict[tuple[int, Any], int] = {}  # in the last turn
+        self.values: dict[tuple[int, Any], int] = {}  # before it
         self.before: dict[int, int] = {}
         self.added: dict[int, int] = {}
         self.sizes: dict[int, tuple[int, ...]] = {}
@@ -61,6 +111,7 @@ class Growing:
     def begin(self) -> None:
         """A turn begins."""
         self.before = self.lists.lengths()
+        self.values = self.numbers.values()
 
     def done(self) -> None:
         """It ended."""
@@ -71,10 +122,25 @@ class Growing:
             if key in before and len(each) > before[key]
         }
         self.lists.forget(before)
+        self.counted = {
+            name: value - self.values[name]
+            for name, value in self.numbers.values().items()
+            if name in self.values
+        }
 
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
         self.ahead = max(0, turns)
+        for name, value in self.numbers.values().items() if turns > 0 else ():
+            guards = self.numbers.held[name][2]
+            if self.place not in guards:
+                more = turns * self.counted.get(name, 0)
+            else:
+                guard = guards[self.place]
+                more = self.counts.ahead[guard] if guard is not None else 0
+            if more > 0:
+                self.numbers.add(name, more)
+                self.values[name] = value + more
         for key, count in self.added.items():
             found = self.lists.held.get(key)
             if turns > 0 and found is not None:

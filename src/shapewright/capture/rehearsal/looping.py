@@ -20,7 +20,17 @@ from shapewright.capture.rehearsal.sources import (
 )
 from shapewright.capture.rehearsal.turns import Stage, Turns
 from shapewright.source.epochs import EPOCHS, TURNS
-from shapewright.source.loops import COUNTED, GREW, GROWS, LONGER, MET, ON, OVER, WHILE
+from shapewright.source.loops import (
+    COUNTED,
+    COUNTS,
+    GREW,
+    GROWS,
+    LONGER,
+    MET,
+    ON,
+    OVER,
+    WHILE,
+)
 from shapewright.source.periods import DUE, EXCEEDS
 
 if TYPE_CHECKING:
@@ -37,6 +47,7 @@ def loops_told(stage: Stage) -> Iterator[None]:
         COUNTED: counted,
         ON: partial(on, stage),
         GREW: partial(grew, stage),
+        COUNTS: partial(counts, stage),
         GROWS: partial(grows, stage),
         LONGER: partial(longer, stage),
         MET: lambda *place: stage.met.add(place),
@@ -137,6 +148,12 @@ def grew(stage: Stage, found: Any) -> Any:
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.lists.grew(found)
     return found
+
+
+def counts(stage: Stage, owner: Any, *told: Any) -> None:
+    """A program is about to add one to what an object or a dict holds."""
+    if stage.loops and not stage.making and stage.engine.call == 0:
+        stage.numbers.counts(owner, *told)
 
 
 def grows(

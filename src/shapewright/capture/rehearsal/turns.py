@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
 from shapewright.capture.rehearsal.gradients import Gradients
-from shapewright.capture.rehearsal.growing import Growing, Lists
+from shapewright.capture.rehearsal.growing import Growing, Lists, Numbers
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
@@ -58,6 +58,7 @@ class Stage:
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
     lists: Lists = field(default_factory=Lists)
+    numbers: Numbers = field(default_factory=Numbers)
     making: int = 0  # items of batches, right now
     facts: Facts = field(init=False)
     gradients: Gradients = field(init=False)
@@ -89,7 +90,7 @@ class Turns:
         self.stage = stage
         self.place = file, line
         self.counts = Counts(told)
-        self.growing = Growing(stage.lists)
+        self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
