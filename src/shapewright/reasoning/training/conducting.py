@@ -7,7 +7,12 @@ from collections.abc import Callable, Collection, Iterator
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.hazards.ignoring import ignored_here
 from shapewright.reasoning.program import Program
-from shapewright.reasoning.training import gradients, schedules, sums
+from shapewright.reasoning.training import (
+    gradients,
+    penalties,
+    schedules,
+    sums,
+)
 from shapewright.reasoning.training.scene import Scene
 from shapewright.trace.rehearsal import Rehearsal
 
@@ -18,6 +23,7 @@ KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
     gradients.forgotten_parameters,
     gradients.idle_parameters,
     gradients.modes,
+    penalties.penalties,
     sums.sums,
     schedules.schedules,
 )
