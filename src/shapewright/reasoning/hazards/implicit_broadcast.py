@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.findings.finding import Finding
-from shapewright.reasoning.hazards.outer_broadcast import ARITHMETIC, LOSSES
+from shapewright.reasoning.hazards.pointwise import ARITHMETIC, LOSSES
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.reasoning.program import shape_text

@@ -14,11 +14,8 @@ from shapewright.findings.finding import Finding
 from shapewright.reasoning.axes.axis import Axis, Dims
 from shapewright.reasoning.axes.flow import KEEPS, Call
 from shapewright.reasoning.axes.moving import items_of
-from shapewright.reasoning.hazards.outer_broadcast import (
-    ARITHMETIC,
-    LOSSES,
-    is_sample,
-)
+from shapewright.reasoning.hazards.outer_broadcast import is_sample
+from shapewright.reasoning.hazards.pointwise import ARITHMETIC, LOSSES
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.trace.op import Op

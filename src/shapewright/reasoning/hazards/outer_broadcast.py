@@ -7,24 +7,17 @@ from collections.abc import Iterator
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.axes.axis import Axis, Dim, Dims
 from shapewright.reasoning.axes.flow import Call, length
+from shapewright.reasoning.hazards.outer_loss import Pair, paired_in_losses
+from shapewright.reasoning.hazards.pointwise import ARITHMETIC, LOSSES
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.reasoning.program import shape_text
-
-ARITHMETIC = frozenset(
-    "- + * / == != > < >= <= sub add mul div eq ne gt lt ge le subtract multiply "
-    "divide true_divide rsub __sub__ __rsub__ __mul__ __rmul__ __add__ __radd__ "
-    "pow ** maximum minimum dist isclose & | ^ logical_and logical_or where".split()
-)
-LOSSES = frozenset(
-    "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
-    "binary_cross_entropy_with_logits kl_div poisson_nll_loss".split()
-)
 
 
 @hazard("outer-broadcast")
 def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
     """Pointwise calls that pair the samples of one tensor with those of another."""
+    seen = set()
     for call in scene.calls:
         loss = call.name in LOSSES
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
@@ -32,7 +25,11 @@ def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
                 continue
             found = paired(scene, call.dims[0], call.dims[1], loss)
             if found is not None:
+                seen.add(call.op.span)
                 yield told(scene, call, *found, loss)
+    for pair in paired_in_losses(scene.program.trace.ops, scene.program.producers):
+        if pair.op.span not in seen:
+            yield of_steps(scene, pair)
 
 
 def paired(scene: Scene, one: Dims, other: Dims, loss: bool) -> tuple[Axis, int] | None:
@@ -96,4 +93,19 @@ def told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Findi
         message,
         (op, f"{axis.size} is {where} on both sides, once in front of a dim of size 1"),
         (maker, f"{names[longer]} was made here"),
+    )
+
+
+def of_steps(scene: Scene, pair: Pair) -> Finding:
+    """The finding of a pair of which the run shows that a loss is made of it."""
+    op, names = pair.op, scene.names(pair.op)
+    size = op.inputs[1 - pair.longer].shape[0]
+    return scene.finding(
+        "outer-broadcast",
+        op,
+        f"{scene.operation(op)} of {names[0]} and {names[1]} makes ({size}, {size}): "
+        f"each of the {size} samples meets every other",
+        (pair.maker, f"{names[pair.longer]} was made here"),
+        (pair.origin, f"{names[1 - pair.longer]} comes from here"),
+        (pair.backward, "the backward pass of the loss that is made of it"),
     )
