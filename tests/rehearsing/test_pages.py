@@ -17,7 +17,7 @@ CODES = (
     "not-in-optimizer", "no-gradient", "trained-in-eval-mode",
     "evaluated-in-training-mode", "sum-after-loop", "mean-over-samples",
     "scheduler-order", "scheduler-too-long", "items-do-not-stack",
-    "collective-mismatch", "gradient-without-graph",
+    "collective-mismatch", "gradient-without-graph", "state-not-copied",
 )  # fmt: skip
 
 RAISES = {

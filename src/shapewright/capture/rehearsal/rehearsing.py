@@ -19,6 +19,7 @@ from shapewright.capture.rehearsal.machine import Machine, claimed_machine
 from shapewright.capture.rehearsal.parallel import parallel_stood_for
 from shapewright.capture.rehearsal.saving import saves_kept
 from shapewright.capture.rehearsal.shadowing import files_kept
+from shapewright.capture.rehearsal.states import states_watched
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story, shown
 from shapewright.capture.rehearsal.turns import Stage
@@ -109,6 +110,7 @@ class Rehearsing:
             stack.enter_context(parallel_stood_for(stage))
             stack.enter_context(loaders_watched(stage))
             stack.enter_context(steps_watched(stage))
+            stack.enter_context(states_watched(stage))
             try:
                 yield
             finally:

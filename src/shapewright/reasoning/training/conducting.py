@@ -11,6 +11,7 @@ from shapewright.reasoning.training import (
     gradients,
     penalties,
     schedules,
+    states,
     sums,
 )
 from shapewright.reasoning.training.scene import Scene
@@ -24,6 +25,7 @@ KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
     gradients.idle_parameters,
     gradients.modes,
     penalties.penalties,
+    states.kept_states,
     sums.sums,
     schedules.schedules,
 )
