@@ -11,4 +11,5 @@ from shapewright.reasoning.hazards import mask_axis as mask_axis
 from shapewright.reasoning.hazards import mixing_views as mixing_views
 from shapewright.reasoning.hazards import one_sample as one_sample
 from shapewright.reasoning.hazards import outer_broadcast as outer_broadcast
+from shapewright.reasoning.hazards import repeated_index as repeated_index
 from shapewright.reasoning.hazards import wrong_axis as wrong_axis
