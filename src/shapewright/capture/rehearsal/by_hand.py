@@ -53,11 +53,13 @@ class ByHand:
         """Find the steps since the last backward pass: of gradients used before?"""
         events = self.stage.engine.events
         began, self.event = self.event, len(events)
-        theirs = {id(p) for each in self.stage.facts.watched for p in each.parameters()}
+        info, watched = self.stage.engine.info, self.stage.facts.watched
+        theirs = {info(p).storage.number for each in watched for p in each.parameters()}
         read = [
             (leaf, gradient)
-            for key, (leaf, gradient) in self.read.items()
-            if key not in theirs and not getattr(leaf, "_is_flat_param", False)
+            for leaf, gradient in self.read.values()
+            if info(leaf).storage.number not in theirs
+            and not getattr(leaf, "_is_flat_param", False)
         ]  # but what FSDP joins, whose parts an optimizer steps
         self.read.clear()
         facts = self.stage.facts
