@@ -14,6 +14,7 @@ from shapewright.tracing import run_target, searched, unborn, with_loops
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.capture.memo import Memo
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
@@ -218,6 +219,7 @@ def explain_line(
     *,
     timeout: float | None = None,
     progress: Progress | None = None,
+    files: ProgramFiles | None = None,
 ) -> Drawing:
     """What a line of a program does: ``explain_line("model.py:57", "f32[8, 3]")``.
 
@@ -234,7 +236,12 @@ def explain_line(
 
     watch = Watch()
     made = trace_target(
-        line.target, spec, timeout=timeout, progress=progress, watch=watch
+        line.target,
+        spec,
+        timeout=timeout,
+        progress=progress,
+        watch=watch,
+        files=files,
     ).trace
     return Drawing(drawn_line(line, made, watch))
 
@@ -263,6 +270,7 @@ def trace_target(
     progress: Progress | None = None,
     abandoned: Callable[[Outcome], None] | None = None,
     watch: Any = None,
+    files: ProgramFiles | None = None,
 ) -> Outcome:
     """Trace a command-line target, as in ``trace_target("model.py:Net", "f32[8, 3]")``.
 
@@ -270,6 +278,7 @@ def trace_target(
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
     the outcome until then. `watch` sees every call, as `capture/lab/watching.py` says.
+    `files` says what becomes of what the program writes: it goes to a temporary folder.
     """
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
@@ -280,6 +289,7 @@ def trace_target(
     given = parse(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
+    from shapewright.capture.files.program_files import ProgramFiles, noted
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, before_any_call
@@ -297,9 +307,9 @@ def trace_target(
 
         with limited(timeout, hard=True, last=last):
             try:
-                with guarded():
+                with guarded(), (files or ProgramFiles()).kept() as layer:
                     made = run_target(parsed, given, settings, run_lettered)
-                    return Outcome(with_loops(made, settings))
+                    return Outcome(noted(with_loops(made, settings), layer))
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:
@@ -332,6 +342,7 @@ def check_target(
     timeout: float | None = None,
     first: bool = False,
     strict: bool = False,
+    files: ProgramFiles | None = None,
 ) -> Report:
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
 
@@ -341,7 +352,7 @@ def check_target(
     """
     from shapewright.checking.conducting import check_command
 
-    return check_command(target, spec, timeout, first, strict)
+    return check_command(target, spec, timeout, first, strict, files)
 
 
 def rehearse_script(
@@ -352,6 +363,7 @@ def rehearse_script(
     timeout: float | None = None,
     full_loaders: bool = False,
     heard: Callable[[Rehearsal, str, int], None] | None = None,
+    files: ProgramFiles | None = None,
 ) -> Report:
     """Run a training script without data, as in ``rehearse_script("train.py", [])``.
 
@@ -365,7 +377,9 @@ def rehearse_script(
     """
     from shapewright.rehearsing.conducting import rehearse_command
 
-    return rehearse_command(script, arguments, device, timeout, full_loaders, heard)
+    return rehearse_command(
+        script, arguments, device, timeout, full_loaders, heard, files
+    )
 
 
 def rehearse(
@@ -447,6 +461,7 @@ def solve_target(
     training: bool | None = None,
     timeout: float | None = None,
     prove: float | None = None,
+    files: ProgramFiles | None = None,
 ) -> Solution:
     """Solve a command-line target, as in ``solve_target("model.py:Net", "f32[B, 8]")``.
 
@@ -456,7 +471,7 @@ def solve_target(
     """
     from shapewright.solving.targets import solve_command
 
-    return solve_command(target, spec, want, timeout, training, prove)
+    return solve_command(target, spec, want, timeout, training, prove, files)
 
 
 def _trace(

@@ -45,7 +45,10 @@ def test_a_bad_target_is_refused_before_torch_is_loaded() -> None:
 
 
 def test_a_trace_loads_neither_dynamo_nor_sympy() -> None:
-    loaded = imported(command("trace", "-i", "f32[B=1024, 3, 32, 32]", LENET))
+    said = (
+        "from shapewright.api import trace_target\n"  # a command has a process for it
+    )
+    loaded = imported(f"{said}trace_target({LENET!r}, 'f32[B=1024, 3, 32, 32]')")
     assert "torch" in loaded
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & loaded
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import gc
-import io
-import itertools
 import os
 import pickle
 import select
@@ -19,6 +16,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import torch
 
+from shapewright.capture.files.confinement import confine, end_with_parent
+from shapewright.capture.files.patches import files_kept, layer_in_use
 from shapewright.capture.pipes import distant_pipe
 
 Request = TypeVar("Request")
@@ -32,8 +31,8 @@ class Lost(Exception):
 def in_child(function: Callable[[], Result], seconds: float) -> Result:
     """What `function` returns in a child process, which is ended after `seconds`.
 
-    The child prints to nowhere, and the files that it opens for writing lie in a
-    temporary folder. Raises `Lost` where it gives no answer.
+    The child prints to nowhere, and the files that it writes lie in a temporary
+    folder. Raises `Lost` where it gives no answer.
     """
     children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
     with children:
@@ -207,10 +206,13 @@ def _answer(
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
-        moved: dict[str, str] = {}
-        _redirect(folder, moved)
+        end_with_parent()
+        tempfile.tempdir = folder
+        confine(folder)
+        forever = contextlib.ExitStack()  # this process ends with `os._exit`
+        if layer_in_use() is None:
+            forever.enter_context(files_kept())
         while (question := _received(questions)) is not None:
-            moved.clear()
             answer = b""
             with contextlib.suppress(Exception):
                 answer = pickle.dumps(function(pickle.loads(question)))
@@ -218,25 +220,3 @@ def _answer(
         code = 0
     finally:
         os._exit(code)
-
-
-def _redirect(folder: str, moved: dict[str, str]) -> None:
-    """Files that are opened for writing lie in a folder that is removed.
-
-    `moved` has where they are, by the path that was meant.
-    """
-    original = io.open
-    count = itertools.count()
-
-    def opened(file: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
-        if isinstance(file, str | os.PathLike) and isinstance(mode, str):
-            path = os.path.abspath(os.fspath(file))
-            if path in moved:
-                file = moved[path]
-            elif set(mode) & set("wax+") and not path.startswith("/dev/"):
-                file = moved[path] = os.path.join(folder, str(next(count)))
-        return original(file, mode, *rest, **named)
-
-    builtins.open = io.open = opened
-    for name in ("remove", "unlink", "rmdir", "rename", "replace", "makedirs", "mkdir"):
-        setattr(os, name, lambda *args, **named: None)

@@ -19,6 +19,7 @@ from shapewright.tracing import (
 )
 
 if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.checking.tried import Place
     from shapewright.trace.report import Report
 
@@ -57,10 +58,16 @@ def is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def check_command(
-    target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
+    target: str,
+    spec: str | None,
+    timeout: float | None,
+    first: bool,
+    strict: bool,
+    files: ProgramFiles | None = None,
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
     from shapewright.capture.failing.built import Constructions
+    from shapewright.capture.files.program_files import ProgramFiles, noted
     from shapewright.capture.forking import Children
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
@@ -97,10 +104,11 @@ def check_command(
         except ProgramError as error:
             made = unborn(target, error)
         if loops:
-            made = with_loops(made, settings)
+            made = noted(with_loops(made, settings), layer)
         return program_of(made, settings, seen)
 
-    with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:
+    kept = (files or ProgramFiles()).kept()
+    with on_stderr(), limited(timeout, hard=True), kept as layer, Trying(run) as trying:
         try:
             began = time.perf_counter()
             program = run(loops=True)

@@ -47,10 +47,12 @@ class Trying:
 
     def changed(self, texts: Overlay, gone: Place | None) -> Program:
         """The program run with changed texts, in this process."""
+        from shapewright.capture.files.patches import files_kept
         from shapewright.inputs import overlay
 
         overlay.install(texts)
-        return self.run(gone)
+        with files_kept():
+            return self.run(gone)
 
     def again(self, texts: Overlay) -> Program | None:
         """The program run with changed texts, whole."""

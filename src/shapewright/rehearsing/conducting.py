@@ -19,6 +19,7 @@ from shapewright.source.loops import with_loops_told
 from shapewright.source.periods import with_periods_told, with_settings_told
 
 if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.capture.rehearsal.rehearsing import Heard
     from shapewright.checking.tried import Place
     from shapewright.trace.report import Report
@@ -42,9 +43,11 @@ def rehearse_command(
     timeout: float | None = None,
     full: bool = False,
     heard: Heard | None = None,
+    files: ProgramFiles | None = None,
 ) -> Report:
     """What `shapewright rehearse` finds, and the story of the run."""
     from shapewright.capture.failing.built import Constructions
+    from shapewright.capture.files.program_files import noted
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.memo import Memo
@@ -82,7 +85,7 @@ def rehearse_command(
     def owns(file: str) -> bool:
         return holds(file) or is_own_package(file)
 
-    first = Rehearsing(holds, device, full, tuple(arguments), heard=heard)
+    first = Rehearsing(holds, device, full, tuple(arguments), heard=heard, files=files)
 
     def run(gone: Place | None = None) -> Program:
         if gone is not None and is_late(program, gone, first.later):
@@ -109,6 +112,8 @@ def rehearse_command(
             loaded = load_script(parsed, arguments)
             settings.rehearsing = rehearsing
             made = record(to_its_end(loaded.callable), (), {}, settings)
+            if rehearsing.layer is not None:
+                made = noted(made, rehearsing.layer)
         return program_of(made, settings, seen)
 
     with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:

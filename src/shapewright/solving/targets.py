@@ -13,6 +13,7 @@ from shapewright.solving.wanting import Wanted
 from shapewright.trace.solution import Solution
 
 if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.inputs.loaded import Loaded
 
 
@@ -23,10 +24,12 @@ def solve_command(
     timeout: float | None,
     training: bool | None = None,
     prove: float | None = None,
+    files: ProgramFiles | None = None,
 ) -> Solution:
     """What `shapewright solve` finds."""
     from shapewright.capture.building import building
     from shapewright.capture.failing.built import Constructions
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.capture.forking import one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
@@ -47,7 +50,8 @@ def solve_command(
     if parsed.kind == "file":
         read_source(parsed.place)
     try:
-        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded():
+        kept = (files or ProgramFiles()).kept()
+        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded(), kept:
             seen = Constructions()
             with seen.watched():
                 loaded = load(parsed, building(put_back=False))

@@ -16,7 +16,7 @@ from torch import nn
 
 from shapewright.capture.rehearsal.collectives import Done, Ranks
 from shapewright.capture.rehearsal.launching import launched
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage

@@ -12,7 +12,7 @@ from torch import nn
 from shapewright.capture.rehearsal.groups import end_groups
 from shapewright.capture.rehearsal.loggers import quiet
 from shapewright.capture.rehearsal.scaling import scalers_stood_for
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage

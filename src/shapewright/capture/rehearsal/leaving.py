@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 
 class Left(SystemExit):

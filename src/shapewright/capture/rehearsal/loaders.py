@@ -18,9 +18,9 @@ from shapewright.capture.identity import Info
 from shapewright.capture.rehearsal.looping import over
 from shapewright.capture.rehearsal.sources import Source
 from shapewright.capture.rehearsal.stacking import check_items
-from shapewright.capture.rehearsal.steps import replaced
 from shapewright.capture.rehearsal.story import shown
 from shapewright.capture.rehearsal.training_libraries import is_own_package
+from shapewright.capture.replacement import replaced
 from shapewright.capture.sites import USER
 from shapewright.trace.rehearsal import Remainder
 

@@ -12,7 +12,7 @@ from torch import nn
 from shapewright.capture import nests
 from shapewright.capture.rehearsal.machine import index_of
 from shapewright.capture.rehearsal.replicas import replicas_stood_for
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from shapewright.capture.files.program_files import ProgramFiles
 from shapewright.capture.rehearsal.groups import groups_stood_for
 from shapewright.capture.rehearsal.helpers import helpers_stood_for
 from shapewright.capture.rehearsal.leaving import leaving_heard
@@ -17,8 +18,6 @@ from shapewright.capture.rehearsal.loaders import loaders_watched, remainders
 from shapewright.capture.rehearsal.looping import loops_told
 from shapewright.capture.rehearsal.machine import Machine, claimed_machine
 from shapewright.capture.rehearsal.parallel import parallel_stood_for
-from shapewright.capture.rehearsal.saving import saves_kept
-from shapewright.capture.rehearsal.shadowing import files_kept
 from shapewright.capture.rehearsal.states import states_watched
 from shapewright.capture.rehearsal.steps import steps_watched
 from shapewright.capture.rehearsal.story import Story, shown
@@ -29,6 +28,7 @@ from shapewright.trace.training import Training
 if TYPE_CHECKING:
     from shapewright.capture.calls import Calls
     from shapewright.capture.engine import Engine
+    from shapewright.capture.files.layer import Layer
 
 
 Heard = Callable[[Rehearsal, str, int], None]
@@ -50,6 +50,7 @@ class Rehearsing:
         arguments: tuple[str, ...] = (),
         hurried: bool = False,
         heard: Heard | None = None,
+        files: ProgramFiles | None = None,
     ) -> None:
         self.holds = holds
         self.device = device
@@ -57,6 +58,8 @@ class Rehearsing:
         self.arguments = arguments
         self.hurried = hurried
         self.heard = heard
+        self.files = files or ProgramFiles()
+        self.layer: Layer | None = None
         self.told: Rehearsal | None = None
         self.stage: Stage | None = None
         self.batches: frozenset[int] = frozenset()
@@ -99,9 +102,8 @@ class Rehearsing:
                 told(Training()), shown(file, folder), line
             )
         with ExitStack() as stack:
-            shadow = stack.enter_context(files_kept())
+            layer = stack.enter_context(self.files.kept(Witness(stage)))
             stack.enter_context(loops_told(stage))
-            stack.enter_context(saves_kept(stage, shadow))
             if machine is not None:
                 stack.enter_context(claimed_machine(machine, engine))
             stack.enter_context(leaving_heard())
@@ -115,6 +117,23 @@ class Rehearsing:
                 yield
             finally:
                 stage.tell_unmet()
+                self.layer = layer
                 self.remainders = tuple(remainders(stage, folder))
                 made = told(stage.facts.told(folder))
                 self.told = replace(made, gradients=stage.gradients.told())
+
+
+class Witness:
+    """Tells the story of each file that is saved or loaded."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+    def saved(self, file: str) -> None:
+        """`torch.save`, and its like."""
+        self.stage.story.happened(self.stage.engine, "save", file)
+
+    def loaded(self, file: str) -> None:
+        """`torch.load`, and its like."""
+        self.stage.facts.weights.reading()
+        self.stage.story.happened(self.stage.engine, "load", file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage

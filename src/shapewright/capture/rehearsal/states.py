@@ -65,7 +65,7 @@ class States:
 @contextmanager
 def states_watched(stage: Stage) -> Iterator[None]:
     """Listen to what takes states from models and loads them."""
-    from shapewright.capture.rehearsal.steps import replaced
+    from shapewright.capture.replacement import replaced
 
     states = States(stage)
     with ExitStack() as stack:

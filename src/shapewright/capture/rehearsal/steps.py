@@ -18,6 +18,7 @@ from torch.optim.optimizer import (
 
 from shapewright.capture.rehearsal.probing import Probes
 from shapewright.capture.rehearsal.replaying import Replays, steps_replayed
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
 
 FIRST = 2
 """Backward passes of one line after which gradients are counted."""
-
-
-@contextmanager
-def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """An attribute of torch, replaced for the time of a block."""
-    original = vars(owner)[name]
-    setattr(owner, name, make(original))
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
 
 
 @contextmanager

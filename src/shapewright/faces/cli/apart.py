@@ -1,14 +1,16 @@
 """Work in a child process, whose end is told whatever ends it.
 
-A program under study may end its process, crash it or be killed for its memory. The
-child is forked before torch is imported, which costs a few milliseconds; where there is
-no fork, the work is done here.
+A program under study may end its process, crash it or be killed for its memory, and it
+may write files, which the kernel can refuse to a process for good. The child is forked
+before torch is imported, which costs a few milliseconds; where there is no fork, the
+work is done here. What the child has for stdout and for files, this process writes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import io
 import os
 import pickle
 import select
@@ -21,10 +23,13 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from shapewright.capture.files.confinement import end_with_parent
 from shapewright.capture.pipes import distant, distant_pipe
+from shapewright.faces.cli import output
 from shapewright.faces.cli.parser import Unusable
 
 PATIENCE = 0.1
@@ -32,12 +37,6 @@ PATIENCE = 0.1
 
 GRACE = 2.0
 """Seconds that a child has to end itself after Ctrl-C."""
-
-Outcome = tuple[str, int]
-"""What to print, and the exit code."""
-
-Heard = Callable[[Any], None]
-"""What the child is to tell while it works: the last counts, if it dies."""
 
 
 class Failed(Exception):
@@ -63,16 +62,106 @@ class Ended:
         return f"the program's process was ended by {name}{why}"
 
 
-def outcome(
-    work: Callable[[Heard], Outcome], ended: Callable[[Ended], Outcome]
-) -> Outcome:
-    """What `work` gives in a child; what `ended` gives where the child gave nothing."""
+class Here:
+    """What a command has its results done with: printed, and written to files.
+
+    This one does it at once, where the work is done in this process.
+    """
+
+    folder: str | None = None  # the only one in which the work may write
+
+    def tell(self, told: Any) -> None:
+        """Keep the last that there is to say, should the process end without a word."""
+
+    def show(self, text: str) -> None:
+        """Print a result."""
+        output.show(text)
+
+    def save(self, file: Path, content: str | bytes) -> None:
+        """Write a result to the file that the user named."""
+        output.save(file, content)
+
+    def warn(self, text: str) -> None:
+        """Print what is no result."""
+        sys.stderr.write(text)
+
+    def replace(self, file: str, text: str) -> None:
+        """Change a file of the program, as the user asked for."""
+        from shapewright.checking.writing import replace
+
+        replace(Path(file), text)
+
+    def done(self, code: int) -> None:
+        """Choose the exit code, although the work cannot go on to its end."""
+
+
+class Distant(Here):
+    """In the child: sends everything to the process that forked it."""
+
+    def __init__(self, writing: int, shared: int, folder: str) -> None:
+        self.folder = folder
+        self.writing = writing
+        self.shared = shared
+        self.write, self.place = os.write, os.pwrite  # as they are now
+
+    def tell(self, told: Any) -> None:
+        kept = pickle.dumps(told)
+        self.place(self.shared, len(kept).to_bytes(8, "big") + kept, 0)
+
+    def show(self, text: str) -> None:
+        self.send("show", text)
+
+    def save(self, file: Path, content: str | bytes) -> None:
+        self.send("save", file, content)
+
+    def warn(self, text: str) -> None:
+        self.send("warn", text)
+
+    def replace(self, file: str, text: str) -> None:
+        self.send("replace", file, text)
+
+    def done(self, code: int) -> None:
+        self.send("done", code)
+
+    def send(self, kind: str, *values: Any) -> None:
+        """One message: its length, and a tuple."""
+        message = pickle.dumps((kind, *values))
+        left = memoryview(len(message).to_bytes(8, "big") + message)
+        while left:
+            left = left[self.write(self.writing, left) :]
+
+
+class _Sent(io.TextIOBase):
+    """`sys.stderr`, where that is no file that a child has too."""
+
+    def __init__(self, parent: Here) -> None:
+        self.parent = parent
+
+    def write(self, text: str) -> int:
+        self.parent.warn(text)
+        return len(text)
+
+
+def _is_file(stream: Any, number: int) -> bool:
+    """Whether a stream writes to an open file, by its number."""
+    try:
+        return bool(stream.fileno() == number)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+Work = Callable[[Here], int]
+"""Work of a command, which returns the exit code."""
+
+
+def run(work: Work, ended: Callable[[Ended], int]) -> int:
+    """The exit code of `work`, done in a child; of `ended` where that gave none."""
     main = threading.current_thread() is threading.main_thread()  # which has signals
     if not (main and hasattr(os, "fork")):
-        return work(lambda told: None)
+        return work(Here())
     sys.stdout.flush()
     sys.stderr.flush()
-    folder = tempfile.mkdtemp(prefix="shapewright-")
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="shapewright-"))
     try:
         with tempfile.TemporaryFile(dir=folder) as shared:
             began = time.monotonic()
@@ -81,11 +170,12 @@ def outcome(
             if child == 0:
                 os.close(reading)
                 tempfile.tempdir = folder
-                _work(work, writing, distant(os.dup(shared.fileno())))
+                _work(work, Distant(writing, distant(os.dup(shared.fileno())), folder))
             os.close(writing)
-            answer, status = _awaited(child, reading)
-            if answer is not None:
-                return _given(answer)
+            messages = _Messages()
+            status = _awaited(child, reading, messages)
+            if messages.code is not None:
+                return messages.code
             code = os.waitstatus_to_exitcode(status)
             seconds = time.monotonic() - began
             return ended(Ended(code, seconds, _last(shared.fileno())))
@@ -93,21 +183,21 @@ def outcome(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _work(work: Callable[[Heard], Outcome], writing: int, shared: int) -> NoReturn:
+def _work(work: Work, parent: Distant) -> NoReturn:
     """In the child: work, answer, end without what the program left for the exit."""
-    leave, write, place = os._exit, os.write, os.pwrite
+    leave = os._exit
     code = 1
     try:
+        end_with_parent()
+        if "torch" in sys.modules:  # its threads are not copied by a fork
+            sys.modules["torch"].set_num_threads(1)
+        if not _is_file(sys.stderr, 2):
+            sys.stderr = _Sent(parent)
         with contextlib.suppress(OSError, ValueError):
             faulthandler.enable()  # says on stderr where a crash was
-
-        def heard(told: Any) -> None:
-            kept = pickle.dumps(told)
-            place(shared, len(kept).to_bytes(8, "big") + kept, 0)
-
         answer: tuple[str, Any]
         try:
-            answer = "done", work(heard)
+            answer = "done", work(parent)
         except Unusable as error:
             answer = "unusable", str(error)
         except KeyboardInterrupt:
@@ -116,30 +206,46 @@ def _work(work: Callable[[Heard], Outcome], writing: int, shared: int) -> NoRetu
             answer = "failed", traceback.format_exc()
         sys.stdout.flush()
         sys.stderr.flush()
-        left = memoryview(pickle.dumps(answer))
-        left = memoryview(len(left).to_bytes(8, "big") + bytes(left))
-        while left:
-            left = left[write(writing, left) :]
+        parent.send(*answer)
         code = 0
     finally:
         leave(code)
 
 
-def _given(answer: bytes) -> Outcome:
-    """The answer of a child, raised where it is no outcome."""
-    kind, value = pickle.loads(answer)
-    if kind == "unusable":
-        raise Unusable(value)
-    if kind == "interrupted":
-        raise KeyboardInterrupt
-    if kind == "failed":
-        raise Failed(f"in the child process\n\n{value}")
-    outcome: Outcome = value
-    return outcome
+class _Messages:
+    """What a child sends, done here as soon as it has come whole."""
+
+    def __init__(self) -> None:
+        self.received = b""
+        self.code: int | None = None
+        self.here = Here()
+
+    def take(self, part: bytes) -> None:
+        """Do what is whole now."""
+        self.received += part
+        while len(self.received) >= 8:
+            end = 8 + int.from_bytes(self.received[:8])
+            if len(self.received) < end:
+                return
+            message, self.received = self.received[8:end], self.received[end:]
+            self.do(*pickle.loads(message))
+
+    def do(self, kind: str, *values: Any) -> None:
+        """Do what a message asks for, or raise what it says."""
+        if kind == "unusable":
+            raise Unusable(*values)
+        if kind == "interrupted":
+            raise KeyboardInterrupt
+        if kind == "failed":
+            raise Failed(f"in the child process\n\n{values[0]}")
+        if kind == "done":
+            (self.code,) = values
+        else:
+            getattr(self.here, kind)(*values)
 
 
-def _awaited(child: int, reading: int) -> tuple[bytes | None, int]:
-    """What a child answers, and how it ended.
+def _awaited(child: int, reading: int, messages: _Messages) -> int:
+    """How a child ended, whose messages are taken.
 
     Ctrl-C reaches it too: it ends itself, or is ended.
     """
@@ -152,34 +258,48 @@ def _awaited(child: int, reading: int) -> tuple[bytes | None, int]:
 
     before = signal.signal(signal.SIGINT, interrupted)
     others = {number: signal.signal(number, _dying(child)) for number in FATAL}
+    status, gone = 0, False
     try:
-        received, gone, status = b"", False, 0
-        while not (_is_whole(received) or gone):
+        while messages.code is None and not gone:
             ready = select.select([reading], [], [], PATIENCE)[0]
             part = os.read(reading, 1 << 16) if ready else None
-            received += part or b""
+            if part == b"":
+                break
+            messages.take(part or b"")
             if part is None:
                 number, status = os.waitpid(child, os.WNOHANG)
                 gone = number == child
-            if part == b"":
-                break
             if asked and time.monotonic() > asked[0] + GRACE:
                 os.kill(child, signal.SIGKILL)
-        if not gone:
-            status = os.waitpid(child, 0)[1]
         while gone and select.select([reading], [], [], 0)[0]:  # written just before
             part = os.read(reading, 1 << 16)
             if not part:
                 break
-            received += part
+            messages.take(part)
     finally:
         os.close(reading)
+        if not gone:
+            if messages.code is not None or sys.exception() is not None:
+                os.kill(child, signal.SIGKILL)  # it has nothing more to do
+            status = _ended(child)
         signal.signal(signal.SIGINT, before)
         for number, handler in others.items():
             signal.signal(number, handler)
     if asked:
         raise KeyboardInterrupt
-    return (received[8:] if _is_whole(received) else None), status
+    return status
+
+
+def _ended(child: int) -> int:
+    """How a child ends that says no more; what does not end is ended."""
+    until = time.monotonic() + GRACE
+    while time.monotonic() < until:
+        number, status = os.waitpid(child, os.WNOHANG)
+        if number == child:
+            return status
+        time.sleep(PATIENCE / 20)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
 
 
 FATAL = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else ()
@@ -192,11 +312,6 @@ def _dying(child: int) -> Callable[[int, FrameType | None], None]:
         raise SystemExit(128 + number)
 
     return die
-
-
-def _is_whole(received: bytes) -> bool:
-    """Whether an answer has come to its end."""
-    return len(received) >= 8 and len(received) - 8 >= int.from_bytes(received[:8])
 
 
 def _last(shared: int) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from shapewright.faces.cli import display, output
+from shapewright.faces.cli import apart, display
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.parser import Unusable
 
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_timeout(
         parser, "stop the program after S seconds and tell what was found until then"
     )
+    shared.add_files(parser)
     add(
         "targets",
         metavar="TARGET",
@@ -63,46 +65,86 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the targets, print what was found, return the exit code."""
-    from shapewright import api
-    from shapewright.checking.writing import chosen, difference
-    from shapewright.inputs.errors import InputError
+    code, left = 0, list(options.targets)
 
-    spec = shared.spec_of(options)
-    code = 0
-    for target in options.targets:
-        try:
-            report = api.check_target(
-                target,
-                spec,
-                timeout=options.timeout,
-                first=options.first,
-                strict=options.strict,
-            )
-        except InputError as error:
-            raise Unusable(str(error)) from None
-        if options.diff:
-            shown = difference(chosen(report, True))
-            output.show(shown)
-            if not shown and report.exit_code:
-                print(f"{target}: {NO_FIX}", file=sys.stderr)
-        else:
-            output.show(rendered(report, options))
-        if (options.fix or options.unsafe_fixes) and not options.diff:
-            _written(report, options.unsafe_fixes)
-        code = max(code, report.exit_code)
+    def work(parent: apart.Here) -> int:
+        worst = 0
+        for at, target in enumerate(left):
+            parent.tell(at)
+            worst = max(worst, checked(target, options, parent))
+        return worst
+
+    def ended(child: apart.Ended) -> int:
+        at = child.told or 0
+        report = report_of_ended(left[at], child, options)
+        left[: at + 1] = []
+        shown(report, options, apart.Here())
+        return max(code, report.exit_code)
+
+    before = len(left) + 1
+    while left and len(left) < before:  # what follows a target that ended its process
+        before = len(left)
+        code = max(code, apart.run(work, ended))
     return code
 
 
-def _written(report: Report, unsafe: bool) -> None:
-    """Write the fixes, and say so on stderr."""
-    from shapewright.checking.writing import chosen, write
+def checked(target: str, options: argparse.Namespace, parent: apart.Here) -> int:
+    """Check one target, and have what was found printed and written."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        report = api.check_target(
+            target,
+            shared.spec_of(options),
+            timeout=options.timeout,
+            first=options.first,
+            strict=options.strict,
+            files=shared.files_of(options, parent.folder),
+        )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+    shown(report, options, parent)
+    if (options.fix or options.unsafe_fixes) and not options.diff:
+        _written(report, options.unsafe_fixes, parent)
+    return report.exit_code
+
+
+def shown(report: Report, options: argparse.Namespace, parent: apart.Here) -> None:
+    """The report, or the difference that its fixes make, printed."""
+    from shapewright.checking.writing import chosen, difference
+
+    if not options.diff:
+        parent.show(rendered(report, options))
+        return
+    text = difference(chosen(report, True))
+    parent.show(text)
+    if not text and report.exit_code:
+        print(f"{report.target}: {NO_FIX}", file=sys.stderr)
+
+
+def report_of_ended(
+    target: str, child: apart.Ended, options: argparse.Namespace
+) -> Report:
+    """What there is to say where the program took the check with it."""
+    from shapewright.faces.cli.ended import trace_of_ended
+    from shapewright.trace.report import Report
+
+    trace = trace_of_ended(target, child, options.timeout)
+    return Report(target, tuple(trace.findings), (), False, trace)
+
+
+def _written(report: Report, unsafe: bool, parent: apart.Here) -> None:
+    """Have the fixes written, and say so on stderr."""
+    from shapewright.checking.writing import changed, chosen
 
     fixes = chosen(report, unsafe)
-    files = write(fixes)
-    for file in files:
+    texts = {file: new for file, (old, new) in changed(fixes).items() if old != new}
+    for file, text in sorted(texts.items()):
+        parent.replace(os.path.abspath(file), text)
         count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
         print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
-    if not files:
+    if not texts:
         more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
         print(f"nothing was fixed{more}", file=sys.stderr)
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.faces.cli import display, output, progress
+from shapewright.faces.cli import apart, display, output, progress
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
 from shapewright.faces.cli.parser import Unusable
@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_specs(
         parser, "what to feed the program of a line, as for `shapewright trace`"
     )
+    shared.add_files(parser)
     shared.add_timeout(parser, "stop the program of a line after S seconds")
     add(
         "call",
@@ -81,22 +82,39 @@ def run(options: argparse.Namespace) -> int:
     if options.file:
         writable(options.file, about is not None)
     if about is not None:
-        return shown(about, options.file)
+        return shown(about, options.file, apart.Here())
+    if not of_line:
+        return draw(options, apart.Here())
+
+    def ended(child: apart.Ended) -> int:
+        from shapewright.faces.cli.ended import finding_of_ended
+
+        said = finding_of_ended(child, options.timeout).message
+        print(f"error: {said}", file=sys.stderr)
+        return 1
+
+    return apart.run(lambda parent: draw(options, parent, True), ended)
+
+
+def draw(options: argparse.Namespace, parent: apart.Here, of_line: bool = False) -> int:
+    """Draw, have it printed or written, return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
-    drawing = drawn(options, of_line)
+    drawing = drawn(options, of_line, parent.folder)
     if file is not None and file.suffix in (".svg", ".png"):
         picture = drawing.svg() if file.suffix == ".svg" else drawing.png()
-        output.save(file, picture)
+        parent.save(file, picture)
         print(f"wrote {options.file}", file=sys.stderr)
     else:
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
         text = drawing.text(seen.width, plain, options.inside, seen.color)
-        shown(f"{text}\n", file)
+        shown(f"{text}\n", file, parent)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 
-def drawn(options: argparse.Namespace, of_line: bool) -> Drawing:
+def drawn(
+    options: argparse.Namespace, of_line: bool, folder: str | None = None
+) -> Drawing:
     """The drawing of what was asked for."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
@@ -107,7 +125,11 @@ def drawn(options: argparse.Namespace, of_line: bool) -> Drawing:
         spec = shared.spec_of(options)
         with progress.on(sys.stderr) as report:
             return api.explain_line(
-                options.call, spec, timeout=options.timeout, progress=report
+                options.call,
+                spec,
+                timeout=options.timeout,
+                progress=report,
+                files=shared.files_of(options, folder),
             )
     except InputError as error:
         raise Unusable(str(error)) from None
@@ -142,10 +164,10 @@ def page_of(code: str) -> str | None:
     return page(code)
 
 
-def shown(text: str, file: Path | None) -> int:
-    """Print a text, or write it to a file."""
+def shown(text: str, file: Path | None, parent: apart.Here) -> int:
+    """Have a text printed, or written to a file."""
     if file is None:
-        output.show(text)
+        parent.show(text)
     else:
-        output.save(file, f"{output.MARK}explain\n{text}")
+        parent.save(file, f"{output.MARK}explain\n{text}")
     return 0

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from shapewright.faces.cli.parser import Unusable, seconds
+
+if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
 
 SPECS = (
     'what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, or with '
@@ -40,6 +44,23 @@ def add_timeout(
     parser.add_argument(
         "--timeout", type=seconds, default=default, metavar="S", help=help
     )
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """`--allow-writes`."""
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="let the program write, rename and remove files as in a real run; without "
+        "it, all of that goes to a temporary folder",
+    )
+
+
+def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
+    """What becomes of the program's files; `folder` is the only one to write in."""
+    from shapewright.capture.files.program_files import ProgramFiles
+
+    return ProgramFiles(options.allow_writes, folder)
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.parser import Unusable
 
 if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.faces.cli.apart import Ended
     from shapewright.trace.record import Source
     from shapewright.trace.rehearsal import Moment, Rehearsal
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show the shape of each gradient beside that of its value",
     )
     shared.add_report_format(parser, "the story and blocks with source")
+    shared.add_files(parser)
     shared.add_timeout(
         parser,
         "stop the script after S seconds and tell what was found until then "
@@ -62,21 +64,24 @@ def run(options: argparse.Namespace) -> int:
     """Rehearse in a child process, print, return the exit code."""
     from shapewright.faces.cli import apart
 
-    def work(heard: apart.Heard) -> apart.Outcome:
-        report = rehearsed(options, lambda *told: heard(told))
-        return shown(report, options), report.exit_code
+    def work(parent: apart.Here) -> int:
+        files = shared.files_of(options, parent.folder)
+        report = rehearsed(options, lambda *told: parent.tell(told), files)
+        parent.show(shown(report, options))
+        return report.exit_code
 
-    def ended(child: apart.Ended) -> apart.Outcome:
+    def ended(child: apart.Ended) -> int:
         report = unfinished(options, child)
-        return shown(report, options), report.exit_code
+        output.show(shown(report, options))
+        return report.exit_code
 
-    text, code = apart.outcome(work, ended)
-    output.show(text)
-    return code
+    return apart.run(work, ended)
 
 
 def rehearsed(
-    options: argparse.Namespace, heard: Callable[[Rehearsal, str, int], None]
+    options: argparse.Namespace,
+    heard: Callable[[Rehearsal, str, int], None],
+    files: ProgramFiles,
 ) -> Report:
     """What the rehearsal finds."""
     from shapewright import api
@@ -90,6 +95,7 @@ def rehearsed(
             timeout=options.timeout,
             full_loaders=options.full_loaders,
             heard=heard,
+            files=files,
         )
     except InputError as error:
         raise Unusable(str(error)) from None
@@ -97,30 +103,22 @@ def rehearsed(
 
 def unfinished(options: argparse.Namespace, child: Ended) -> Report:
     """What there is to say where the program took the rehearsal with it."""
-    from shapewright.findings.finding import Finding
+    from shapewright.faces.cli.ended import finding_of_ended, trace_of
     from shapewright.source.span import Span
-    from shapewright.trace.record import Trace
     from shapewright.trace.report import Report
 
-    code, message, span, told = "program-exit", str(child), None, None
-    if child.code >= 0 and child.seconds >= options.timeout:
-        code, limit = "timeout", f"{options.timeout:g} s"
-        message = f"stopped after {limit}, the time allowed by `--timeout`"
-    sources = {}
+    seen, span, told, sources = "", None, None, {}
     if child.told is not None:
         told, file, line = child.told
         told = replace(told, seconds=child.seconds)
         sources = {each: source_of(each) for each in {file, *files(told.story)}}
         lines = (sources[file].text or "").splitlines()[line - 1 : line]
         if lines:
-            message += f"; it was seen last at {file}:{line}"
+            seen = f"; it was seen last at {file}:{line}"
             begin = len(lines[0]) - len(lines[0].lstrip()) + 1
             span = Span(file, line, begin, line, len(lines[0]) + 1)
-    finding = Finding(code, "error", message, span)
-    trace = Trace(
-        target=options.script, ops=(), calls=(), states=(), output=None,
-        findings=(finding,), complete=False, sources=sources,
-    )  # fmt: skip
+    finding = finding_of_ended(child, options.timeout, seen, span)
+    trace = trace_of(options.script, finding, sources)
     return Report(options.script, (finding,), (), False, trace, told)
 
 

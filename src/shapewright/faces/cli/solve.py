@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from shapewright.faces.cli import display, output
+from shapewright.faces.cli import apart, display, output
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.parser import Unusable, seconds
+
+if TYPE_CHECKING:
+    from shapewright.trace.solution import Solution
 
 SUMMARY = "which sizes a model takes, and what comes out"
 
@@ -64,33 +68,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="as in evaluation mode",
     )
     shared.add_timeout(parser, "stop after S seconds")
+    shared.add_files(parser)
     shared.add_target(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Solve, print, return the exit code."""
+    target = shared.target_of(options)
+
+    def work(parent: apart.Here) -> int:
+        solution = solved(target, options, parent.folder)
+        parent.show(rendered(solution, options))
+        return solution.exit_code
+
+    def ended(child: apart.Ended) -> int:
+        from shapewright.faces.cli.ended import finding_of_ended
+        from shapewright.trace.solution import Solution
+
+        why = finding_of_ended(child, options.timeout).message
+        spec = shared.spec_of(options) or ""
+        solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
+        output.show(rendered(solution, options))
+        return solution.exit_code
+
+    return apart.run(work, ended)
+
+
+def solved(target: str, options: argparse.Namespace, folder: str | None) -> Solution:
+    """Which sizes the target takes."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
-    target = shared.target_of(options)
     try:
-        solution = api.solve_target(
+        return api.solve_target(
             target,
             shared.spec_of(options),
             want=options.want,
             training=options.training,
             timeout=options.timeout,
             prove=options.prove,
+            files=shared.files_of(options, folder),
         )
     except InputError as error:
         raise Unusable(str(error)) from None
+
+
+def rendered(solution: Solution, options: argparse.Namespace) -> str:
+    """The solution in the format that was asked for."""
     if options.format == "json":
         from shapewright.views.solution_json import solution_json
 
-        output.show(f"{solution_json(solution)}\n")
-        return solution.exit_code
+        return f"{solution_json(solution)}\n"
     from shapewright.views.terminal.solution import text
 
     seen = display.of(sys.stdout)
-    output.show(text(solution, seen.width, seen.color, seen.unicode))
-    return solution.exit_code
+    return text(solution, seen.width, seen.color, seen.unicode)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shapewright.faces.cli import display, output, progress
+from shapewright.faces.cli import apart, display, output, progress
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
 from shapewright.faces.cli.parser import Unusable
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_timeout(
         parser, "stop the program after S seconds and show what ran until then"
     )
+    shared.add_files(parser)
     shared.add_target(parser)
 
 
@@ -69,19 +70,37 @@ def run(options: argparse.Namespace) -> int:
         output.writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
 
-    def told(outcome: Outcome) -> None:
+    def told(outcome: Outcome, parent: apart.Here) -> None:
         if file is None:
-            output.show(_rendered(outcome.trace, options, display.of(sys.stdout)))
+            parent.show(_rendered(outcome.trace, options, display.of(sys.stdout)))
         else:
-            _saved(outcome.trace, options, file)
+            _saved(outcome.trace, options, file, parent)
 
-    outcome = _outcome(options, target, told)
-    told(outcome)
-    return outcome.exit_code
+    def work(parent: apart.Here) -> int:
+        def abandoned(outcome: Outcome) -> None:
+            told(outcome, parent)
+            parent.done(1)
+
+        outcome = _outcome(options, target, abandoned, parent.folder)
+        told(outcome, parent)
+        return outcome.exit_code
+
+    def ended(child: apart.Ended) -> int:
+        from shapewright.api import Outcome
+        from shapewright.faces.cli.ended import trace_of_ended
+
+        outcome = Outcome(trace_of_ended(target, child, options.timeout))
+        told(outcome, apart.Here())
+        return outcome.exit_code
+
+    return apart.run(work, ended)
 
 
 def _outcome(
-    options: argparse.Namespace, target: str, abandoned: Callable[[Outcome], None]
+    options: argparse.Namespace,
+    target: str,
+    abandoned: Callable[[Outcome], None],
+    folder: str | None,
 ) -> Outcome:
     from shapewright import api
     from shapewright.inputs.errors import InputError
@@ -94,6 +113,7 @@ def _outcome(
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,
+                files=shared.files_of(options, folder),
             )
     except InputError as error:
         raise Unusable(str(error)) from None
@@ -108,11 +128,13 @@ def _rendered(trace: Trace, options: argparse.Namespace, display: Display) -> st
     return text(trace, options.by, display.width, display.color, display.unicode)
 
 
-def _saved(trace: Trace, options: argparse.Namespace, file: Path) -> None:
+def _saved(
+    trace: Trace, options: argparse.Namespace, file: Path, parent: apart.Here
+) -> None:
     """The result in a file; what must not be missed, on stderr."""
     rendered = _rendered(trace, options, Display())
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
-    output.save(file, mark + rendered)
+    parent.save(file, mark + rendered)
     for finding in trace.findings:
         place = f"{finding.span}: " if finding.span else ""
         print(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture.rehearsal.steps import replaced
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
-    from shapewright.capture.rehearsal.saving import Shelf
+    from shapewright.capture.files.torch_files import Shelf
 
 NAMES = {
     torch.float64: "F64", torch.float32: "F32", torch.float16: "F16",
@@ -112,7 +112,7 @@ def replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
         kept = shelf.kept_in(filename)
         if isinstance(kept, Opened):
             return kept
-        return opening(os.fspath(shelf.shadow.reading(filename)), *args, **kwargs)
+        return opening(os.fspath(shelf.layer.reading(filename)), *args, **kwargs)
 
     def load_file(filename: Any, device: Any = "cpu", **kwargs: Any) -> Any:
         with safe_open(filename, framework="pt", device="cpu") as opened:

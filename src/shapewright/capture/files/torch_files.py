@@ -1,4 +1,7 @@
-"""`torch.save` and `torch.load`: what is saved has no data, so it is kept as it is."""
+"""`torch.save` and `torch.load`: what is saved has no data, so it is kept as it is.
+
+A token stands in the file instead, in the layer where the program's files lie.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,38 @@ import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from shapewright.capture.rehearsal.steps import replaced
-from shapewright.capture.rehearsal.tensor_files import tensor_files_kept
-from shapewright.capture.rehearsal.unpickling import must_be_allowed
+from shapewright.capture.files.allowed_classes import must_be_allowed
+from shapewright.capture.files.safetensors_files import tensor_files_kept
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
-    from shapewright.capture.rehearsal.files import Shadow
-    from shapewright.capture.rehearsal.turns import Stage
+    from shapewright.capture.files.layer import Layer
 
 TOKEN = b"shapewright kept what was saved here: "
 """What stands in a file instead of what was saved."""
+
+
+class Witness(Protocol):
+    """Who wants to know what is saved and loaded, by the name of the file."""
+
+    def saved(self, file: str) -> None: ...
+
+    def loaded(self, file: str) -> None: ...
 
 
 class Shelf:
     """What was saved, by a number that stands in the file."""
 
     def __init__(
-        self, stage: Stage, shadow: Shadow, saving: Callable[..., Any]
+        self, layer: Layer, saving: Callable[..., Any], witness: Witness | None
     ) -> None:
-        self.stage = stage
+        self.layer = layer
         self.saving = saving  # torch's own
-        self.shadow = shadow
+        self.witness = witness
         self.kept: list[Any] = []
 
     def save(self, thing: Any, file: Any) -> None:
@@ -40,28 +50,27 @@ class Shelf:
         if hasattr(file, "write"):
             file.write(token)
         else:
-            with open(file, "wb") as out:
+            with self.layer.open(self.layer.writing(file), "wb") as out:
                 out.write(token)
-        name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
-        self.stage.story.happened(self.stage.engine, "save", str(name))
+        if self.witness is not None:
+            self.witness.saved(name_of(file))
 
     def kept_in(self, file: Any) -> Any:
         """What was saved in this run in a file, None where it was not."""
-        token = head_of(file)
+        token = self.head_of(file)
         if not token.startswith(TOKEN):
             return None
-        self.stage.facts.weights.reading()
-        self.stage.story.happened(self.stage.engine, "load", os.fspath(file))
+        if self.witness is not None:
+            self.witness.loaded(name_of(file))
         return copied(self.kept[int(token[len(TOKEN) :])])
 
     def load(
         self, original: Callable[..., Any], file: Any, args: Any, named: Any
     ) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
-        token = head_of(file)
-        self.stage.facts.weights.reading()
-        name = os.fspath(file) if isinstance(file, str | os.PathLike) else ""
-        self.stage.story.happened(self.stage.engine, "load", str(name))
+        token, name = self.head_of(file), name_of(file)
+        if self.witness is not None:
+            self.witness.loaded(name)
         if token.startswith(TOKEN):
             kept = self.kept[int(token[len(TOKEN) :])]
             must_be_allowed(self.saving, original, kept, *args, **named)
@@ -70,10 +79,21 @@ class Shelf:
         with torch._C.DisableTorchFunction():
             if name:
                 try:
-                    return original(self.shadow.reading(file), mmap=True, **named)
+                    return original(self.layer.reading(file), mmap=True, **named)
                 except (RuntimeError, ValueError, TypeError):
                     pass  # written in the old format
-            return original(self.shadow.reading(file), **named)
+            return original(self.layer.reading(file), **named)
+
+    def head_of(self, file: Any) -> bytes:
+        """The first bytes of a file."""
+        length = len(TOKEN) + 20
+        if hasattr(file, "read"):
+            at = file.tell()
+            found: bytes = file.read(length)
+            file.seek(at)
+            return found
+        with self.layer.open(self.layer.reading(file), "rb") as stream:
+            return stream.read(length)
 
 
 def copied(thing: Any) -> Any:
@@ -84,22 +104,15 @@ def copied(thing: Any) -> Any:
         return thing
 
 
-def head_of(file: Any) -> bytes:
-    """The first bytes of a file."""
-    length = len(TOKEN) + 20
-    if hasattr(file, "read"):
-        at = file.tell()
-        found: bytes = file.read(length)
-        file.seek(at)
-        return found
-    with open(file, "rb") as stream:
-        return stream.read(length)
+def name_of(file: Any) -> str:
+    """The name of a file, or nothing where it is one that is open."""
+    return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 
 
 @contextmanager
-def saves_kept(stage: Stage, shadow: Shadow) -> Iterator[None]:
-    """Nothing is pickled."""
-    shelf = Shelf(stage, shadow, torch.save)
+def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[None]:
+    """Nothing is pickled; a `witness` is told of each file."""
+    shelf = Shelf(layer, torch.save, witness)
 
     def save(original: Any) -> Any:
         def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
