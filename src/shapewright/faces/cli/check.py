@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
 from shapewright.faces.cli import options as shared
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -27,7 +27,7 @@ TARGET is what `shapewright trace` takes.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright check` takes."""
     add = parser.add_argument
     shared.add_specs(parser)
@@ -53,12 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_timeout(
         parser, "stop the program after S seconds and tell what was found until then"
     )
-    add(
-        "targets",
-        metavar="TARGET",
-        nargs="+",
-        help="what to run; options stand before it",
-    )
+    shared.add_target(parser, several=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
             report = api.check_target(
                 target,
                 spec,
+                arguments=options.arguments,
                 timeout=options.timeout,
                 first=options.first,
                 strict=options.strict,

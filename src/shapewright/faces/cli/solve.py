@@ -7,7 +7,7 @@ import sys
 
 from shapewright.faces.cli import display, output
 from shapewright.faces.cli import options as shared
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 
 SUMMARY = "which sizes a model takes, and what comes out"
 
@@ -20,7 +20,7 @@ TARGET is what `shapewright trace` takes, but no script.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright solve` takes."""
     add = parser.add_argument
     shared.add_specs(
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prove",
         type=seconds,
         nargs="?",
-        const=60.0,
+        const=PROOF_SECONDS,
         metavar="S",
         help="ask torch's symbolic sizes, for S seconds, whether each formula and "
         "demand holds for all sizes (default: 60)",
@@ -72,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
-    target = shared.target_of(options)
     try:
         solution = api.solve_target(
-            target,
+            options.target,
             shared.spec_of(options),
+            arguments=options.arguments,
             want=options.want,
             training=options.training,
             timeout=options.timeout,
