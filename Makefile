@@ -2,13 +2,19 @@
 # all that a new checkout needs. Environments are rebuilt when their pins change.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs wheel zoo bench constraints clean
+.PHONY: help demo test test-all lint docs wheel zoo quick-oldest quick-newest bench constraints clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python; do \
 	if $$name -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 	2>/dev/null; then echo $$name; break; fi; done)
 BIN := .venv/bin
+# Both cores, a worker each; its threads would only wait for the other's. What a test
+# imports is compiled once, wherever the machine forbids it.
+SHARED := -n auto --maxprocesses 4 --dist worksteal
+ALL := -m "not zoo" --hypothesis-profile=all
+export OMP_NUM_THREADS ?= 1
+test test-all wheel: export PYTHONDONTWRITEBYTECODE :=
 PIP := python -m pip --disable-pip-version-check --quiet --quiet
 SHAPE := f32[B=1024, 3, 32, 32]
 
@@ -33,7 +39,7 @@ define environment
 endef
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*  ## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | expand -t 14
 
 $(DEV):
 	$(call environment,.venv,constraints/dev.txt)
@@ -47,8 +53,11 @@ $(BENCH):
 demo: $(DEV)  ## the shapes of a small network at batch 1024
 	@$(BIN)/shapewright trace -i "$(SHAPE)" examples/lenet.py:Net
 
-test: $(DEV)  ## the test suite
-	@$(BIN)/python -m pytest $(PYTEST)
+test: $(DEV)  ## the test suite, without its long part, in less than 4 minutes
+	@$(BIN)/python -m pytest $(SHARED) $(PYTEST)
+
+test-all: $(DEV)  ## every test but those of `make zoo`
+	@$(BIN)/python -m pytest $(SHARED) $(ALL) $(PYTEST)
 
 lint: $(DEV)  ## ruff, mypy in strict mode, and the order of the layers
 	@$(BIN)/ruff check .
@@ -60,8 +69,8 @@ docs: $(DEV)  ## the documentation, as HTML, without a warning
 	@$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet -b html docs site
 	@echo "site/index.html"
 
-wheel: $(DEV)  ## build the wheel; run the tests on it, installed, far from src
-	@bash .ci/wheel $(PYTEST)
+wheel: $(DEV)  ## build the wheel; run test-all on it, installed, far from src
+	@bash .ci/wheel $(SHARED) $(ALL) $(PYTEST)
 
 zoo: $(DEV) $(ZOO)  ## long coverage: all operator samples, other people's models
 	@$(BIN)/python -m pytest -m zoo $(PYTEST)

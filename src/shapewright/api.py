@@ -217,6 +217,7 @@ def explain_line(
     place: str,
     spec: str | None = None,
     *,
+    arguments: Sequence[str] = (),
     timeout: float | None = None,
     progress: Progress | None = None,
     files: ProgramFiles | None = None,
@@ -238,6 +239,7 @@ def explain_line(
     made = trace_target(
         line.target,
         spec,
+        arguments=arguments,
         timeout=timeout,
         progress=progress,
         watch=watch,
@@ -266,6 +268,7 @@ def trace_target(
     target: str,
     spec: str | None = None,
     *,
+    arguments: Sequence[str] = (),
     timeout: float | None = None,
     progress: Progress | None = None,
     abandoned: Callable[[Outcome], None] | None = None,
@@ -277,15 +280,16 @@ def trace_target(
     Raises `InputError` for a target or spec that cannot be used. What the program
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
-    the outcome until then. `watch` sees every call, as `capture/lab/watching.py` says.
-    `files` says what becomes of what the program writes: it goes to a temporary folder.
+    the outcome until then. `arguments` are the script's own. `watch` sees every call,
+    as `capture/lab/watching.py` says. `files` says what becomes of what the program
+    writes: it goes to a temporary folder.
     """
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
 
-    parsed = parse_target(target)
+    parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
@@ -339,6 +343,7 @@ def check_target(
     target: str,
     spec: str | None = None,
     *,
+    arguments: Sequence[str] = (),
     timeout: float | None = None,
     first: bool = False,
     strict: bool = False,
@@ -346,13 +351,14 @@ def check_target(
 ) -> Report:
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
 
-    `first` stops at the first finding; `strict` notes every implicit broadcast.
+    `first` stops at the first finding; `strict` notes every implicit broadcast;
+    `arguments` are a script's own.
 
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.checking.conducting import check_command
 
-    return check_command(target, spec, timeout, first, strict, files)
+    return check_command(target, spec, timeout, first, strict, arguments, files)
 
 
 def rehearse_script(
@@ -457,6 +463,7 @@ def solve_target(
     target: str,
     spec: str | None = None,
     *,
+    arguments: Sequence[str] = (),
     want: str | None = None,
     training: bool | None = None,
     timeout: float | None = None,
@@ -466,12 +473,12 @@ def solve_target(
     """Solve a command-line target, as in ``solve_target("model.py:Net", "f32[B, 8]")``.
 
     `training` puts the model into that mode first; `prove` is how many seconds may go
-    into proofs. Raises `InputError` for a target or
-    spec that cannot be used.
+    into proofs; `arguments` are what the file finds in `sys.argv`. Raises `InputError`
+    for a target or spec that cannot be used.
     """
     from shapewright.solving.targets import solve_command
 
-    return solve_command(target, spec, want, timeout, training, prove, files)
+    return solve_command(target, spec, want, timeout, training, prove, arguments, files)
 
 
 def _trace(

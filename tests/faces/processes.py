@@ -1,45 +1,36 @@
-"""The command as a process of its own, at a fraction of the cost.
-
-One process imports torch and shapewright and forks at each request, so that every
-command has its own process, descriptors and exit, without importing torch again.
-"""
+"""The command as a process of its own, at a fraction of the cost: `fork_server.py`."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-SERVER = """
-import json, os, sys
-import torch, shapewright.faces.cli.main as cli
-import shapewright.api, shapewright.capture.limits, shapewright.capture.running
-import shapewright.inputs.load, shapewright.views.terminal
+SERVER = Path(__file__).with_name("fork_server.py")
 
-for line in sys.stdin:
-    request = json.loads(line)
-    child = os.fork()
-    if not child:
-        break
-    status = os.waitpid(child, 0)[1]
-    print(os.waitstatus_to_exitcode(status), flush=True)
-else:
-    sys.exit()
-os.setsid()
-os.chdir(request["folder"])
-for name, number in (("stdout", 1), ("stderr", 2)):
-    file = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, number)
-    os.close(file)
-os.close(0)
-os.open(os.devnull, os.O_RDONLY)
-sys.argv = ["shapewright", *request["arguments"]]
-sys.exit(cli.command())
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+asking = socket.socket(socket.AF_UNIX)
+asking.connect({path!r})
+request = {{"arguments": sys.argv[1:], "folder": os.getcwd()}}
+request["environment"] = dict(os.environ)
+text = json.dumps(request).encode() + b"\\n"
+sent = socket.send_fds(asking, [text], [0, 1, 2])
+asking.sendall(text[sent:])
+code = int(asking.recv(64) or 1)
+os._exit(code if code >= 0 else 128 - code)
 """
+"""`shapewright` as shells find it: it hands its streams on, and waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +43,79 @@ class Done:
 
 
 class Server:
-    """Runs commands; `close` ends it."""
+    """Runs commands; `close` ends it.
+
+    `commands` is a folder with a `shapewright` for shells.
+    """
 
     def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="server-", dir="/tmp"))
+        self.path = str(self.folder / "socket")
+        self.environment = {k: v for k, v in os.environ.items() if k != "FORCE_COLOR"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
+            [sys.executable, SERVER, self.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
-            env={k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR",)},
+            env=self.environment,
         )
-
-    def run(self, folder: Path, *arguments: str) -> Done:
-        """One command, in `folder`."""
-        assert self.process.stdin
         assert self.process.stdout
-        out, err = folder / ".stdout", folder / ".stderr"
-        request: dict[str, Any] = {
-            "folder": str(folder), "arguments": arguments,
-            "stdout": str(out), "stderr": str(err),
-        }  # fmt: skip
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        code = int(self.process.stdout.readline())
-        said = [file.read_bytes().decode("utf-8", "replace") for file in (out, err)]
-        out.unlink()
-        err.unlink()
+        assert self.process.stdout.readline() == b"ready\n"
+        self.commands = self.folder / "bin"
+        self.commands.mkdir()
+        client = self.commands / "shapewright"
+        client.write_text(CLIENT.format(python=sys.executable, path=self.path))
+        client.chmod(0o755)
+
+    def run(self, folder: Path, *arguments: str, **environment: str) -> Done:
+        """One command, in `folder`, with these changes to the environment."""
+        out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        with out, err:
+            code = self.ask(
+                folder,
+                arguments,
+                {**self.environment, **environment},
+                [nothing, out.fileno(), err.fileno()],
+            )
+            os.close(nothing)
+            said = []
+            for file in (out, err):
+                file.seek(0)
+                said.append(file.read().decode("utf-8", "replace"))
         return Done(code, *said)
+
+    def ask(
+        self,
+        folder: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        streams: Sequence[int],
+    ) -> int:
+        """The exit code of a command with these streams; below 0 the signal."""
+        request = {
+            "folder": str(folder),
+            "arguments": arguments,
+            "environment": dict(environment),
+        }
+        text = json.dumps(request).encode() + b"\n"
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(self.path)
+            sent = socket.send_fds(asking, [text], list(streams))
+            asking.sendall(text[sent:])
+            return int(asking.recv(64))
 
     def close(self) -> None:
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()
+        assert self.process.stdout
+        self.process.stdout.close()
+        shutil.rmtree(self.folder)
+
+
+@cache
+def shared() -> Server:
+    """The server of this run of tests."""
+    server = Server()
+    atexit.register(server.close)
+    return server

@@ -4,12 +4,11 @@ trace as far as the program came."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from faces.processes import Done, Server
+from faces.processes import Done, Server, shared
 from shapewright import Trace
 
 HEAD = """\
@@ -36,11 +35,9 @@ class Net(nn.Module):
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
+@pytest.fixture
+def server() -> Server:
+    return shared()
 
 
 class Desk:

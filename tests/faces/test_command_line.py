@@ -16,15 +16,35 @@ MISTAKES = {
     "frobnicate": "no command `frobnicate`; there is trace, check, explain, solve, "
     "rehearse",
     "--vers": "no option `--vers`; did you mean `--version`?",
-    "trace": "no target given; write it after the options, as in `model.py:Net`",
+    "trace": "no target given; name one, as in `model.py:Net`",
     "rehearse": "no script given; write it after the options, as in `train.py`",
     "trace --bye=op m.py:Net": "no option `--bye=op`; did you mean `--by`?",
     "trace --by layer m.py:Net": "no `--by` `layer`; there is module, op, line",
     "trace --format jsn m.py:Net": "no `--format` `jsn`; did you mean `json`?",
     "trace --timeout soon m.py:Net": "--timeout: needs a number of seconds, got `soon`",
     "trace --timeout 0 m.py:Net": "--timeout: needs a number of seconds, got `0`",
-    "trace -i": "-i: expected one argument",
-    "trace m.py:Net --by op": "`--by` stands after the target; options stand before it",
+    "trace -i": "-i/--input: expected one argument",
+    "trace m.py n.py": "`n.py` stands after the target; a script's own arguments stand "
+    "after `--`",
+    "trace train.py --epochs 3": "no option `--epochs`; a script's own arguments stand "
+    "after `--`",
+    "check train.py --epochs 3": "no option `--epochs`; a script's own arguments stand "
+    "after `--`",
+    "trace --epochs 3 train.py": "no option `--epochs`",
+    "check timm:resnet18 -- -x": "`-x` is for a script, and `timm:resnet18` is a model "
+    "of a library",
+    "solve m.py:Net --prove soon": "`soon` stands after the target; a script's own "
+    "arguments stand after `--`",
+    "explain": "no call given; write one, as in `f32[3, 1] + f32[4]`",
+    "explain torch.cat(f32[3], 0)": "`0)` stands after the call; quote a call as one "
+    "argument",
+    "explain f32[3] -- 4": "`4` stands after `--`, where the arguments of a script "
+    "are; name its line, as in `train.py:57`",
+    "rehearse --epochs 90 train.py --lr 1": "no option `--epochs`; a script's own "
+    "arguments stand after it: `shapewright rehearse train.py --epochs 90 --lr 1`",
+    "rehearse --device cuda --seed=1 train.py": "no option `--seed=1`; a script's own "
+    "arguments stand after it: `shapewright rehearse --device cuda train.py --seed=1`",
+    "rehearse --devise cuda train.py": "no option `--devise`; did you mean `--device`?",
     "trace -o no/such/t.json m.py:Net": "no folder `no/such` to write `t.json` to",
 }
 
@@ -44,7 +64,13 @@ def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "--help"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    for word in ("trace", "-i SPEC", "--by {module,op,line}", "--timeout S", "TARGET"):
+    for word in (
+        "trace",
+        "-i, --input SPEC",
+        "--by {module,op,line}",
+        "--timeout S",
+        "TARGET",
+    ):
         assert word in printed.out
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from faces.processes import shared
+
 ROOT = Path(__file__).parents[2]
 
 _FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
@@ -88,7 +90,8 @@ def at(desk: Path) -> Iterator[None]:
 
 def run_console(block: Block, desk: Path) -> str:
     """Run what follows each `$ ` and give commands and outputs as a terminal would."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    places = shared().commands, Path(sys.executable).parent, os.environ["PATH"]
+    path = os.pathsep.join(map(str, places))
     shown = ""
     for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block.text, flags=re.MULTILINE):
         done = subprocess.run(

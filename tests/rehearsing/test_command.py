@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from faces.processes import Done, Server
+from faces.processes import Done, Server, shared
 
 TRAINING = """\
 import torch
@@ -34,11 +33,9 @@ WRONG = TRAINING.format(clear="pass")
 BROKEN = RIGHT.replace("nn.Linear(6, 1)", "nn.Linear(5, 1)")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    made = Server()
-    yield made
-    made.close()
+@pytest.fixture
+def server() -> Server:
+    return shared()
 
 
 class Desk:
@@ -262,15 +259,12 @@ def test_ctrl_c_ends_script_and_command(desk: Desk) -> None:
 
 
 def test_a_script_that_is_killed_leaves_no_folder(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
 ) -> None:
     place = desk.folder.parent / "temporary"
     place.mkdir()
-    monkeypatch.setenv("TMPDIR", str(place))
-    server = Server()
-    try:
-        ended = "import os\nos.kill(os.getpid(), 9)\n"
-        assert Desk(desk.folder, server).rehearse(f"{RIGHT}{ended}").code == 1
-    finally:
-        server.close()
+    ended = "import os\nos.kill(os.getpid(), 9)\n"
+    (desk.folder / "train.py").write_text(f"{RIGHT}{ended}")
+    done = desk.server.run(desk.folder, "rehearse", "train.py", TMPDIR=str(place))
+    assert done.code == 1
     assert os.listdir(place) == []

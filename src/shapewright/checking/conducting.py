@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program
@@ -63,6 +64,7 @@ def check_command(
     timeout: float | None,
     first: bool,
     strict: bool,
+    arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
 ) -> Report:
     """What `shapewright check` finds; its fixes are tried in child processes."""
@@ -83,7 +85,7 @@ def check_command(
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
 
-    parsed = parse_target(target)
+    parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)

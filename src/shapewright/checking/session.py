@@ -19,6 +19,7 @@ from shapewright.checking.tried import (
 )
 from shapewright.findings.finding import Finding, Related
 from shapewright.findings.fix import Fix
+from shapewright.findings.hazards import HAZARDS
 from shapewright.reasoning import state_dicts
 from shapewright.reasoning.deciding import of_line, once
 from shapewright.reasoning.endings import signatures, telling
@@ -26,6 +27,7 @@ from shapewright.reasoning.explaining import MOST_RELATED, explained_with
 from shapewright.reasoning.fixes.candidates import candidates, of_program_error
 from shapewright.reasoning.fixes.option import Option, options
 from shapewright.reasoning.hazards.conducting import hazards
+from shapewright.reasoning.hazards.ignoring import ignored_here
 from shapewright.reasoning.program import Program
 from shapewright.reasoning.state_dicts import explained_load
 from shapewright.rules.needs.failure import Failure
@@ -131,7 +133,8 @@ class Session:
         self.repeat()
         self.confirm(complete)
         trace = self.program.trace
-        findings = tuple(self.shown(each) for each in self.told)
+        shown = (self.shown(each) for each in self.told)
+        findings = tuple(each for each in shown if not self.is_ignored(each))
         if not (self.first and findings):
             findings += tuple(hazards(self.program, self.ignored, self.strict))
         if self.first:
@@ -348,7 +351,17 @@ class Session:
             for mend in told.mends
             if mend.tried.complete and self.is_of_original(mend.fix)
         ]
-        return replace(told.finding, fixes=tuple(fixes[:SHOWN]))
+        made = replace(told.finding, fixes=tuple(fixes[:SHOWN]))
+        if made.severity == "error" and ignored_here(self.program, made):
+            said = f"`ignore[{made.code}]` changes nothing: errors are not switched off"
+            made = replace(made, lines=(*made.lines, said))
+        return made
+
+    def is_ignored(self, finding: Finding) -> bool:
+        """Whether what a run notes, such as a loop over elements, is switched off."""
+        if finding.code not in HAZARDS:
+            return False
+        return finding.code in self.ignored or ignored_here(self.program, finding)
 
     def is_of_original(self, fix: Fix) -> bool:
         """Whether no line that a fix changes was mended before."""

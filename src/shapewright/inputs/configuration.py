@@ -6,10 +6,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from shapewright.findings.hazards import HAZARDS
 from shapewright.findings.pages import codes
 from shapewright.inputs.errors import InputError, did_you_mean
 
 FILE = "pyproject.toml"
+
+KEYS = ("ignore",)
+"""What `[tool.shapewright]` may hold."""
 
 
 def ignored_codes(folder: str | None = None) -> frozenset[str]:
@@ -19,34 +23,47 @@ def ignored_codes(folder: str | None = None) -> frozenset[str]:
         ignore = ["outer-broadcast"]
 
     Read from the nearest `pyproject.toml` at or above `folder` (the working directory
-    where it is None). Raises `InputError` where it cannot be read, or names no code.
+    where it is None). Raises `InputError` where it cannot be read, and for a key or a
+    code that changes nothing.
     """
     start = Path(folder) if folder is not None else Path.cwd()
     for place in (start, *start.parents):
         file = place / FILE
         if file.is_file():
-            return listed(file, table(file).get("ignore", []))
+            return _read_codes(file, _read_table(file).get("ignore", []))
     return frozenset()
 
 
-def table(file: Path) -> dict[str, Any]:
-    """The table `[tool.shapewright]` of a file."""
+def _read_table(file: Path) -> dict[str, Any]:
+    """The table `[tool.shapewright]` of a file, whose keys are all known."""
     try:
         found = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"`{file}` cannot be read: {error}") from None
     tool = found.get("tool", {})
     own = tool.get("shapewright", {}) if isinstance(tool, dict) else {}
-    return own if isinstance(own, dict) else {}
+    if not isinstance(own, dict):
+        raise InputError(f"`tool.shapewright` in `{file}` is a table of settings")
+    for key in own:
+        if key not in KEYS:
+            hint = did_you_mean(key, KEYS) or f"; there is {', '.join(KEYS)}"
+            raise InputError(f"`[tool.shapewright]` in `{file}`: no key `{key}`{hint}")
+    return own
 
 
-def listed(file: Path, given: Any) -> frozenset[str]:
-    """The codes in a list, each of which has a page."""
+def _read_codes(file: Path, given: Any) -> frozenset[str]:
+    """The codes in a list, each of which can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise InputError(f"`ignore` in `{file}` is a list of codes of findings")
     known = codes()
     for code in given:
-        if code not in known:
-            hint = did_you_mean(code, known)
-            raise InputError(f"`ignore` in `{file}`: no code `{code}`{hint}")
+        if code in HAZARDS:
+            continue
+        if code in known:
+            raise InputError(
+                f"`ignore` in `{file}`: `{code}` is the code of an error, and errors "
+                "are not switched off; remove it"
+            )
+        hint = did_you_mean(code, known)
+        raise InputError(f"`ignore` in `{file}`: no code `{code}`{hint}")
     return frozenset(given)

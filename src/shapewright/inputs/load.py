@@ -20,7 +20,7 @@ from shapewright.inputs.loaded import Loaded, declared_by, loaded_object, owner_
 from shapewright.inputs.lookup import Lookup, is_module, required
 from shapewright.inputs.program import Program
 from shapewright.inputs.pyfile import guarded, import_file, program_of, read_source
-from shapewright.inputs.script import load_script
+from shapewright.inputs.script import command_line, load_script
 from shapewright.inputs.target import LIBRARIES, Target
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def load(target: Target, building: AbstractContextManager[Any] | None = None) ->
     """
     context = building if building is not None else nullcontext()
     if target.kind == "script":
-        return load_script(target)
+        return load_script(target, target.arguments)
     if target.kind in ("file", "module"):
         return _load_python(target, context)
     library = importlib.import_module(f"shapewright.inputs.library_{target.kind}")
@@ -47,7 +47,7 @@ def load(target: Target, building: AbstractContextManager[Any] | None = None) ->
 
 def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loaded:
     bring, program = _python_code(target)
-    with program.running(), building:
+    with program.running(), command_line(target.place, target.arguments), building:
         module = bring()
         lookup = Lookup(module, target.place, target.text, program)
         return _from_module(target, lookup)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
 from shapewright.inputs import overlay
@@ -35,10 +36,21 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
 def _run(code: object, file: str, arguments: list[str], program: Program) -> None:
     module = ModuleType("__main__")
     module.__file__ = os.path.abspath(file)
-    main, argv = sys.modules["__main__"], sys.argv
-    with program.running():
-        sys.modules["__main__"], sys.argv = module, [file, *arguments]
+    main = sys.modules["__main__"]
+    with program.running(), command_line(file, arguments):
+        sys.modules["__main__"] = module
         try:
             exec(code, module.__dict__)  # type: ignore[arg-type]
         finally:
-            sys.modules["__main__"], sys.argv = main, argv
+            sys.modules["__main__"] = main
+
+
+@contextmanager
+def command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
+    """`sys.argv` as it is for a file that is run with these arguments."""
+    before = sys.argv
+    sys.argv = [file, *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -29,20 +30,35 @@ class Target:
 
     `place` is the file, the dotted module, or for a library the name of the model or
     the path of its config. `expression` is what follows, None for a script and for a
-    library's model without arguments.
+    library's model without arguments. `arguments` are what the file finds in
+    `sys.argv`, behind its own name.
     """
 
     text: str
     kind: Kind
     place: str
     expression: Expression | None = None
+    arguments: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
 
 
-def parse_target(text: str) -> Target:
-    """Read a target; raises `InputError` for anything that cannot be one."""
+def parse_target(text: str, arguments: Sequence[str] = ()) -> Target:
+    """Read a target, and the arguments of its script.
+
+    Raises `InputError` for anything that cannot be a target, and for arguments to a
+    library's model.
+    """
+    target = _read(text)
+    if arguments and target.kind in LIBRARIES:
+        raise InputError(
+            f"`{arguments[0]}` is for a script, and `{text}` is a model of a library"
+        )
+    return replace(target, arguments=tuple(arguments)) if arguments else target
+
+
+def _read(text: str) -> Target:
     if not text.strip():
         raise InputError("the target is empty; write FILE.py:NAME")
     prefix, colon, rest = text.partition(":")

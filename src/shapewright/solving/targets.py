@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shapewright.solving.feeding import Feeding, of_arguments, of_spec
@@ -24,6 +24,7 @@ def solve_command(
     timeout: float | None,
     training: bool | None = None,
     prove: float | None = None,
+    arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
 ) -> Solution:
     """What `shapewright solve` finds."""
@@ -40,7 +41,7 @@ def solve_command(
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
 
-    parsed = parse_target(target)
+    parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
     wanted = wanted_shapes(want)
     if parsed.kind == "script":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from checking.hazards import found, program, warned
 from shapewright import api
+from shapewright.findings.hazards import HAZARDS
 from shapewright.findings.pages import codes, page
 from shapewright.inputs.errors import InputError
 
@@ -48,6 +50,23 @@ def test_a_comment_with_another_code_changes_nothing(tmp_path: Path) -> None:
     assert len(warned(tmp_path, text)) == 2
 
 
+def test_a_comment_with_the_code_of_an_error_is_said_to_change_nothing(
+    tmp_path: Path,
+) -> None:
+    text = program(
+        "self.fc = nn.Linear(5, 1)",
+        "x:\n        return self.fc(x)  # shapewright: ignore[inner-dim-mismatch]",
+        "torch.randn(9, 6)",
+    )
+    file = tmp_path / "net.py"
+    file.write_text(text)
+    (one,) = api.check_target(f"{file}:Model").findings
+    assert one.code == "inner-dim-mismatch"
+    assert one.lines[-1] == (
+        "`ignore[inner-dim-mismatch]` changes nothing: errors are not switched off"
+    )
+
+
 def test_the_project_switches_a_kind_off(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         '[tool.shapewright]\nignore = ["outer-broadcast"]\n'
@@ -63,6 +82,13 @@ def test_the_project_switches_a_kind_off(tmp_path: Path) -> None:
         ('ignore = ["outer-brodcast"]', "did you mean `outer-broadcast`?"),
         ('ignore = "layout"', "is a list of codes"),
         ("ignore = [", "cannot be read"),
+        ('ignroe = ["layout"]', "no key `ignroe`; did you mean `ignore`?"),
+        ("strict = true", "no key `strict`; there is ignore"),
+        ("[tool.shapewright.ignore]", "is a list of codes"),
+        (
+            'ignore = ["layout", "inner-dim-mismatch"]',
+            "`inner-dim-mismatch` is the code of an error",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_said(tmp_path: Path, text: str, said: str) -> None:
@@ -72,6 +98,48 @@ def test_what_cannot_be_meant_is_said(tmp_path: Path, text: str, said: str) -> N
     with pytest.raises(InputError, match=r"pyproject\.toml") as raised:
         api.check_target(f"{file}:Model")
     assert said in str(raised.value)
+
+
+def test_the_settings_are_a_table(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool]\nshapewright = true\n")
+    (tmp_path / "net.py").write_text(program(*LOSS))
+    with pytest.raises(InputError, match="is a table of settings"):
+        api.check_target(f"{tmp_path}/net.py:Model")
+
+
+LOOP = """x:
+        out = torch.zeros_like(x)
+        for i in range(x.shape[0]):
+            out[i] = x[i] * 2
+        return out"""
+
+
+def test_a_note_on_a_loop_is_switched_off_like_a_warning(tmp_path: Path) -> None:
+    text = program("pass", LOOP, "torch.randn(9, 5)")
+    assert [each.code for each in found(tmp_path, text)] == ["python-loop"]
+    quiet = text.replace("* 2", "* 2  # shapewright: ignore[python-loop]")
+    assert found(tmp_path, quiet) == []
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.shapewright]\nignore = ["python-loop"]\n'
+    )
+    assert found(tmp_path, text) == []
+
+
+def test_every_hazard_of_the_pages_can_be_switched_off() -> None:
+    listed = {
+        code
+        for page in ("hazards.md", "rehearse.md")
+        for code in re.findall(
+            r"^\| `([a-z][a-z-]+)` \|", read_page(page), re.MULTILINE
+        )
+    }
+    refused = {"collective-mismatch", "items-do-not-stack"}  # by torch: errors
+    assert listed - HAZARDS == refused
+    assert set(codes()) >= HAZARDS
+
+
+def read_page(name: str) -> str:
+    return (Path(__file__).parents[3] / "docs" / name).read_text("utf-8")
 
 
 def test_strict_notes_every_implicit_broadcast(tmp_path: Path) -> None:
@@ -173,7 +241,7 @@ def test_every_kind_has_a_page_with_a_true_and_a_false_example() -> None:
     import shapewright.reasoning.hazards.all  # noqa: F401
     from shapewright.reasoning.hazards.registry import KINDS
 
-    assert set(KINDS) <= set(codes())
+    assert set(KINDS) <= HAZARDS
     for code in KINDS:
         text = page(code) or ""
         assert text.startswith(f"# {code}\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import apart, display
 from shapewright.faces.cli import options as shared
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.trace.report import Report
@@ -28,7 +28,7 @@ TARGET is what `shapewright trace` takes.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright check` takes."""
     add = parser.add_argument
     shared.add_specs(parser)
@@ -55,12 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "stop the program after S seconds and tell what was found until then"
     )
     shared.add_files(parser)
-    add(
-        "targets",
-        metavar="TARGET",
-        nargs="+",
-        help="what to run; options stand before it",
-    )
+    shared.add_target(parser, several=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -97,6 +92,7 @@ def checked(target: str, options: argparse.Namespace, parent: apart.Here) -> int
         report = api.check_target(
             target,
             shared.spec_of(options),
+            arguments=options.arguments,
             timeout=options.timeout,
             first=options.first,
             strict=options.strict,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shapewright.faces.cli import apart, display, output, progress
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.views.lab.page import Drawing
@@ -40,7 +40,7 @@ A finding's code, as in error[torch-error], prints what it means and what to do.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright explain` takes."""
     add = parser.add_argument
     add("--ascii", action="store_true", help="draw with plain characters only")
@@ -65,18 +65,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "call",
         metavar="CALL",
-        help="the call, FILE.py:LINE, or a code; options stand before it",
+        help="the call, FILE.py:LINE, or a code; the arguments of a script stand after "
+        "`--`",
     )
+    parser.extra = "stands after the call; quote a call as one argument"
+    parser.hint = shared.hint_at_dashes
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the call or the line, return 0, or 1 where torch refuses it."""
     from shapewright.inputs.line import is_line
 
+    options.call = options.call.strip()
     of_line = is_line(options.call)
     if not of_line and (options.specs or options.timeout):
         raise Unusable(
             "-i and --timeout are for a line of a program, as in `model.py:57`"
+        )
+    if not of_line and options.arguments:
+        raise Unusable(
+            f"`{options.arguments[0]}` stands after `--`, where the arguments of a "
+            "script are; name its line, as in `train.py:57`"
         )
     about = None if of_line else page_of(options.call)
     if options.file:
@@ -127,6 +136,7 @@ def drawn(
             return api.explain_line(
                 options.call,
                 spec,
+                arguments=options.arguments,
                 timeout=options.timeout,
                 progress=report,
                 files=shared.files_of(options, folder),

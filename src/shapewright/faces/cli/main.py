@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from shapewright.faces.cli import check, explain, output, rehearse, solve, trace
+from shapewright.faces.cli.arguments import ANYWHERE, split_arguments
 from shapewright.faces.cli.parser import DESCRIPTION, EPILOG, Parser, Unusable
 
 COMMANDS = {
@@ -63,10 +64,9 @@ def command() -> int:
 
 
 def _run(given: list[str]) -> int:
-    if given[:1] == ["explain"] and given[-1][:1] == "-" and "[" in given[-1]:
-        given = [*given[:-1], "--", given[-1]]  # `-f32[3]` is a call, not an option
+    ours, theirs = split_arguments(given)
     try:
-        options = _parser().parse_args(given)
+        options = _parser().parse_args(ours)
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
@@ -76,6 +76,8 @@ def _run(given: list[str]) -> int:
         return 0
     if options.command is None:
         raise Unusable("no command given; `shapewright --help` lists them")
+    if options.command in ANYWHERE:
+        options.arguments = theirs
     code: int = COMMANDS[options.command].run(options)
     return code
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli.parser import Parser, seconds
 
 if TYPE_CHECKING:
     from shapewright.capture.files.program_files import ProgramFiles
@@ -15,10 +16,16 @@ SPECS = (
     "-i again"
 )
 
+TARGET = "what to run; the arguments of a script stand after `--`"
+
+ARGUMENTS = "a script's own arguments stand after `--`"
+
 
 def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
     """`-i SPEC`, as often as there are inputs."""
-    parser.add_argument("-i", dest="specs", action="append", metavar="SPEC", help=help)
+    parser.add_argument(
+        "-i", "--input", dest="specs", action="append", metavar="SPEC", help=help
+    )
 
 
 def spec_of(options: argparse.Namespace) -> str | None:
@@ -63,19 +70,18 @@ def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
     return ProgramFiles(options.allow_writes, folder)
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """The one target of a command, with nothing behind it."""
-    parser.add_argument(
-        "target", metavar="TARGET", help="what to run; options stand before it"
-    )
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+def add_target(parser: Parser, *, several: bool = False) -> None:
+    """The target of a command, or several of them."""
+    if several:
+        parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET)
+        parser.extra = None
+    else:
+        parser.add_argument("target", metavar="TARGET", help=TARGET)
+        parser.extra = f"stands after the target; {ARGUMENTS}"
+    parser.hint = hint_at_dashes
 
 
-def target_of(options: argparse.Namespace) -> str:
-    """The target; raises `Unusable` where anything stands behind it."""
-    if options.rest:
-        raise Unusable(
-            f"`{options.rest[0]}` stands after the target; options stand before it"
-        )
-    target: str = options.target
-    return target
+def hint_at_dashes(given: Sequence[str], index: int) -> str:
+    """Where an unknown option belongs that may be the script's."""
+    script = any(each.partition(":")[0].endswith(".py") for each in given[:index])
+    return f"; {ARGUMENTS}" if script else ""

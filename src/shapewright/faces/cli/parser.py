@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, NoReturn
 
 PIPE_WIDTH = 88
 """Columns of everything that is not written to a terminal."""
+
+PROOF_SECONDS = 60.0
+"""Seconds that `--prove` takes where it is given no number."""
+
+Hint = Callable[[Sequence[str], int], str]
+"""What to say of an option that is not known, from all arguments and its index."""
 
 DESCRIPTION = """\
 Know every shape of a PyTorch program before you run it. The program runs with tensors
@@ -33,8 +39,19 @@ class Unusable(Exception):
     """The command line cannot be used; the message is one sentence for the user."""
 
 
+def _no_hint(given: Sequence[str], index: int) -> str:
+    return ""
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse, with one sentence for a mistake and no abbreviated options."""
+    """argparse, with one sentence for a mistake and no abbreviated options.
+
+    `hint` says more of an unknown option, `extra` what is wrong with a word too many;
+    where that is None, such words are further targets.
+    """
+
+    hint: Hint = staticmethod(_no_hint)
+    extra: str | None = "stands behind what the command takes"
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**{**settings, "add_help": False}, allow_abbrev=False)  # type: ignore[arg-type]
@@ -48,10 +65,16 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """argparse's, but an unknown option is met where its neighbours are known."""
         found, unknown = super().parse_known_args(args, namespace)
+        for option in unknown:
+            if option.startswith("-"):
+                known = list(self._option_string_actions)
+                more = _close(option, known) or self.hint(args, args.index(option))
+                raise Unusable(f"no option `{option}`{more}")
+        if unknown and self.extra is not None:
+            raise Unusable(f"`{unknown[0]}` {self.extra}")
         if unknown:
-            known = list(self._option_string_actions)
-            raise Unusable(f"no option `{unknown[0]}`{_close(unknown[0], known)}")
-        return found, unknown
+            found.targets += unknown
+        return found, []
 
     def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
         """Help is a result, and goes where results go."""
@@ -62,7 +85,9 @@ def _sentence(message: str) -> str:
     """argparse's message, in our words where they say more."""
     message = message.removeprefix("argument ")
     if message.startswith("the following arguments are required: TARGET"):
-        return "no target given; write it after the options, as in `model.py:Net`"
+        return "no target given; name one, as in `model.py:Net`"
+    if message.startswith("the following arguments are required: CALL"):
+        return "no call given; write one, as in `f32[3, 1] + f32[4]`"
     if message.startswith("the following arguments are required: SCRIPT.py"):
         return "no script given; write it after the options, as in `train.py`"
     choice = _CHOICE.fullmatch(message)
@@ -83,18 +108,34 @@ def _close(given: str, known: Sequence[str]) -> str:
     return f"; did you mean `{close[0]}`?" if close else ""
 
 
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """argparse's, in which an option names its value once, as from Python 3.13 on."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        said = super()._format_action_invocation(action)
+        if not action.option_strings or action.nargs == 0:
+            return said
+        value = said.rpartition(action.option_strings[-1])[2]
+        return ", ".join(action.option_strings) + value
+
+
 def formatter(prog: str) -> argparse.HelpFormatter:
     """Help as wide as the terminal, and always the same when piped."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return argparse.RawDescriptionHelpFormatter(prog, 2, 26, width)
+    return HelpFormatter(prog, 2, 26, width)
 
 
 def seconds(text: str) -> float:
     """A number of seconds, as `--timeout` takes it."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
+    found = read_seconds(text)
+    if found is None or not 0 < found < float("inf"):
         raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
     return found
+
+
+def read_seconds(text: str) -> float | None:
+    """The number that a text is, None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None

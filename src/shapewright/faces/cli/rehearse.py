@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import display, output
 from shapewright.faces.cli import options as shared
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.capture.files.program_files import ProgramFiles
@@ -28,11 +29,11 @@ Run a training script as it is, with tensors that hold no data: its data set, lo
 loss, optimizer, validation and checkpoints. From each loader come the first batches
 and the last; a loop that trains ends when its turns bring nothing new, with its last
 turn. Files that the script writes lie in a temporary folder and are removed.
-What follows SCRIPT.py belongs to the script.
+Options stand before SCRIPT.py; what follows it belongs to the script.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright rehearse` takes."""
     add = parser.add_argument
     add(
@@ -56,8 +57,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: 300)",
         300.0,
     )
-    add("script", metavar="SCRIPT.py", help="the script; options stand before it")
+    add("script", metavar="SCRIPT.py", help="the script")
     add("arguments", metavar="...", nargs=argparse.REMAINDER, help="its own arguments")
+    parser.hint = hint_at_script
+
+
+def hint_at_script(given: Sequence[str], index: int) -> str:
+    """Where an unknown option belongs: to the script, behind its name."""
+    for at in range(index + 1, len(given)):
+        if given[at].endswith(".py"):
+            words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
+            line = shlex.join(("shapewright", "rehearse", *words))
+            return f"; a script's own arguments stand after it: `{line}`"
+    return ""
 
 
 def run(options: argparse.Namespace) -> int:

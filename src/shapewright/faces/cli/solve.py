@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.faces.cli import apart, display, output
 from shapewright.faces.cli import options as shared
-from shapewright.faces.cli.parser import Unusable, seconds
+from shapewright.faces.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 
 if TYPE_CHECKING:
     from shapewright.trace.solution import Solution
@@ -24,7 +24,7 @@ TARGET is what `shapewright trace` takes, but no script.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright solve` takes."""
     add = parser.add_argument
     shared.add_specs(
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prove",
         type=seconds,
         nargs="?",
-        const=60.0,
+        const=PROOF_SECONDS,
         metavar="S",
         help="ask torch's symbolic sizes, for S seconds, whether each formula and "
         "demand holds for all sizes (default: 60)",
@@ -74,10 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Solve, print, return the exit code."""
-    target = shared.target_of(options)
+    target = options.target
 
     def work(parent: apart.Here) -> int:
-        solution = solved(target, options, parent.folder)
+        solution = solved(options, parent.folder)
         parent.show(rendered(solution, options))
         return solution.exit_code
 
@@ -94,15 +94,16 @@ def run(options: argparse.Namespace) -> int:
     return apart.run(work, ended)
 
 
-def solved(target: str, options: argparse.Namespace, folder: str | None) -> Solution:
+def solved(options: argparse.Namespace, folder: str | None) -> Solution:
     """Which sizes the target takes."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
     try:
         return api.solve_target(
-            target,
+            options.target,
             shared.spec_of(options),
+            arguments=options.arguments,
             want=options.want,
             training=options.training,
             timeout=options.timeout,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shapewright.faces.cli import apart, display, output, progress
 from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.display import Display
-from shapewright.faces.cli.parser import Unusable
+from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.api import Outcome
@@ -26,13 +26,13 @@ TARGET is what to run:
   model.py:Net            a class, an instance or a function in a file
   "model.py:Net(10)"      with arguments
   package.models:build    the same in a module
-  script.py               a script, run as __main__
+  script.py               a script, run as __main__; its own arguments after `--`
   hf:config.json          a transformers config, or the name of a config class
   timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """What `shapewright trace` takes."""
     add = parser.add_argument
     shared.add_specs(parser)
@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Trace the target, print or save the result, return the exit code."""
-    target = shared.target_of(options)
     if options.file:
         output.writable(options.file)
     file = options.file and options.file.absolute()  # the program may change folder
@@ -81,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
             told(outcome, parent)
             parent.done(1)
 
-        outcome = _outcome(options, target, abandoned, parent.folder)
+        outcome = _outcome(options, abandoned, parent.folder)
         told(outcome, parent)
         return outcome.exit_code
 
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         from shapewright.api import Outcome
         from shapewright.faces.cli.ended import trace_of_ended
 
-        outcome = Outcome(trace_of_ended(target, child, options.timeout))
+        outcome = Outcome(trace_of_ended(options.target, child, options.timeout))
         told(outcome, apart.Here())
         return outcome.exit_code
 
@@ -98,7 +97,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _outcome(
     options: argparse.Namespace,
-    target: str,
     abandoned: Callable[[Outcome], None],
     folder: str | None,
 ) -> Outcome:
@@ -108,8 +106,9 @@ def _outcome(
     try:
         with progress.on(sys.stderr) as report:
             return api.trace_target(
-                target,
+                options.target,
                 shared.spec_of(options),
+                arguments=options.arguments,
                 timeout=options.timeout,
                 progress=report,
                 abandoned=abandoned,

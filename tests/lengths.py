@@ -1,0 +1,104 @@
+"""Which tests are long: `make test` leaves them out, `make test-all` runs everything.
+
+`make test` is for the person who has just cloned, on two cores. Of tests with many
+cases it runs a fixed part, which names decide and which never is empty; what takes long
+by itself is left to `make test-all`. A new test that takes more than two seconds gets
+`@pytest.mark.long` where it stands, or its place here if it has many cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from zlib import crc32
+
+import pytest
+
+PARTS = {
+    "capture/test_against_real_runs.py::test_corners_of_autograd": 4,
+    "capture/test_against_real_runs.py::test_small_models": 4,
+    "capture/test_autocast.py::test_calls_have_the_dtypes_of_the_cpu": 4,
+    "capture/test_autocast.py::test_claimed_cuda_has_the_dtypes_of_cuda": 4,
+    "capture/test_default_dtype.py::test_dtypes_are_those_of_a_real_run": 4,
+    "capture/test_dtypes_below_autograd.py::test_torch_decides": 5,
+    "capture/test_formats.py::test_text_is_refused_where_torch_refuses_it": 7,
+    "capture/test_self_check.py::test_corners_of_autograd_agree": 4,
+    "capture/test_self_check.py::test_small_models_agree": 4,
+    "checking/edges/test_edges.py::test_what_breaks_at_another_size_is_told": 4,
+    "checking/edges/test_edges.py::test_what_takes_every_size_it_should_is_quiet": 4,
+    "checking/hazards/test_axes_of_softmax.py::test_legal": 3,
+    "checking/hazards/test_axes_of_softmax.py::test_true": 3,
+    "checking/hazards/test_batch.py::test_legal": 3,
+    "checking/hazards/test_batch.py::test_true": 3,
+    "checking/hazards/test_layout.py::test_legal": 3,
+    "checking/hazards/test_layout.py::test_true": 3,
+    "checking/hazards/test_legal_programs.py::test_legal": 5,
+    "checking/hazards/test_mask_axis.py::test_legal": 3,
+    "checking/hazards/test_mask_axis.py::test_true": 3,
+    "checking/hazards/test_view_mixes_dims.py::test_legal": 3,
+    "checking/hazards/test_view_mixes_dims.py::test_true": 3,
+    "checking/needs/test_families.py::test_refused_calls_of_a_family_are_explained": 3,
+    "checking/needs/test_packing.py::test_a_program_with_a_packed_sequence": 3,
+    "checking/test_check_command.py::test_the_command_prints_and_exits_with_1": 3,
+    "checking/test_fixes.py::test_the_first_fix": 4,
+    "checking/test_several_on_a_line.py::test_calls_are_told_apart_by_what_they_are": 4,
+    "explaining/test_calls.py::test_the_note_tells_what_does_not_fit": 4,
+    "explaining/test_places.py::test_a_script_prints_it_below_the_error": 2,
+    "guards/test_models.py::test_a_watched_run_leaves_the_same_record": 4,
+    "maps/test_costs.py::test_the_loop_makes_as_many_calls_as_are_said": 3,
+    "maps/test_costs.py::test_what_is_read_again_is_read_so_often": 3,
+    "maps/test_geometry.py::test_sizes_are_those_of_torch": 4,
+    "maps/test_json.py::test_decoded_maps_give_the_same_elements": 4,
+    "rehearsing/test_counts.py::test_a_turn_that_a_condition_waits_for_is_run": 4,
+    "rehearsing/test_function.py::test_nothing_of_the_users_is_changed": 3,
+    "rehearsing/test_pages.py::test_torch_runs_both_or_says_so_itself": 5,
+    "rehearsing/test_scalers.py::test_an_order_is_refused_as_torch_refuses_it": 5,
+    "rules/test_layers.py::test_random_calls_agree_with_torch": 4,
+    "rules/test_layouts.py::test_elementwise_rule_on_random_layouts": 4,
+    "rules/test_samples.py::test_rule_agrees_on_few_samples": 4,
+    "seeds/test_seeds.py::test_trace_and_real_run_are_what_the_comments_say": 4,
+    "solving/test_formulas.py::test_formulas_hold_at_other_sizes": 4,
+    "solving/test_formulas.py::test_random_programs": 5,
+    "solving/test_solve.py::test_domains_of_the_corpus": 4,
+    "views/test_drawings_in_colour.py::"
+    "test_without_its_colours_it_is_the_plain_page": 4,
+}
+"""Tests with many cases: the first and one of so many are in `make test`."""
+
+LONG = (
+    "capture/test_process_is_as_it_was.py::test_the_compiler_works_afterwards",
+    "checking/test_check_command.py::test_first_fixes_together_make_the_program_run",
+    "checking/test_messages.py::test_every_line_has_its_sentence",
+    "checking/test_needs_in_programs.py::"
+    "test_each_independent_mistake_has_its_code_and_its_line",
+    "guards/test_thresholds.py::test_no_change_is_missed_and_none_invented",
+    "house/test_imports.py::test_a_drawing_loads_neither_dynamo_nor_sympy",
+    "maps/test_geometry.py::test_that_product_of_matrices_gives_the_convolution",
+    "rehearsals/test_labels.py::test_a_few_labels_are_true",
+    "rehearsing/test_process_groups.py::test_what_gloo_refuses_is_refused",
+)
+"""Tests that take seconds, whose subject others in `make test` have too."""
+
+PAGES = "house/test_snippets.py::test_snippets_print_what_the_page_says"
+LONG_PAGES = "docs/errors/"
+QUICK_PAGES = ("docs/errors/broadcasting.md", "docs/errors/joining.md")
+"""Of the pages of errors, which all have the same form, these are in `make test`."""
+
+
+def mark_long(items: Iterable[pytest.Item]) -> None:
+    """Put the marker `long` on what `make test` leaves out."""
+    met: set[str] = set()
+    for item in items:
+        name, bracket, case = item.nodeid.removeprefix("tests/").partition("[")
+        first = name not in met
+        met.add(name)
+        if is_long(name, case.removesuffix("]") if bracket else "", first):
+            item.add_marker(pytest.mark.long)
+
+
+def is_long(name: str, case: str, first: bool) -> bool:
+    """Whether a case of a test is left out of `make test`."""
+    if name in LONG:
+        return True
+    if name == PAGES:
+        return case.startswith(LONG_PAGES) and case not in QUICK_PAGES
+    return name in PARTS and not first and crc32(case.encode()) % PARTS[name] != 0
