@@ -37,6 +37,7 @@ from shapewright.capture.private import (
     outside_transforms,
 )
 from shapewright.capture.sites import Sites
+from shapewright.capture.waiting import Waits
 
 if TYPE_CHECKING:
     from shapewright.capture.tracked.comparisons import Comparisons
@@ -120,7 +121,7 @@ class Engine(TorchFunctionMode):
         self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
         self.life = Life()
-        self.asked: dict[Any, int] = {}  # reads of unknown values, by place
+        self.waits = Waits()  # loops that wait for values that are not known
         self.writes: dict[int, int] = {}
 
     def __torch_function__(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import computing, nests, overlapping, placing, settling
+from shapewright.capture import (
+    computing,
+    nests,
+    overlapping,
+    placing,
+    settling,
+    waiting,
+)
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
 from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
@@ -17,7 +23,6 @@ from shapewright.capture.joining import tied
 from shapewright.capture.memo import READ, Answer
 from shapewright.capture.names import display_name, plain_name
 from shapewright.capture.private import in_transform
-from shapewright.capture.sites import OURS, TORCH
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -187,8 +192,12 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     else:
         check_one(engine, name, infos)
         out = representative(name, infos[0])
-        if again(engine, name) or (out is True and is_worst(engine, infos[0])):
-            out = type(out)(0)
+        if out is True and is_worst(engine, infos[0]):
+            out = False
+        if type(out) is bool:
+            out = out != waiting.loop_ends(engine)
+        elif type(out) in (int, float):
+            out = waiting.number_to_end(engine, out)
         engine.assume(f"`{display_name(func)}` of unknown data taken as {short(out)}")
     answer = Answer(func, settling.arguments_of(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
@@ -214,18 +223,6 @@ def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
     return str(engine.run(format, (out, how), {}))
 
 
-PATIENCE = 64
-"""How often one place may read an unknown truth or number before it reads the other."""
-
-
-def asked_by_torch(engine: Engine) -> bool:
-    """Whether torch itself asks, as when it checks arguments."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and frame.f_code.co_filename.startswith(TORCH)
-
-
 OUT_OF_RANGE = frozenset({"isnan", "isinf", "any"})
 """What checks for values that a run hopes never to see."""
 
@@ -247,20 +244,6 @@ def is_worst(engine: Engine, info: Info) -> bool:
 
 WINDOW = 16
 """Calls among which the one that made a truth is looked for."""
-
-
-def again(engine: Engine, name: str) -> bool:
-    """Whether a loop seems to wait for unknown data to change: then it does.
-
-    `while mask.any(): ...` would never end on a truth that is always the same.
-    """
-    if name not in REPRESENTATIVE and name != "item":
-        return False
-    if asked_by_torch(engine):
-        return False
-    site = engine.sites.here()
-    count = engine.asked[site] = engine.asked.get(site, 0) + 1
-    return count > PATIENCE
 
 
 def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
@@ -329,7 +312,10 @@ def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]
         return [_indices(engine, item, info) for item in known]
     total = computing.numel(info.meta.shape)
     rows = max(1, total // 2) if total else 0
-    if not quiet:
+    if rows and waiting.loop_ends(engine):
+        rows = 0
+        engine.assume("a mask of unknown data keeps none: a loop waits for that")
+    elif not quiet:
         engine.assume(f"a mask of unknown data keeps half: {rows} of {total}")
     found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
     return [_indices(engine, item, info) for item in found]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.graph import increment_version
 
-from shapewright.capture import autocast, nests, overlapping
+from shapewright.capture import autocast, nests, overlapping, waiting
 from shapewright.capture.computing import numel
 from shapewright.capture.identity import BLANK, Info, Storage
 from shapewright.capture.joining import tied
@@ -269,7 +269,9 @@ def by_share(
 
     try:
         made = kept(engine, name, args, kwargs, infos)
-        made = made or share(name, args, kwargs, infos)
+        if made is None:
+            ends = engine.recording and waiting.loop_ends(engine)
+            made = share(name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(mismatch(infos) or refused)
     if made is None:
@@ -344,17 +346,18 @@ def into(
 
 
 def share(
-    name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+    name: str, args: Args, kwargs: Kwargs, infos: list[Info], none: bool = False
 ) -> tuple[Any, str, str] | None:
-    """Half of the elements, every element its own: what is supposed.
+    """Half of the elements, every element its own: what is supposed; or none of them.
 
     With it come the words for it ("" where nothing had to be supposed) and the name of
     the result's node in autograd ("" where it has none).
     """
     shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
     total = numel(shape)
-    half = max(1, total // 2) if total else 0
-    words = f"is taken to find half: {half} of {total}" if total else ""
+    half = max(1, total // 2) if total and not none else 0
+    share = "none, for which a loop waits" if none else "half"
+    words = f"is taken to find {share}: {half} of {total}" if total else ""
 
     def index(*size: int) -> Tensor:
         return torch.empty(size, dtype=torch.int64, device="meta")
@@ -368,8 +371,8 @@ def share(
     if name == "masked_select":
         shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
         total = numel(shape)
-        half = max(1, total // 2) if total else 0
-        words = f"is taken to keep half: {half} of {total}" if total else ""
+        half = max(1, total // 2) if total and not none else 0
+        words = f"is taken to keep {share}: {half} of {total}" if total else ""
         node = "MaskedSelectBackward0"
         return torch.empty(half, dtype=dtype, device="meta"), words, node
     return None
