@@ -64,6 +64,12 @@ def compute(
     assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
     if assumed is None and name in plans.RANDOM:
         assumed = "a random draw"
+    if assumed and (name[-1] == "_" or "out" in kwargs):
+        for info, now, version in zip(
+            infos, versions_of(before), versions, strict=True
+        ):
+            if now != version:  # what was written is no surer than what it is of
+                info.storage.assumed = info.storage.assumed or assumed
     return settle(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )

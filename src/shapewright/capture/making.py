@@ -272,6 +272,8 @@ def numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
             if size is None:
                 size = next(a for a in args if isinstance(a, tuple | list))
             return _product(size)
+        if name == "normal":
+            return _product(kwargs["size"] if "size" in kwargs else args[2])
         if name in SIZED:
             size = kwargs.get("size", args[0] if args else ())
             if not isinstance(size, tuple | list):

@@ -63,8 +63,14 @@ RANDOM = frozenset("""
     bernoulli_ normal normal_ uniform_ random_ exponential_ geometric_ cauchy_
     log_normal_ multinomial poisson dropout dropout_ alpha_dropout alpha_dropout_
     feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_
-    native_dropout gumbel_softmax binomial
+    native_dropout gumbel_softmax binomial _standard_gamma _sample_dirichlet
 """.split())  # fmt: skip
+
+FILLING = frozenset("""
+    uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_
+    fill_ zero_ copy_
+""".split())  # fmt: skip
+"""Write every element, whatever was there."""
 
 OF_NUMBERS = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide".split()
