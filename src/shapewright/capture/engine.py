@@ -37,6 +37,7 @@ from shapewright.capture.private import (
     outside_transforms,
 )
 from shapewright.capture.sites import Sites
+from shapewright.capture.supposing import Supposed
 from shapewright.capture.waiting import Waits
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class Engine(TorchFunctionMode):
         self.met: list[Info] = []
         self.life = Life()
         self.waits = Waits()  # loops that wait for values that are not known
+        self.supposed = Supposed()  # what unknown tensors hold
         self.writes: dict[int, int] = {}
 
     def __torch_function__(
