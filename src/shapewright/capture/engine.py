@@ -26,6 +26,8 @@ from shapewright.capture.identity import (
     Info,
     Storage,
     intern_meta,
+    is_whole,
+    numel,
     opaque_meta,
 )
 from shapewright.capture.memo import INPLACE, Answer, Memo
@@ -50,6 +52,9 @@ MOST_FAILURES = 200
 KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
+HELD_LIMIT = 1 << 20
+"""The same of whole numbers that the program read or was given: labels, lengths and
+indices of a data set. They decide shapes; a call on a million takes a millisecond."""
 
 COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
 
@@ -89,6 +94,7 @@ class Engine(TorchFunctionMode):
         self.verify = verify
         self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
+        self.held_limit = HELD_LIMIT if keep_values else -1
         self.lost = False  # values were known, and let go as too large
         self.watch: Callable[[Plan], Plan] | None = None
         self.comparisons: Comparisons | None = None  # of sizes, where they are watched
@@ -97,6 +103,7 @@ class Engine(TorchFunctionMode):
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
         self.their_storages: dict[int, Storage] = {}
         self.unknown_ids: set[int] = set()
+        self.loaded: dict[int, Tensor] = {}  # from a file
         self.events: list[tuple[Any, ...]] = []
         self.sites = Sites()
         self.call = 0  # the module call that is running
@@ -306,9 +313,26 @@ class Engine(TorchFunctionMode):
             or id(tensor) in self.unknown_ids
             or tensor.untyped_storage().nbytes() > 16 * self.known_limit
             or tensor.numel() > self.known_limit
-        ):
+        ) and not self.holds(tensor):
             storage.known = False
         return info
+
+    def holds(self, tensor: Tensor) -> bool:
+        """Whether the whole numbers of a large tensor are kept, as labels are."""
+        count = tensor.numel()
+        unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
+        return (
+            not unknown
+            and count <= self.held_limit
+            and (tensor.dim() == 1 or id(tensor) in self.loaded)
+            and is_whole(tensor.dtype)
+            and tensor.untyped_storage().nbytes() <= 16 * self.held_limit
+        )
+
+    def limit_for(self, infos: list[Info]) -> int:
+        """Elements of what is made of known tensors: as many as the largest has."""
+        sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
+        return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
 
     def storage_of(self, tensor: Tensor, claim: str) -> Storage:
         key = tensor.untyped_storage()._cdata

@@ -13,7 +13,7 @@ from torch.nn.parameter import Buffer
 
 from shapewright.capture import computing, making, nests, plans
 from shapewright.capture.calling import call_op
-from shapewright.capture.identity import BLANK, Info
+from shapewright.capture.identity import BLANK, Info, numel
 from shapewright.capture.names import plain_name
 from shapewright.capture.private import in_transform
 
@@ -38,7 +38,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         return call_op(engine, func, args, kwargs)
     storage = info.storage
     if info.kind == BLANK:
-        size = info.meta.torch_dtype.itemsize * computing.numel(info.meta.shape)
+        size = info.meta.torch_dtype.itemsize * numel(info.meta.shape)
         storage.clone = torch.UntypedStorage(size)
         storage.blank = target.untyped_storage()
     storage.known, storage.assumed = True, None
@@ -63,7 +63,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 def fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     """Whether a tensor is small, plain, and all that its storage holds."""
     meta = info.meta
-    count = computing.numel(meta.shape)
+    count = numel(meta.shape)
     if not 0 < count <= engine.known_limit or meta.layout != "strided":
         return False
     if meta.requires_grad or meta.offset or in_transform():

@@ -118,6 +118,19 @@ class Info:
         return self
 
 
+def is_whole(dtype: torch.dtype) -> bool:
+    """Whether a dtype is of whole numbers or of truths."""
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def numel(shape: tuple[int, ...]) -> int:
+    """Elements of a tensor of this shape."""
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
 Metas = dict[tuple[Any, ...], Meta]
 
 

@@ -39,13 +39,16 @@ VIEWS = frozenset("""
 
 FACTORIES = frozenset("""
     zeros ones full empty rand randn randint arange range linspace logspace tensor
-    as_tensor asarray scalar_tensor eye tril_indices triu_indices randperm
+    as_tensor asarray frombuffer scalar_tensor eye tril_indices triu_indices randperm
     empty_strided empty_permuted hann_window hamming_window blackman_window
     bartlett_window kaiser_window from_numpy fftfreq rfftfreq fft_fftfreq
     fft_rfftfreq zeros_like ones_like full_like empty_like rand_like randn_like
     randint_like new_zeros new_ones new_full new_empty new_tensor new_empty_strided
     new
 """.split())  # fmt: skip
+
+DATA = frozenset("tensor as_tensor asarray from_numpy frombuffer".split())
+"""Are given numbers, from wherever the program has them."""
 
 BLANK_FACTORIES = frozenset(
     "empty empty_strided empty_permuted empty_like new_empty new_empty_strided".split()

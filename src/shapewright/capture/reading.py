@@ -19,7 +19,7 @@ from shapewright.capture import (
 )
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
-from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
+from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage, numel
 from shapewright.capture.joining import tied
 from shapewright.capture.memo import READ, Answer
 from shapewright.capture.names import display_name, plain_name
@@ -241,7 +241,7 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
             out = not out
         elif type(out) in (int, float) and not guess.sure:
             out = waiting.number_to_end(engine, out)
-    if computing.numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
+    if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
         supposing.settle_on(engine, info, out)
     return out, guess.sure
 
@@ -277,7 +277,7 @@ def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     """Only a tensor of one element has an item or a truth."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
-    count = computing.numel(infos[0].meta.shape)
+    count = numel(infos[0].meta.shape)
     if count == 1:
         return
     if name == "__bool__":
@@ -337,7 +337,7 @@ def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)
         return [_indices(engine, item, info) for item in known]
-    total = computing.numel(info.meta.shape)
+    total = numel(info.meta.shape)
     rows = supposing.count_of(engine, info)
     if rows and waiting.loop_ends(engine):
         rows = 0

@@ -8,8 +8,7 @@ import torch
 from torch.autograd.graph import increment_version
 
 from shapewright.capture import autocast, nests, overlapping, supposing, waiting
-from shapewright.capture.computing import numel
-from shapewright.capture.identity import BLANK, Info, Storage
+from shapewright.capture.identity import BLANK, Info, Storage, numel
 from shapewright.capture.joining import tied
 from shapewright.capture.names import display_name
 from shapewright.capture.private import any_autocast

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture import nests
-from shapewright.capture.computing import numel
-from shapewright.capture.identity import DTYPES, Info, Meta
+from shapewright.capture.identity import DTYPES, Info, Meta, numel
 from shapewright.capture.memo import INPLACE, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.plans import RANDOM

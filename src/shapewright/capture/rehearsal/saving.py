@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture import nests
+from shapewright.capture.private import step_aside
 from shapewright.capture.rehearsal.steps import replaced
 from shapewright.capture.rehearsal.tensor_files import tensor_files_kept
 from shapewright.capture.rehearsal.unpickling import must_be_allowed
@@ -67,13 +69,23 @@ class Shelf:
             must_be_allowed(self.saving, original, kept, *args, **named)
             return copied(kept)
         named["map_location"] = "cpu"
-        with torch._C.DisableTorchFunction():
+        with ExitStack() as stack:
+            stack.enter_context(torch._C.DisableTorchFunction())
+            for unpatched in step_aside:
+                stack.enter_context(unpatched())
             if name:
                 try:
-                    return original(self.shadow.reading(file), mmap=True, **named)
+                    made = original(self.shadow.reading(file), mmap=True, **named)
+                    return self.marked(made)
                 except (RuntimeError, ValueError, TypeError):
                     pass  # written in the old format
-            return original(self.shadow.reading(file), **named)
+            return self.marked(original(self.shadow.reading(file), **named))
+
+    def marked(self, made: Any) -> Any:
+        """What a file held: its whole numbers are kept, as labels are."""
+        for tensor in nests.tensors(made):
+            self.stage.engine.loaded[id(tensor)] = tensor
+        return made
 
 
 def copied(thing: Any) -> Any:
