@@ -9,7 +9,7 @@ from torch import Tensor
 
 from shapewright.capture import autocast, nests, plans
 from shapewright.capture.devices import check_devices
-from shapewright.capture.identity import Info
+from shapewright.capture.identity import Info, numel
 from shapewright.capture.names import plain_name
 from shapewright.capture.private import any_autocast
 from shapewright.capture.ruled import flat_of
@@ -64,6 +64,12 @@ def compute(
     assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
     if assumed is None and name in plans.RANDOM:
         assumed = "a random draw"
+    if assumed and (name[-1] == "_" or "out" in kwargs):
+        for info, now, version in zip(
+            infos, versions_of(before), versions, strict=True
+        ):
+            if now != version:  # what was written is no surer than what it is of
+                info.storage.assumed = info.storage.assumed or assumed
     return settle(
         engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
     )
@@ -81,18 +87,12 @@ def once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return changed
 
 
-def numel(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
-
-
 def _fits(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> bool:
     """Whether the result is small enough, by the rule or by torch's meta kernel."""
     shape = infos[0].meta.shape
+    limit = engine.limit_for(infos)
     if plain_name(func) not in GROWING and all(i.meta.shape == shape for i in infos):
         return True
     rule = rule_of(func)
@@ -102,9 +102,9 @@ def _fits(
             made = rule.metadata(*arguments[0], **arguments[1])
             flat = None if made is NotImplemented else flat_of(made)
             if flat is not None:
-                return all(numel(m.shape) <= engine.known_limit for m in flat)
+                return all(numel(m.shape) <= limit for m in flat)
         physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
         out = func(*physical[0], **physical[1])
     except Exception:
         return True  # let the real kernel say what is wrong
-    return all(value.numel() <= engine.known_limit for value in nests.tensors(out))
+    return all(value.numel() <= limit for value in nests.tensors(out))

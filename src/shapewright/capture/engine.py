@@ -21,11 +21,14 @@ from shapewright.capture import (
 from shapewright.capture.devices import claim_of
 from shapewright.capture.identity import (
     BLANK,
+    FROM_FILE,
     THEIRS,
     VALUED,
     Info,
     Storage,
     intern_meta,
+    is_whole,
+    numel,
     opaque_meta,
 )
 from shapewright.capture.memo import INPLACE, Answer, Memo
@@ -37,6 +40,8 @@ from shapewright.capture.private import (
     outside_transforms,
 )
 from shapewright.capture.sites import Sites
+from shapewright.capture.supposing import Supposed
+from shapewright.capture.waiting import Waits
 
 if TYPE_CHECKING:
     from shapewright.capture.tracked.comparisons import Comparisons
@@ -48,6 +53,9 @@ MOST_FAILURES = 200
 KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
+HELD_LIMIT = 1 << 20
+"""The same of whole numbers that the program read or was given: labels, lengths and
+indices of a data set. They decide shapes; a call on a million takes a millisecond."""
 
 COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
 
@@ -87,6 +95,7 @@ class Engine(TorchFunctionMode):
         self.verify = verify
         self.inside = inside
         self.known_limit = KNOWN_LIMIT if keep_values else -1
+        self.held_limit = HELD_LIMIT if keep_values else -1
         self.lost = False  # values were known, and let go as too large
         self.watch: Callable[[Plan], Plan] | None = None
         self.comparisons: Comparisons | None = None  # of sizes, where they are watched
@@ -120,7 +129,8 @@ class Engine(TorchFunctionMode):
         self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
         self.life = Life()
-        self.asked: dict[Any, int] = {}  # reads of unknown values, by place
+        self.waits = Waits()  # loops that wait for values that are not known
+        self.supposed = Supposed()  # what unknown tensors hold
         self.writes: dict[int, int] = {}
 
     def __torch_function__(
@@ -303,9 +313,26 @@ class Engine(TorchFunctionMode):
             or id(tensor) in self.unknown_ids
             or tensor.untyped_storage().nbytes() > 16 * self.known_limit
             or tensor.numel() > self.known_limit
-        ):
+        ) and not self.holds(tensor):
             storage.known = False
         return info
+
+    def holds(self, tensor: Tensor) -> bool:
+        """Whether the whole numbers of a large tensor are kept, as labels are."""
+        count = tensor.numel()
+        unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
+        return (
+            not unknown
+            and count <= self.held_limit
+            and (tensor.dim() == 1 or hasattr(tensor, FROM_FILE))
+            and is_whole(tensor.dtype)
+            and tensor.untyped_storage().nbytes() <= 16 * self.held_limit
+        )
+
+    def limit_for(self, infos: list[Info]) -> int:
+        """Elements of what is made of known tensors: as many as the largest has."""
+        sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
+        return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
 
     def storage_of(self, tensor: Tensor, claim: str) -> Storage:
         key = tensor.untyped_storage()._cdata

@@ -12,6 +12,7 @@ import torch
 
 from shapewright.capture.private import is_stand_in, without_dynamo
 from shapewright.capture.process import as_before
+from shapewright.capture.seeding import seeded
 
 
 @contextmanager
@@ -31,6 +32,7 @@ def patched() -> Iterator[None]:
         stack.enter_context(_patient_collector())
         stack.enter_context(_uncompiled())
         stack.enter_context(without_dynamo())
+        stack.enter_context(seeded())
         yield
 
 

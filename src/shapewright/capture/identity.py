@@ -14,6 +14,9 @@ import torch
 
 META = torch.device("meta")
 
+FROM_FILE = "_read_from_file"
+"""An attribute of tensors that were read from a file: their whole numbers are kept."""
+
 numbers = count(1)
 """Tensor and storage numbers: never reused within a process."""
 
@@ -116,6 +119,19 @@ class Info:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Info:
         return self
+
+
+def is_whole(dtype: torch.dtype) -> bool:
+    """Whether a dtype is of whole numbers or of truths."""
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def numel(shape: tuple[int, ...]) -> int:
+    """Elements of a tensor of this shape."""
+    total = 1
+    for size in shape:
+        total *= size
+    return total
 
 
 Metas = dict[tuple[Any, ...], Meta]

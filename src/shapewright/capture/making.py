@@ -16,6 +16,7 @@ from shapewright.capture.identity import (
     Info,
     Storage,
     intern_meta,
+    is_whole,
 )
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import display_name
@@ -47,7 +48,7 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
     if size is None or size <= engine.known_limit:
         if size is not None and name not in plans.BLANK_FACTORIES:
             return known(engine, func, name, args, kwargs, infos, device)
-        if size is None and name in ("tensor", "as_tensor", "asarray"):
+        if size is None and name in plans.DATA:
             return known(engine, func, name, args, kwargs, infos, device)
     engine.lost |= name not in plans.BLANK_FACTORIES
     return blank(engine, func, args, kwargs, infos, device)
@@ -109,7 +110,8 @@ def from_constants(
         return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
     assumed = "a random draw" if name in plans.RANDOM else None
     meta = intern_meta(engine.memo.metas, out, device, out.requires_grad)
-    known = out.numel() <= engine.known_limit
+    held = name in plans.DATA and is_whole(out.dtype)
+    known = out.numel() <= (engine.held_limit if held else engine.known_limit)
     if not known:  # the program had the data, but no rule needs it
         out = torch.empty_strided(meta.shape, meta.stride, dtype=out.dtype, device=META)
     info = Info(meta, Storage(device, known, assumed), VALUED if known else BLANK)
@@ -272,6 +274,8 @@ def numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
             if size is None:
                 size = next(a for a in args if isinstance(a, tuple | list))
             return _product(size)
+        if name == "normal":
+            return _product(kwargs["size"] if "size" in kwargs else args[2])
         if name in SIZED:
             size = kwargs.get("size", args[0] if args else ())
             if not isinstance(size, tuple | list):

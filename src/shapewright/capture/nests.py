@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.utils.rnn import PackedSequence
 
+from shapewright.capture import seeding
 from shapewright.capture.identity import DTYPE_NAMES, Info
 from shapewright.capture.tracked.size import KINDS
 from shapewright.capture.tracked.size import plain as plain_number
@@ -128,8 +129,11 @@ def on_meta(
         kwargs = {**kwargs, "device": device}
     if "pin_memory" in kwargs:
         kwargs = {**kwargs, "pin_memory": False}
-    if "generator" in kwargs:
+    generator = kwargs.get("generator")
+    if generator is not None and (device == "meta" or generator.device.type != device):
         kwargs = {**kwargs, "generator": None}
+    elif generator is not None:
+        seeding.lend(generator)
     if any(isinstance(value, torch.device) for value in args):
         args = tuple(
             torch.device(device) if isinstance(value, torch.device) else value

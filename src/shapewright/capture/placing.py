@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture import asking, nests
-from shapewright.capture.computing import numel
-from shapewright.capture.identity import Info
+from shapewright.capture.identity import Info, numel
 from shapewright.capture.names import display_name
 from shapewright.capture.settling import arguments_of
 from shapewright.rules.elementwise import not_implemented

@@ -10,6 +10,7 @@ import torch
 from shapewright.capture import (
     answering,
     attributes,
+    filling,
     indexing,
     making,
     moving,
@@ -53,6 +54,8 @@ def plan_for(func: Any) -> Plan:
         return reading.value
     if name in plans.MOVES:
         return moving.move
+    if name == "normal":
+        return filling.drawn
     if name in plans.FACTORIES:
         return making.factory
     if name == "__getitem__":
@@ -69,6 +72,8 @@ def plan_for(func: Any) -> Plan:
         return reading.asserted
     if getattr(func, "__module__", "") == "torch.nn.init":
         return answering.initialise
+    if name in plans.FILLING:
+        return filling.fill
     if name == "detach_":
         return attributes.detach_in_place
     if name == "requires_grad_":

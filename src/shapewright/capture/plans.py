@@ -39,13 +39,16 @@ VIEWS = frozenset("""
 
 FACTORIES = frozenset("""
     zeros ones full empty rand randn randint arange range linspace logspace tensor
-    as_tensor asarray scalar_tensor eye tril_indices triu_indices randperm
+    as_tensor asarray frombuffer scalar_tensor eye tril_indices triu_indices randperm
     empty_strided empty_permuted hann_window hamming_window blackman_window
     bartlett_window kaiser_window from_numpy fftfreq rfftfreq fft_fftfreq
     fft_rfftfreq zeros_like ones_like full_like empty_like rand_like randn_like
     randint_like new_zeros new_ones new_full new_empty new_tensor new_empty_strided
     new
 """.split())  # fmt: skip
+
+DATA = frozenset("tensor as_tensor asarray from_numpy frombuffer".split())
+"""Are given numbers, from wherever the program has them."""
 
 BLANK_FACTORIES = frozenset(
     "empty empty_strided empty_permuted empty_like new_empty new_empty_strided".split()
@@ -63,8 +66,14 @@ RANDOM = frozenset("""
     bernoulli_ normal normal_ uniform_ random_ exponential_ geometric_ cauchy_
     log_normal_ multinomial poisson dropout dropout_ alpha_dropout alpha_dropout_
     feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_
-    native_dropout gumbel_softmax binomial
+    native_dropout gumbel_softmax binomial _standard_gamma _sample_dirichlet
 """.split())  # fmt: skip
+
+FILLING = frozenset("""
+    uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_
+    fill_ zero_ copy_
+""".split())  # fmt: skip
+"""Write every element, whatever was there."""
 
 OF_NUMBERS = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide".split()

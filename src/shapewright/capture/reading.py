@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import computing, nests, overlapping, placing, settling
+from shapewright.capture import (
+    computing,
+    nests,
+    overlapping,
+    placing,
+    settling,
+    supposing,
+    waiting,
+)
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
-from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage
+from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, Storage, numel
 from shapewright.capture.joining import tied
 from shapewright.capture.memo import READ, Answer
 from shapewright.capture.names import display_name, plain_name
 from shapewright.capture.private import in_transform
-from shapewright.capture.sites import OURS, TORCH
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -186,10 +192,10 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         out = engine.run(func, *swapped)
     else:
         check_one(engine, name, infos)
-        out = representative(name, infos[0])
-        if again(engine, name) or (out is True and is_worst(engine, infos[0])):
-            out = type(out)(0)
-        engine.assume(f"`{display_name(func)}` of unknown data taken as {short(out)}")
+        out, sure = supposed(engine, name, infos[0])
+        if not sure:
+            said = f"`{display_name(func)}` of unknown data taken as {short(out)}"
+            engine.assume(said)
     answer = Answer(func, settling.arguments_of(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
     return out
@@ -209,65 +215,69 @@ def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
         return str(engine.run(func, (engine.value_of(args[0]), how), {}))
     if not plain:
         return described(info)
-    out = representative("item", info)
+    out, _ = supposed(engine, "item", info)
     engine.assume(f"unknown data in text shown as {short(out)}")
     return str(engine.run(format, (out, how), {}))
 
 
-PATIENCE = 64
-"""How often one place may read an unknown truth or number before it reads the other."""
+def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
+    """The value that stands for unknown data, and whether it is sure after all.
 
-
-def asked_by_torch(engine: Engine) -> bool:
-    """Whether torch itself asks, as when it checks arguments."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and frame.f_code.co_filename.startswith(TORCH)
-
-
-OUT_OF_RANGE = frozenset({"isnan", "isinf", "any"})
-"""What checks for values that a run hopes never to see."""
-
-
-def is_worst(engine: Engine, info: Info) -> bool:
-    """Whether a truth is that of `isnan(x).any()`, which is taken false."""
-    number, found = info.number, False
-    for answer, ins, outs, _, _ in reversed(engine.events[-WINDOW:]):
-        if any(out.number == number for out in outs):
-            name = plain_name(answer.func)
-            if name not in OUT_OF_RANGE or not ins:
-                return False
-            found = name != "any"
-            if found:
-                return True
-            number = ins[0].number
-    return found
-
-
-WINDOW = 16
-"""Calls among which the one that made a truth is looked for."""
-
-
-def again(engine: Engine, name: str) -> bool:
-    """Whether a loop seems to wait for unknown data to change: then it does.
-
-    `while mask.any(): ...` would never end on a truth that is always the same.
+    Where a loop waits for it, it is in the end what ends the loop.
     """
-    if name not in REPRESENTATIVE and name != "item":
-        return False
-    if asked_by_torch(engine):
-        return False
-    site = engine.sites.here()
-    count = engine.asked[site] = engine.asked.get(site, 0) + 1
-    return count > PATIENCE
+    if name in ("equal", "allclose", "__contains__"):
+        return not waiting.loop_ends(engine), False
+    if info.meta.layout != "strided":
+        return representative(name, info), False
+    if name in ("__bool__", "is_nonzero"):
+        guess = supposing.truth(engine, info)
+        out: Any = bool(guess.value)
+        if not guess.sure and waiting.loop_ends(engine):
+            out = not out
+    else:
+        guess = supposing.guess(engine, info)
+        out = as_python(name, guess.value, info)
+        if type(out) is bool and not guess.sure and waiting.loop_ends(engine):
+            out = not out
+        elif type(out) in (int, float) and not guess.sure:
+            out = waiting.number_to_end(engine, out)
+    if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
+        supposing.settle_on(engine, info, out)
+    return out, guess.sure
+
+
+def as_python(name: str, value: Tensor, info: Info) -> Any:
+    """A representative as the call that reads it gives it out."""
+    large = value.numel() > supposing.LARGEST
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if name in ("numpy", "__array__", "__dlpack__"):
+            dtype = torch.float32 if value.dtype == torch.bfloat16 else value.dtype
+            value = value.to(dtype)
+            if large and not value.is_contiguous():
+                return value.numpy()  # one number in memory
+            return value.clone(memory_format=torch.contiguous_format).numpy()
+        if name == "tolist":
+            if not large:
+                return value.tolist()
+            nest: Any = value.flatten()[0].item()
+            for size in reversed(info.meta.shape):
+                nest = [nest for _ in range(min(size, 1 << 20))]
+            return nest
+        kind = KINDS_OF_NUMBERS.get(name)
+        number = value.item()
+        return number if kind is None else kind(number)
+
+
+KINDS_OF_NUMBERS: dict[str, Any] = {
+    "__int__": int, "__index__": int, "__float__": float, "__complex__": complex,
+}  # fmt: skip
 
 
 def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     """Only a tensor of one element has an item or a truth."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
-    count = computing.numel(infos[0].meta.shape)
+    count = numel(infos[0].meta.shape)
     if count == 1:
         return
     if name == "__bool__":
@@ -327,10 +337,14 @@ def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)
         return [_indices(engine, item, info) for item in known]
-    total = computing.numel(info.meta.shape)
-    rows = max(1, total // 2) if total else 0
-    if not quiet:
-        engine.assume(f"a mask of unknown data keeps half: {rows} of {total}")
+    total = numel(info.meta.shape)
+    rows = supposing.count_of(engine, info)
+    if rows and waiting.loop_ends(engine):
+        rows = 0
+        engine.assume("a mask of unknown data keeps none: a loop waits for that")
+    elif not quiet:
+        share = "" if rows != max(1, total // 2) else "half: "
+        engine.assume(f"a mask of unknown data keeps {share}{rows} of {total}")
     found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
     return [_indices(engine, item, info) for item in found]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.graph import increment_version
 
-from shapewright.capture import autocast, nests, overlapping
-from shapewright.capture.computing import numel
-from shapewright.capture.identity import BLANK, Info, Storage
+from shapewright.capture import autocast, nests, overlapping, supposing, waiting
+from shapewright.capture.identity import BLANK, Info, Storage, numel
 from shapewright.capture.joining import tied
 from shapewright.capture.names import display_name
 from shapewright.capture.private import any_autocast
@@ -269,7 +268,9 @@ def by_share(
 
     try:
         made = kept(engine, name, args, kwargs, infos)
-        made = made or share(name, args, kwargs, infos)
+        if made is None:
+            ends = engine.recording and waiting.loop_ends(engine)
+            made = share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(mismatch(infos) or refused)
     if made is None:
@@ -344,35 +345,50 @@ def into(
 
 
 def share(
-    name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+    engine: Engine,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    none: bool = False,
 ) -> tuple[Any, str, str] | None:
-    """Half of the elements, every element its own: what is supposed.
+    """Half of the elements, every element its own: what is supposed; or none of them.
 
-    With it come the words for it ("" where nothing had to be supposed) and the name of
-    the result's node in autograd ("" where it has none).
+    What was told before of the same truths holds here, too. With it come the words for
+    it ("" where nothing had to be supposed) and the name of the result's node in
+    autograd ("" where it has none).
     """
     shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
+    chosen = infos[0]
+    if name == "masked_select":
+        chosen = infos[1]
+        shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
+    elif name not in ("where", "nonzero", "argwhere"):
+        return None
     total = numel(shape)
-    half = max(1, total // 2) if total else 0
-    words = f"is taken to find half: {half} of {total}" if total else ""
+    known = chosen.storage.known or chosen.meta.layout != "strided"
+    count = max(1, total // 2) if total else 0
+    if not known and total:
+        count = supposing.count_of(engine, chosen)
+        if chosen.meta.shape != shape and numel(chosen.meta.shape):
+            count = count * total // numel(chosen.meta.shape)
+    count = 0 if none else count
+    verb = "keep" if name == "masked_select" else "find"
+    part = "half: " if count == max(1, total // 2) else ""
+    part = "none, for which a loop waits: " if none else part
+    words = f"is taken to {verb} {part}{count} of {total}" if total else ""
 
     def index(*size: int) -> Tensor:
         return torch.empty(size, dtype=torch.int64, device="meta")
 
-    if name == "where" or (name == "nonzero" and kwargs.get("as_tuple")):
-        return tuple(index(half) for _ in shape or (1,)), words, ""
-    if name in ("nonzero", "argwhere"):
-        return torch.empty_strided(
-            (half, len(shape)), (1, half), dtype=torch.int64, device="meta"
-        ), words, ""  # fmt: skip
     if name == "masked_select":
-        shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
-        total = numel(shape)
-        half = max(1, total // 2) if total else 0
-        words = f"is taken to keep half: {half} of {total}" if total else ""
         node = "MaskedSelectBackward0"
-        return torch.empty(half, dtype=dtype, device="meta"), words, node
-    return None
+        return torch.empty(count, dtype=dtype, device="meta"), words, node
+    if name == "where" or (name == "nonzero" and kwargs.get("as_tuple")):
+        return tuple(index(count) for _ in shape or (1,)), words, ""
+    return torch.empty_strided(
+        (count, len(shape)), (1, count), dtype=torch.int64, device="meta"
+    ), words, ""  # fmt: skip
 
 
 __all__ = ["Storage", "by_share", "try_for_real"]

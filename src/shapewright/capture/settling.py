@@ -18,6 +18,7 @@ from shapewright.capture.identity import (
     Storage,
     contiguous_stride,
     intern_meta,
+    is_whole,
     opaque_meta,
 )
 from shapewright.capture.memo import COPY, INPLACE, NEW, SAME, VIEW, Answer
@@ -97,7 +98,12 @@ def settle(
         if aliased and kind == NEW:
             kind = VIEW
         outs.append(info)
-        if info.kind == VALUED and value.numel() > engine.known_limit and not aliased:
+        if (
+            info.kind == VALUED
+            and value.numel() > engine.known_limit
+            and not aliased
+            and value.numel() > limit_of(engine, name, value, infos)
+        ):
             value = _blank_like(engine, value, info)
         engine.tell(value, info)
         return value
@@ -141,6 +147,13 @@ def settle(
     )
     engine.record(answer, infos, tuple(outs))
     return result
+
+
+def limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
+    """Elements that a result may have to keep its values."""
+    if name in plans.DATA and is_whole(value.dtype):
+        return engine.held_limit
+    return engine.limit_for(infos)
 
 
 def grown(before: list[Info], after: list[Info]) -> bool:

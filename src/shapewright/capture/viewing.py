@@ -62,7 +62,8 @@ def seen(
         answer = engine.memo.answers.get(key)
     except TypeError:  # lists, slices
         answer = None
-    if answer is None or info.kind != BLANK or engine.graph:
+    storage = info.storage
+    if answer is None or info.kind != BLANK or engine.graph or storage.known:
         if not followed or engine.graph:
             return general(engine, func, (first, *rest), kwargs, hashed)
         events = len(engine.events)
@@ -76,7 +77,8 @@ def seen(
         if kind == SAME:
             out, new = first, info
         else:
-            storage = info.storage if kind == VIEW else Storage(meta.device)
+            if kind != VIEW:
+                storage = Storage(meta.device)
             storage.viewed = kind == VIEW
             new = Info(answer.metas[0], storage, BLANK, answer.grad_fns[0])
             out._sw = new  # type: ignore[attr-defined]
@@ -138,6 +140,7 @@ def general(
     if (
         engine.graph
         or info.kind != BLANK
+        or info.storage.known
         or info.meta.layout != "strided"
         or (info.meta.requires_grad and torch.is_grad_enabled())
         or nests.tensors((rest, kwargs))
