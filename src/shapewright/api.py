@@ -321,7 +321,10 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     target is a file (`shapewright check model.py:Net`), not for a live model.
     """
     from shapewright.checking.conducting import check_model
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
+    refuse_target("check", target)
+    refuse_arguments("check", target, args, kwargs)
     return check_model(target, args, kwargs)
 
 
@@ -404,8 +407,11 @@ def rehearse(
         return rehearse_script(
             target, args, device=device or "cpu", full_loaders=full_loaders
         )
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.rehearsing.functions import rehearse_function
 
+    refuse_target("rehearse", target)
+    refuse_arguments("rehearse", target, args, kwargs)
     return rehearse_function(target, args, kwargs, steps, device, full_loaders)
 
 
@@ -434,8 +440,11 @@ def solve(
     sizes whether formulas and demands hold for all sizes: `solution.proof`. Raises
     `InputError` where no input has a letter.
     """
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.solving.targets import solve_model
 
+    refuse_target("solve", target)
+    refuse_arguments("solve", target, args, kwargs)
     return solve_model(target, args, kwargs, want, prove)
 
 
@@ -469,11 +478,15 @@ def _trace(
     from shapewright.capture.limits import limited
     from shapewright.capture.running import Settings, before_any_call
     from shapewright.capture.telling import Stopped
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.solving.tracing import traced
 
     settings = Settings(
         memo=given.memo, verify=given.verify, values=given.values, inside=given.inside
     )
+    command = "formulas" if freed else "trace"
+    refuse_target(command, target)
+    refuse_arguments(command, target, args, kwargs)
     try:
         with limited(given.timeout):
             if not args and not kwargs and not freed:

@@ -77,12 +77,16 @@ def run_once(
 ) -> Trace:
     """The target on a spec, at its stated and usual sizes."""
     from shapewright.capture.running import record
+    from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.example import materialize
 
     args, kwargs = materialize(given, made_of)
     settings.letters = dict(given.letters)
     note(took, loaded, args, kwargs, given)
-    return record(loaded.callable, args, kwargs, settings)
+    made = record(loaded.callable, args, kwargs, settings)
+    if not made.complete or settings.failures:
+        refuse_sizes("", loaded.callable, args, kwargs, given.text)
+    return made
 
 
 def note(

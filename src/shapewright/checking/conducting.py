@@ -30,6 +30,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
+    from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
 
@@ -43,6 +44,8 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
         args, kwargs, settings.letters = fed(args, kwargs)
         took.append(Fed(target, module_of(target), args, kwargs, spec))
         made = record(target, args, kwargs, settings)
+        if not made.complete or settings.failures:
+            refuse_sizes("check", target, args, kwargs)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
     report = Session(program, ignored=ignored).report()
