@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.program import Program
     from shapewright.inputs.spec import Spec
+    from shapewright.trace.report import Chosen
 
 
 Given = Callable[["Loaded", Any, Any], Trace]
@@ -28,7 +29,8 @@ Given = Callable[["Loaded", Any, Any], Trace]
 class Fed:
     """What ran, and what it was given, so that it can run again with other inputs.
 
-    `module` is the model, if any; `spec` is there where the inputs were made from one.
+    `module` is the model, if any; `spec` is there where the inputs were made from one;
+    `chosen` where nobody gave them.
     """
 
     callable: Any
@@ -37,6 +39,7 @@ class Fed:
     kwargs: dict[str, Any]
     spec: Spec | None = None
     program: Program | None = None
+    chosen: Chosen | None = None
 
     def running(self) -> AbstractContextManager[Any]:
         """The program's folder and modules in place."""
@@ -175,8 +178,20 @@ def on_candidate(
     if not args and not kwargs:
         settings.assumed = ()
     note(took, loaded, args, kwargs, spec_of(candidate))
+    if took is not None:
+        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, settings))]
     settings.letters = dict(getattr(candidate.inputs, "letters", {}))
     return record(loaded.callable, args, kwargs, settings)
+
+
+def chosen_in(loaded: Loaded, candidate: Candidate, settings: Any) -> Chosen | None:
+    """What is said of inputs that were looked for; None where they were declared."""
+    from shapewright.searching.choice import chosen_inputs
+
+    spec = spec_of(candidate) if candidate.chosen else None
+    if spec is None or not (spec.args or spec.kwargs):
+        return None
+    return chosen_inputs(loaded, spec, settings.target or None)
 
 
 def described(candidate: Candidate) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program
@@ -48,7 +49,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
             refuse_sizes("check", target, args, kwargs)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
-    report = Session(program, ignored=ignored).report()
+    report = with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
     run = runner(took, lambda trace, how: program_of(trace, how, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
@@ -111,7 +112,7 @@ def check_command(
             session = Session(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
-            report = session.report()
+            report = with_choice(session.report(), took)
             sized = runner(
                 took, lambda made, settings: program_of(made, settings, seen)
             )
@@ -123,6 +124,11 @@ def check_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()
+
+
+def with_choice(report: Report, took: list[Fed]) -> Report:
+    """The report, which says if its inputs were chosen."""
+    return replace(report, chosen=took[0].chosen) if took else report
 
 
 def folder_of(target: Any) -> str | None:

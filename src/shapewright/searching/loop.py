@@ -174,7 +174,7 @@ class Search:
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
         try:
-            candidate = Candidate(f"found by search: {why}", hypothesis.spec())
+            candidate = Candidate(f"found by search: {why}", hypothesis.spec(), True)
         except InputError:
             return None
         args, kwargs = candidate.arguments(made_of)

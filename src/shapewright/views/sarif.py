@@ -28,9 +28,25 @@ def report_sarif(report: Report, version: str) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [result(each) for each in report.findings],
+        **notifications(report),
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def notifications(report: Report) -> dict[str, Any]:
+    """What a scanner shall say of the run itself: that its inputs were chosen."""
+    if report.chosen is None:
+        return {}
+    said = {
+        "level": "note",
+        "message": {"text": f"{report.target} was checked {report.chosen}"},
+    }
+    invocation = {
+        "executionSuccessful": report.complete,
+        "toolExecutionNotifications": [said],
+    }
+    return {"invocations": [invocation]}
 
 
 def result(finding: Finding) -> dict[str, Any]:

@@ -85,8 +85,12 @@ def run(options: argparse.Namespace) -> int:
             output.show(shown)
             if not shown and report.exit_code:
                 print(f"{target}: {NO_FIX}", file=sys.stderr)
+            elif not shown and report.chosen:
+                print(f"{target}: no findings {report.chosen}", file=sys.stderr)
         else:
             output.show(rendered(report, options))
+            if options.format == "concise" and report.chosen and not report.exit_code:
+                print(f"{target}: no findings {report.chosen}", file=sys.stderr)
         if (options.fix or options.unsafe_fixes) and not options.diff:
             _written(report, options.unsafe_fixes)
         code = max(code, report.exit_code)

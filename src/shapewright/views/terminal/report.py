@@ -46,6 +46,8 @@ def last_line(report: Report) -> Line:
     }
     told = [units.plural(count, kind) for kind, count in counts.items() if count]
     end = "" if report.complete else "; the program did not reach its end"
+    if report.chosen is not None and not (counts["error"] or counts["warning"]):
+        end += f" {report.chosen}" if not told else f"; {report.chosen}"
     if not told:
         return [(f"{report.target}: no findings{end}", "")]
     style = "error" if counts["error"] else "warning" if counts["warning"] else "note"
