@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
-from shapewright.tracing import run_target, searched, unborn, with_loops
+from shapewright.tracing import Fed, run_target, searched, unborn, with_loops
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
     from shapewright.trace.rehearsal import Rehearsal
-    from shapewright.trace.report import Report
+    from shapewright.trace.report import Chosen, Report, Skipped
     from shapewright.trace.solution import Solution
     from shapewright.views.lab.page import Drawing
 
@@ -27,13 +27,22 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command gets: the trace, as far as the program came."""
+    """What a command gets: the trace, as far as the program came.
+
+    Of a script that only defines things there are `parts`, a trace of each of them that
+    could be run, and `skipped`. `chosen` are inputs that nobody gave.
+    """
 
     trace: Trace
+    chosen: Chosen | None = None
+    parts: tuple[Trace, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """0 clean, 1 with findings; a note alone is none."""
+        if self.parts:
+            return max(Outcome(each).exit_code for each in self.parts)
         found = any(each.severity != "note" for each in self.trace.findings)
         return 1 if found or not self.trace.complete else 0
 
@@ -270,7 +279,42 @@ def trace_target(
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
     the outcome until then. `watch` sees every call, as `capture/lab/watching.py` says.
+    Of a script that only defines things, each of them is traced: `outcome.parts`.
     """
+
+    def trace_one(name: str, given: str | None, declared: bool) -> Outcome:
+        return _trace_one(name, given, timeout, progress, abandoned, watch, declared)
+
+    outcome = trace_one(target, spec, True)
+    if watch is not None:
+        return outcome
+    from shapewright.checking.definitions import with_definitions
+    from shapewright.trace.report import Report
+
+    def report_of(name: str, one: Outcome) -> Report:
+        made = one.trace
+        found = tuple(made.findings)
+        return Report(name, found, (), made.complete, made, chosen=one.chosen)
+
+    whole = with_definitions(
+        report_of(target, outcome),
+        target,
+        lambda name, declared: report_of(name, trace_one(name, None, declared)),
+    )
+    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
+    return replace(outcome, parts=parts, skipped=whole.skipped)
+
+
+def _trace_one(
+    target: str,
+    spec: str | None,
+    timeout: float | None,
+    progress: Progress | None,
+    abandoned: Callable[[Outcome], None] | None,
+    watch: Any,
+    declared: bool,
+) -> Outcome:
+    """One target traced, as `trace_target` says."""
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
@@ -297,9 +341,13 @@ def trace_target(
 
         with limited(timeout, hard=True, last=last):
             try:
+                took: list[Fed] = []
                 with guarded():
-                    made = run_target(parsed, given, settings, run_lettered)
-                    return Outcome(with_loops(made, settings))
+                    made = run_target(
+                        parsed, given, settings, run_lettered, took, declared
+                    )
+                    chosen = took[0].chosen if took else None
+                    return Outcome(with_loops(made, settings), chosen)
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:
@@ -338,13 +386,20 @@ def check_target(
 ) -> Report:
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
 
-    `first` stops at the first finding; `strict` notes every implicit broadcast.
+    `first` stops at the first finding; `strict` notes every implicit broadcast. Of a
+    script that only defines things, each of them is checked: `report.parts`.
 
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.checking.conducting import check_command
+    from shapewright.checking.definitions import with_definitions
 
-    return check_command(target, spec, timeout, first, strict)
+    report = check_command(target, spec, timeout, first, strict)
+
+    def check_one(name: str, declared: bool) -> Report:
+        return check_command(name, None, timeout, first, strict, declared)
+
+    return with_definitions(report, target, check_one, first)
 
 
 def rehearse_script(

@@ -52,8 +52,12 @@ def run_target(
     settings: Any,
     run: Given | None = None,
     took: list[Fed] | None = None,
+    declared: bool = True,
 ) -> Trace:
-    """Load a target and run it; what it was given in the end is added to `took`."""
+    """Load a target and run it; what it was given in the end is added to `took`.
+
+    Without `declared`, the `example_inputs` of its file are not for this target.
+    """
     from shapewright.capture.building import building
     from shapewright.capture.running import record
     from shapewright.inputs.bind import bind
@@ -61,6 +65,8 @@ def run_target(
     from shapewright.inputs.load import load
 
     loaded = load(parsed, building(put_back=False))
+    if not declared:
+        loaded = replace(loaded, examples=())
     with loaded.program.running():
         if given is not None:
             bind(loaded, given)

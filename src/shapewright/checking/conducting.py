@@ -61,9 +61,17 @@ def is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def check_command(
-    target: str, spec: str | None, timeout: float | None, first: bool, strict: bool
+    target: str,
+    spec: str | None,
+    timeout: float | None,
+    first: bool,
+    strict: bool,
+    declared: bool = True,
 ) -> Report:
-    """What `shapewright check` finds; its fixes are tried in child processes."""
+    """What `shapewright check` finds; its fixes are tried in child processes.
+
+    Without `declared`, the file's `example_inputs` belong to another of its models.
+    """
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.forking import Children
     from shapewright.capture.guarding import guarded
@@ -97,7 +105,7 @@ def check_command(
         seen = Constructions()
         try:
             with guarded(), seen.watched():
-                made = run_target(parsed, given, settings, took=took)
+                made = run_target(parsed, given, settings, None, took, declared)
         except ProgramError as error:
             made = unborn(target, error)
         if loops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -181,7 +182,9 @@ class Search:
         settings = Settings(go_on=True, quick=True, watch=counted(most))
         settings.most = FAILURES
         self.runs += 1
-        made = record(self.loaded.callable, args, kwargs, settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of inputs that are only tried
+            made = record(self.loaded.callable, args, kwargs, settings)
         ending = None
         if settings.ending is not None and tuple(made.ops) is not None:
             ending = settings.ending()

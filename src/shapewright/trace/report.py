@@ -29,11 +29,23 @@ class Chosen:
         return f"at sizes that were chosen: {self.inputs}; with your own: {self.again}"
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A definition of a file that was not checked, and why."""
+
+    target: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """What `check` found. `complete`: the program reached its end, errors passed.
 
-    `chosen` is there where nobody gave or declared the inputs.
+    `chosen` is there where nobody gave or declared the inputs. Of a file that only
+    defines things there are `parts`, a report for each of them, and `skipped`.
 
     Example::
 
@@ -49,6 +61,8 @@ class Report:
     trace: Trace | None = field(default=None)
     rehearsal: Rehearsal | None = None
     chosen: Chosen | None = None
+    parts: tuple[Report, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def exit_code(self) -> int:

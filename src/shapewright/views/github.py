@@ -18,6 +18,9 @@ def report_commands(report: Report) -> str:
         title = field("shapewright inputs")
         text = data(f"{report.target}: no findings {report.chosen}")
         lines.append(f"::notice title={title}::{text}")
+    for each in report.skipped:
+        title = field("shapewright not checked")
+        lines.append(f"::notice title={title}::{data(str(each))}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -35,16 +35,17 @@ def report_sarif(report: Report, version: str) -> str:
 
 
 def notifications(report: Report) -> dict[str, Any]:
-    """What a scanner shall say of the run itself: that its inputs were chosen."""
-    if report.chosen is None:
+    """What a scanner shall say of the run itself: chosen inputs, what was skipped."""
+    texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
+    if report.chosen is not None:
+        texts.insert(0, f"{report.target} was checked {report.chosen}")
+    if not texts:
         return {}
-    said = {
-        "level": "note",
-        "message": {"text": f"{report.target} was checked {report.chosen}"},
-    }
     invocation = {
         "executionSuccessful": report.complete,
-        "toolExecutionNotifications": [said],
+        "toolExecutionNotifications": [
+            {"level": "note", "message": {"text": text}} for text in texts
+        ],
     }
     return {"invocations": [invocation]}
 

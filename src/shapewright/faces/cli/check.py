@@ -79,22 +79,34 @@ def run(options: argparse.Namespace) -> int:
                 strict=options.strict,
             )
         except InputError as error:
-            raise Unusable(str(error)) from None
+            if len(options.targets) == 1:
+                raise Unusable(str(error)) from None
+            print(f"error: {error}", file=sys.stderr)
+            code = max(code, error.exit_code)
+            continue
         if options.diff:
             shown = difference(chosen(report, True))
             output.show(shown)
             if not shown and report.exit_code:
                 print(f"{target}: {NO_FIX}", file=sys.stderr)
-            elif not shown and report.chosen:
-                print(f"{target}: no findings {report.chosen}", file=sys.stderr)
+            elif not shown:
+                _tell_beside(report)
         else:
             output.show(rendered(report, options))
-            if options.format == "concise" and report.chosen and not report.exit_code:
-                print(f"{target}: no findings {report.chosen}", file=sys.stderr)
+            if options.format == "concise":
+                _tell_beside(report)
         if (options.fix or options.unsafe_fixes) and not options.diff:
             _written(report, options.unsafe_fixes)
         code = max(code, report.exit_code)
     return code
+
+
+def _tell_beside(report: Report) -> None:
+    """What a format of findings alone does not show, on stderr."""
+    if report.chosen is not None and not report.exit_code:
+        print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
+    for each in report.skipped:
+        print(f"not checked: {each}", file=sys.stderr)
 
 
 def _written(report: Report, unsafe: bool) -> None:
