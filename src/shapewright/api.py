@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
-from shapewright.tracing import run_target, searched, unborn, with_loops
+from shapewright.tracing import Fed, run_target, searched, unborn, with_loops
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
     from shapewright.trace.rehearsal import Rehearsal
-    from shapewright.trace.report import Report
+    from shapewright.trace.report import Chosen, Report, Skipped
     from shapewright.trace.solution import Solution
     from shapewright.views.lab.page import Drawing
 
@@ -28,13 +28,22 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command gets: the trace, as far as the program came."""
+    """What a command gets: the trace, as far as the program came.
+
+    Of a script that only defines things there are `parts`, a trace of each of them that
+    could be run, and `skipped`. `chosen` are inputs that nobody gave.
+    """
 
     trace: Trace
+    chosen: Chosen | None = None
+    parts: tuple[Trace, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """0 clean, 1 with findings; a note alone is none."""
+        if self.parts:
+            return max(Outcome(each).exit_code for each in self.parts)
         found = any(each.severity != "note" for each in self.trace.findings)
         return 1 if found or not self.trace.complete else 0
 
@@ -282,8 +291,52 @@ def trace_target(
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
     the outcome until then. `arguments` are the script's own. `watch` sees every call,
     as `capture/lab/watching.py` says. `files` says what becomes of what the program
-    writes: it goes to a temporary folder.
+    writes: it goes to a temporary folder. Of a script that only defines things, each of
+    them is traced: `outcome.parts`.
     """
+
+    how = _Manner(timeout, progress, abandoned, watch, files)
+    outcome = _trace_one(target, spec, arguments, how)
+    if watch is not None:
+        return outcome
+    from shapewright.checking.definitions import with_definitions
+    from shapewright.trace.report import Report
+
+    def report_of(name: str, one: Outcome) -> Report:
+        made = one.trace
+        found = tuple(made.findings)
+        return Report(name, found, (), made.complete, made, chosen=one.chosen)
+
+    whole = with_definitions(
+        report_of(target, outcome),
+        target,
+        lambda name, declared: report_of(
+            name, _trace_one(name, None, (), how, declared)
+        ),
+    )
+    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
+    return replace(outcome, parts=parts, skipped=whole.skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How `trace_target` runs one target, or each of several."""
+
+    timeout: float | None
+    progress: Progress | None
+    abandoned: Callable[[Outcome], None] | None
+    watch: Any
+    files: ProgramFiles | None
+
+
+def _trace_one(
+    target: str,
+    spec: str | None,
+    arguments: Sequence[str],
+    how: _Manner,
+    declared: bool = True,
+) -> Outcome:
+    """One target traced, as `trace_target` says."""
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
@@ -300,20 +353,24 @@ def trace_target(
     from shapewright.capture.telling import Stopped
     from shapewright.solving.tracing import run_lettered
 
-    settings = Settings(target=target, progress=progress, watch=watch)
+    settings = Settings(target=target, progress=how.progress, watch=how.watch)
     with on_stderr() as end:
 
         def last(stopped: Stopped) -> None:
             end()
             made = (settings.so_far or partial(before_any_call, target))(stopped)
-            if abandoned is not None:
-                abandoned(Outcome(made))
+            if how.abandoned is not None:
+                how.abandoned(Outcome(made))
 
-        with limited(timeout, hard=True, last=last):
+        with limited(how.timeout, hard=True, last=last):
             try:
-                with guarded(), (files or ProgramFiles()).kept() as layer:
-                    made = run_target(parsed, given, settings, run_lettered)
-                    return Outcome(noted(with_loops(made, settings), layer))
+                took: list[Fed] = []
+                with guarded(), (how.files or ProgramFiles()).kept() as layer:
+                    made = run_target(
+                        parsed, given, settings, run_lettered, took, declared
+                    )
+                    chosen = took[0].chosen if took else None
+                    return Outcome(noted(with_loops(made, settings), layer), chosen)
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:
@@ -335,7 +392,10 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     target is a file (`shapewright check model.py:Net`), not for a live model.
     """
     from shapewright.checking.conducting import check_model
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
+    refuse_target("check", target)
+    refuse_arguments("check", target, args, kwargs)
     return check_model(target, args, kwargs)
 
 
@@ -352,13 +412,21 @@ def check_target(
     """Check a command-line target, as in ``check_target("model.py:Net", "f32[8, 3]")``.
 
     `first` stops at the first finding; `strict` notes every implicit broadcast;
-    `arguments` are a script's own.
+    `arguments` are a script's own. Of a script that only defines things, each of them
+    is checked: `report.parts`.
 
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.checking.conducting import check_command
+    from shapewright.checking.definitions import with_definitions
 
-    return check_command(target, spec, timeout, first, strict, arguments, files)
+    def check_one(
+        name: str, declared: bool, given: str | None = None, said: Sequence[str] = ()
+    ) -> Report:
+        return check_command(name, given, timeout, first, strict, said, files, declared)
+
+    report = check_one(target, True, spec, arguments)
+    return with_definitions(report, target, check_one, first)
 
 
 def rehearse_script(
@@ -424,8 +492,11 @@ def rehearse(
         return rehearse_script(
             target, args, device=device or "cpu", full_loaders=full_loaders
         )
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.rehearsing.functions import rehearse_function
 
+    refuse_target("rehearse", target)
+    refuse_arguments("rehearse", target, args, kwargs)
     return rehearse_function(target, args, kwargs, steps, device, full_loaders)
 
 
@@ -454,8 +525,11 @@ def solve(
     sizes whether formulas and demands hold for all sizes: `solution.proof`. Raises
     `InputError` where no input has a letter.
     """
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.solving.targets import solve_model
 
+    refuse_target("solve", target)
+    refuse_arguments("solve", target, args, kwargs)
     return solve_model(target, args, kwargs, want, prove)
 
 
@@ -491,11 +565,15 @@ def _trace(
     from shapewright.capture.limits import limited
     from shapewright.capture.running import Settings, before_any_call
     from shapewright.capture.telling import Stopped
+    from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.solving.tracing import traced
 
     settings = Settings(
         memo=given.memo, verify=given.verify, values=given.values, inside=given.inside
     )
+    command = "formulas" if freed else "trace"
+    refuse_target(command, target)
+    refuse_arguments(command, target, args, kwargs)
     try:
         with limited(given.timeout):
             if not args and not kwargs and not freed:

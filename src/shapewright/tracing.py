@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.program import Program
     from shapewright.inputs.spec import Spec
+    from shapewright.trace.report import Chosen
 
 
 Given = Callable[["Loaded", Any, Any], Trace]
@@ -28,7 +29,8 @@ Given = Callable[["Loaded", Any, Any], Trace]
 class Fed:
     """What ran, and what it was given, so that it can run again with other inputs.
 
-    `module` is the model, if any; `spec` is there where the inputs were made from one.
+    `module` is the model, if any; `spec` is there where the inputs were made from one;
+    `chosen` where nobody gave them.
     """
 
     callable: Any
@@ -37,6 +39,7 @@ class Fed:
     kwargs: dict[str, Any]
     spec: Spec | None = None
     program: Program | None = None
+    chosen: Chosen | None = None
 
     def running(self) -> AbstractContextManager[Any]:
         """The program's folder and modules in place."""
@@ -49,8 +52,12 @@ def run_target(
     settings: Any,
     run: Given | None = None,
     took: list[Fed] | None = None,
+    declared: bool = True,
 ) -> Trace:
-    """Load a target and run it; what it was given in the end is added to `took`."""
+    """Load a target and run it; what it was given in the end is added to `took`.
+
+    Without `declared`, the `example_inputs` of its file are not for this target.
+    """
     from shapewright.capture.building import building
     from shapewright.capture.running import record
     from shapewright.inputs.bind import bind
@@ -58,6 +65,8 @@ def run_target(
     from shapewright.inputs.load import load
 
     loaded = load(parsed, building(put_back=False))
+    if not declared:
+        loaded = replace(loaded, examples=())
     with loaded.program.running():
         if given is not None:
             bind(loaded, given)
@@ -77,12 +86,16 @@ def run_once(
 ) -> Trace:
     """The target on a spec, at its stated and usual sizes."""
     from shapewright.capture.running import record
+    from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.example import materialize
 
     args, kwargs = materialize(given, made_of)
     settings.letters = dict(given.letters)
     note(took, loaded, args, kwargs, given)
-    return record(loaded.callable, args, kwargs, settings)
+    made = record(loaded.callable, args, kwargs, settings)
+    if not made.complete or settings.failures:
+        refuse_sizes("", loaded.callable, args, kwargs, given.text)
+    return made
 
 
 def note(
@@ -171,8 +184,20 @@ def on_candidate(
     if not args and not kwargs:
         settings.assumed = ()
     note(took, loaded, args, kwargs, spec_of(candidate))
+    if took is not None:
+        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, settings))]
     settings.letters = dict(getattr(candidate.inputs, "letters", {}))
     return record(loaded.callable, args, kwargs, settings)
+
+
+def chosen_in(loaded: Loaded, candidate: Candidate, settings: Any) -> Chosen | None:
+    """What is said of inputs that were looked for; None where they were declared."""
+    from shapewright.searching.choice import chosen_inputs
+
+    spec = spec_of(candidate) if candidate.chosen else None
+    if spec is None or not (spec.args or spec.kwargs):
+        return None
+    return chosen_inputs(loaded, spec, settings.target or None)
 
 
 def described(candidate: Candidate) -> str:

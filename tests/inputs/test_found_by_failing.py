@@ -171,7 +171,7 @@ class Spoken(nn.Module):
 def test_tokens_are_rows_of_numbers_whatever_they_are_called() -> None:
     result = found(Spoken())
     assert result.fits
-    assert str(result.candidate.inputs) == "i64[1, 16]=0..50"
+    assert str(result.candidate.inputs) == "i64[2, 16]=0..50"
 
 
 class Cut(nn.Module):
@@ -217,4 +217,4 @@ class Slope(nn.Module):
 def test_what_is_joined_to_an_input_is_taken_off_its_size() -> None:
     result = found(Slope())
     assert result.fits
-    assert str(result.candidate.inputs) == "f32[1, 2]"
+    assert str(result.candidate.inputs) == "f32[2, 2]"

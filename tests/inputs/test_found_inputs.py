@@ -87,23 +87,23 @@ SIZES = "sizes by "
 FOUND = [
     (
         lenet(),
-        "f32[1, 1, 32, 32]",
+        "f32[2, 1, 32, 32]",
         SIZES + "`0.0`, Conv2d(1, 6); 400 features at `F.linear` ask for H x W",
-        (1, 10),
+        (2, 10),
     ),
     (
         nn.Conv2d(3, 8, 3),
-        "f32[1, 3, 224, 224]",
+        "f32[2, 3, 224, 224]",
         SIZES + "Conv2d(3, 8)",
-        (1, 8, 222, 222),
+        (2, 8, 222, 222),
     ),
-    (nn.Conv1d(4, 8, 3), "f32[1, 4, 128]", SIZES + "Conv1d(4, 8)", (1, 8, 126)),
-    (nn.Conv3d(4, 8, 3), "f32[1, 4, 16, 112, 112]", SIZES + "Conv3d(4, 8)", None),
+    (nn.Conv1d(4, 8, 3), "f32[2, 4, 128]", SIZES + "Conv1d(4, 8)", (2, 8, 126)),
+    (nn.Conv3d(4, 8, 3), "f32[2, 4, 16, 112, 112]", SIZES + "Conv3d(4, 8)", None),
     (
         nn.Sequential(nn.Flatten(), nn.Linear(784, 10)),
-        "f32[1, 784]",
+        "f32[2, 784]",
         SIZES + "`1`, Linear(in_features=784, out_features=10)",
-        (1, 10),
+        (2, 10),
     ),
     (
         nn.Sequential(nn.Linear(7, 10), nn.BatchNorm1d(10)),
@@ -113,29 +113,29 @@ FOUND = [
     ),
     (
         Wrapped(nn.Embedding(9, 4)),
-        "i64[1, 16]=0..9",
+        "i64[2, 16]=0..9",
         SIZES + "`layer`, Embedding(9, 4)",
         None,
     ),
     (
         Wrapped(nn.Embedding(1, 4)),
-        "i64[1, 16]=zeros",
+        "i64[2, 16]=zeros",
         SIZES + "`layer`, Embedding(1, 4)",
         None,
     ),
-    (Wrapped(nn.GRU(6, 4)), "f32[16, 1, 6]", SIZES + "`layer`, GRU(6, 4)", None),
+    (Wrapped(nn.GRU(6, 4)), "f32[16, 2, 6]", SIZES + "`layer`, GRU(6, 4)", None),
     (
         Wrapped(nn.LSTM(6, 4, batch_first=True)),
-        "f32[1, 16, 6]",
+        "f32[2, 16, 6]",
         SIZES + "`layer`, LSTM(6, 4)",
         None,
     ),
-    (nn.GRUCell(6, 4), "f32[1, 6]", SIZES + "GRUCell(6, 4)", (1, 4)),
+    (nn.GRUCell(6, 4), "f32[2, 6]", SIZES + "GRUCell(6, 4)", (2, 4)),
     (
         nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
-        "f32[1, 16, 8]",
+        "f32[2, 16, 8]",
         SIZES + "TransformerEncoderLayer",
-        (1, 16, 8),
+        (2, 16, 8),
     ),
     (
         nn.MultiheadAttention(8, 2),
@@ -145,13 +145,13 @@ FOUND = [
     ),
     (
         nn.LayerNorm((4, 6)),
-        "f32[1, 16, 4, 6]",
+        "f32[2, 16, 4, 6]",
         SIZES + "LayerNorm((4, 6))",
-        (1, 16, 4, 6),
+        (2, 16, 4, 6),
     ),
     (
         nn.BatchNorm2d(5),
-        "f32[1, 5, 224, 224]",
+        "f32[2, 5, 224, 224]",
         SIZES + "BatchNorm2d(5, eps=1e-05)",
         None,
     ),
@@ -163,17 +163,17 @@ FOUND = [
     ),
     (
         Tail(nn.Linear(3, 2)),
-        "x=f32[1, 3]",
+        "x=f32[2, 3]",
         SIZES + "`layer`, Linear(in_features=3, out_features=2)",
-        (1, 2),
+        (2, 2),
     ),
     (
         Many(nn.Linear(3, 2)),
-        "f32[1, 3]",
+        "f32[2, 3]",
         SIZES + "`layer`, Linear(in_features=3, out_features=2)",
-        (1, 2),
+        (2, 2),
     ),
-    (Matrix(), "f32[1, 12]", "`x` meets a tensor of (12, 5)", (1, 5)),
+    (Matrix(), "f32[2, 12]", "`x` meets a tensor of (12, 5)", (2, 5)),
 ]
 
 
@@ -190,7 +190,7 @@ def test_sizes_come_from_the_first_layer(
 
 def test_by_name() -> None:
     found, reason, _ = searched(Tokens(nn.Embedding(9, 4)))
-    assert found == "i64[1, 16]=0..9"
+    assert found == "i64[2, 16]=0..9"
     assert reason == "found by search: sizes by `layer`, Embedding(9, 4)"
 
 
@@ -198,12 +198,12 @@ def test_a_lazy_layer_says_nothing() -> None:
     lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(3))
     trace = sw.trace(lazy)
     assert trace.complete
-    said = "inputs: f32[1, 3, 224, 224] (found by search: usual shapes were tried)"
+    said = "inputs: f32[2, 3, 224, 224] (found by search: usual shapes were tried)"
     assert trace.assumptions[-1].message == said
 
 
 def test_functions() -> None:
     assert searched(lambda x, y: x @ y)[0] == "f32[T=16, T], f32[T, T]"
-    assert searched(lambda image: image.flatten(2))[0] == "f32[1, 3, 224, 224]"
+    assert searched(lambda image: image.flatten(2))[0] == "f32[2, 3, 224, 224]"
     assert searched(lambda: 3)[1:] == ("it needs no inputs", 3)
     assert searched(lambda n=2: n)[1:] == ("it needs no inputs", 2)

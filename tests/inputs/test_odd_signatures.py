@@ -19,17 +19,17 @@ from tests.inputs.odd_signatures import MODELS
 
 SPECS = {
     "TwoThatAgree": "f32[B=2, 6], f32[B, 9]",
-    "OptionalMask": "i64[1, 16]=0..30",
+    "OptionalMask": "i64[2, 16]=0..30",
     "NeededMask": "i64[B=2, T=16]=0..30, bool[B, T]=zeros",
     "DictBatch": "{'image': f32[B=2, 3, 224, 224], 'text': i64[B, 16]=0..20}",
     "Timestep": "f32[B=2, 3, 224, 224], i64[B]=0..50",
-    "Steps": "f32[1, 5], 2",
+    "Steps": "f32[2, 5], 2",
     "Lengths": "i64[B=2, 16]=0..30, i64[B]=16",
-    "Sound": "f32[1, 128]",
+    "Sound": "f32[2, 128]",
     "EncoderDecoder": "i64[B=2, T=16]=0..40, i64[B, T]=0..60",
-    "ChannelsLast": "f32[1, 128, 12]",
-    "FixedImage": "f32[1, 3, 48, 48]",
-    "Positions": "f32[1, 3, 48, 48]",
+    "ChannelsLast": "f32[2, 128, 12]",
+    "FixedImage": "f32[2, 3, 48, 48]",
+    "Positions": "f32[2, 3, 48, 48]",
     "TokensAndTargets": "i64[B=2, T=16]=0..50, i64[B, T]=zeros",
 }
 

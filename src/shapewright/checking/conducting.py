@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.reasoning.program import Program
@@ -32,6 +33,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
+    from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
 
@@ -45,9 +47,11 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
         args, kwargs, settings.letters = fed(args, kwargs)
         took.append(Fed(target, module_of(target), args, kwargs, spec))
         made = record(target, args, kwargs, settings)
+        if not made.complete or settings.failures:
+            refuse_sizes("check", target, args, kwargs)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made, settings), settings, None)
-    report = Session(program, ignored=ignored).report()
+    report = with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
     run = runner(took, lambda trace, how: program_of(trace, how, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
@@ -66,8 +70,12 @@ def check_command(
     strict: bool,
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
+    declared: bool = True,
 ) -> Report:
-    """What `shapewright check` finds; its fixes are tried in child processes."""
+    """What `shapewright check` finds; its fixes are tried in child processes.
+
+    Without `declared`, the file's `example_inputs` belong to another of its models.
+    """
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.files.program_files import ProgramFiles, noted
     from shapewright.capture.forking import Children
@@ -102,7 +110,7 @@ def check_command(
         seen = Constructions()
         try:
             with guarded(), seen.watched():
-                made = run_target(parsed, given, settings, took=took)
+                made = run_target(parsed, given, settings, None, took, declared)
         except ProgramError as error:
             made = unborn(target, error)
         if loops:
@@ -118,7 +126,7 @@ def check_command(
             session = Session(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
-            report = session.report()
+            report = with_choice(session.report(), took)
             sized = runner(
                 took, lambda made, settings: program_of(made, settings, seen)
             )
@@ -130,6 +138,11 @@ def check_command(
         except Stopped as stopped:
             ended = program_of(before_any_call(target, stopped), None, None)
             return Session(ended).report()
+
+
+def with_choice(report: Report, took: list[Fed]) -> Report:
+    """The report, which says if its inputs were chosen."""
+    return replace(report, chosen=took[0].chosen) if took else report
 
 
 def folder_of(target: Any) -> str | None:

@@ -24,11 +24,13 @@ class Candidate:
 
     `inputs` is a spec, or a function that makes what the model's author declared:
     a tensor, a tuple or list of positional inputs, a dict of keyword inputs, a pair of
-    both, or a spec as text.
+    both, or a spec as text. `chosen`: nobody gave or declared them, they were looked
+    for until the target ran.
     """
 
     reason: str
     inputs: Spec | Callable[[], Any]
+    chosen: bool = False
 
     def arguments(
         self, make: Make | None = None

@@ -34,6 +34,7 @@ def rehearse_function(
     from shapewright.capture.rehearsal.rehearsing import Rehearsing
     from shapewright.capture.running import Settings, record
     from shapewright.checking.session import Session
+    from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.living import functions_changed
@@ -70,6 +71,8 @@ def rehearse_function(
         functions_changed(holds, with_loops_told),
     ):
         made = record(run, args, kwargs, settings)
+        if not made.complete or settings.failures:
+            refuse_sizes("rehearse", target, args, kwargs)
     program = program_of(made, settings, seen)
     report = Session(program, ignored=ignored).report()
     told = rehearsing.told

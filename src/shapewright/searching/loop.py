@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -174,14 +175,16 @@ class Search:
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
         try:
-            candidate = Candidate(f"found by search: {why}", hypothesis.spec())
+            candidate = Candidate(f"found by search: {why}", hypothesis.spec(), True)
         except InputError:
             return None
         args, kwargs = candidate.arguments(made_of)
         settings = Settings(go_on=True, quick=True, watch=counted(most))
         settings.most = FAILURES
         self.runs += 1
-        made = record(self.loaded.callable, args, kwargs, settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of inputs that are only tried
+            made = record(self.loaded.callable, args, kwargs, settings)
         ending = None
         if settings.ending is not None and tuple(made.ops) is not None:
             ending = settings.ending()

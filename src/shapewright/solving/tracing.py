@@ -35,6 +35,7 @@ def traced(
     With `freed`, letters that have a size are varied as well.
     """
     from shapewright.capture.running import record
+    from shapewright.inputs.call_mistakes import refuse_sizes
 
     feeding = of_arguments(args, kwargs)
     if freed:
@@ -43,7 +44,10 @@ def traced(
         return formulas_of(target, feeding, settings)
     fed_args, fed_kwargs = feeding.arguments({})
     settings.letters = dict(feeding.letters)
-    return record(target, fed_args, fed_kwargs, settings)
+    made = record(target, fed_args, fed_kwargs, settings)
+    if not made.complete:
+        refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
+    return made
 
 
 def formulas_of(target: Callable[..., Any], feeding: Feeding, settings: Any) -> Trace:

@@ -14,9 +14,38 @@ renderers: dict[str, Callable[[Report], str]] = {}
 """How a report shows itself, by MIME type; views fill this in when imported."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Inputs that nobody gave: they were looked for until the program ran on them.
+
+    `inputs` says what they are, ``x is f32[2, 3, 40, 40]``; `again` is how to check
+    with inputs of one's own, ``shapewright check -i "f32[...]" model.py:Net``.
+    """
+
+    inputs: str
+    again: str
+
+    def __str__(self) -> str:
+        return f"at sizes that were chosen: {self.inputs}; with your own: {self.again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A definition of a file that was not checked, and why."""
+
+    target: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """What `check` found. `complete`: the program reached its end, errors passed.
+
+    `chosen` is there where nobody gave or declared the inputs. Of a file that only
+    defines things there are `parts`, a report for each of them, and `skipped`.
 
     Example::
 
@@ -31,6 +60,9 @@ class Report:
     complete: bool = True
     trace: Trace | None = field(default=None)
     rehearsal: Rehearsal | None = None
+    chosen: Chosen | None = None
+    parts: tuple[Report, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def exit_code(self) -> int:

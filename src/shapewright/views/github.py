@@ -9,8 +9,19 @@ LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def report_commands(report: Report) -> str:
-    """A command for each finding: ``::error file=model.py,line=21,...::message``."""
-    return "".join(f"{command(each)}\n" for each in report.findings)
+    """A command for each finding: ``::error file=model.py,line=21,...::message``.
+
+    A clean report on inputs that were chosen is a notice.
+    """
+    lines = [command(each) for each in report.findings]
+    if report.chosen is not None and report.exit_code == 0:
+        title = field("shapewright inputs")
+        text = data(f"{report.target}: no findings {report.chosen}")
+        lines.append(f"::notice title={title}::{text}")
+    for each in report.skipped:
+        title = field("shapewright not checked")
+        lines.append(f"::notice title={title}::{data(str(each))}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def command(finding: Finding) -> str:

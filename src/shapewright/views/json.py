@@ -11,7 +11,7 @@ from shapewright.trace.encode import assumption_json, finding_json
 from shapewright.trace.rehearsal import Gradient, Moment
 
 if TYPE_CHECKING:
-    from shapewright.trace.report import Report
+    from shapewright.trace.report import Chosen, Report
 
 VERSION = 1
 
@@ -37,8 +37,27 @@ def report_data(report: Report) -> dict[str, Any]:
         ],
         "assumptions": [assumption_json(each) for each in report.assumptions],
         "complete": report.complete,
+        "chosen": chosen_json(report.chosen),
+        **(parts_data(report) if report.parts else {}),
         **(rehearsal_data(report) if report.rehearsal is not None else {}),
     }
+
+
+def parts_data(report: Report) -> dict[str, Any]:
+    """Of a file that only defines things: the report of each, and what was skipped."""
+    return {
+        "targets": [report_data(each) for each in report.parts],
+        "skipped": [
+            {"target": each.target, "reason": each.reason} for each in report.skipped
+        ],
+    }
+
+
+def chosen_json(chosen: Chosen | None) -> dict[str, str] | None:
+    """Inputs that were looked for; null where they were given or declared."""
+    if chosen is None:
+        return None
+    return {"inputs": chosen.inputs, "again": chosen.again}
 
 
 def rehearsal_data(report: Report) -> dict[str, Any]:

@@ -28,9 +28,26 @@ def report_sarif(report: Report, version: str) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [result(each) for each in report.findings],
+        **notifications(report),
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def notifications(report: Report) -> dict[str, Any]:
+    """What a scanner shall say of the run itself: chosen inputs, what was skipped."""
+    texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
+    if report.chosen is not None:
+        texts.insert(0, f"{report.target} was checked {report.chosen}")
+    if not texts:
+        return {}
+    invocation = {
+        "executionSuccessful": report.complete,
+        "toolExecutionNotifications": [
+            {"level": "note", "message": {"text": text}} for text in texts
+        ],
+    }
+    return {"invocations": [invocation]}
 
 
 def result(finding: Finding) -> dict[str, Any]:

@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-<<<<<<< HEAD:src/shapewright/capture/files/torch_files.py
+from shapewright.capture import nests
 from shapewright.capture.files.allowed_classes import must_be_allowed
 from shapewright.capture.files.safetensors_files import tensor_files_kept
-from shapewright.capture.replacement import replaced
-=======
-from shapewright.capture import nests
 from shapewright.capture.identity import FROM_FILE
 from shapewright.capture.private import step_aside
-from shapewright.capture.rehearsal.steps import replaced
-from shapewright.capture.rehearsal.tensor_files import tensor_files_kept
-from shapewright.capture.rehearsal.unpickling import must_be_allowed
->>>>>>> values:src/shapewright/capture/rehearsal/saving.py
+from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.files.layer import Layer
@@ -91,11 +85,11 @@ class Shelf:
                 stack.enter_context(unpatched())
             if name:
                 try:
-<<<<<<< HEAD:src/shapewright/capture/files/torch_files.py
-                    return original(self.layer.reading(file), mmap=True, **named)
+                    made = original(self.layer.reading(file), mmap=True, **named)
+                    return marked(made)
                 except (RuntimeError, ValueError, TypeError):
                     pass  # written in the old format
-            return original(self.layer.reading(file), **named)
+            return marked(original(self.layer.reading(file), **named))
 
     def head_of(self, file: Any) -> bytes:
         """The first bytes of a file."""
@@ -107,19 +101,6 @@ class Shelf:
             return found
         with self.layer.open(self.layer.reading(file), "rb") as stream:
             return stream.read(length)
-=======
-                    made = original(self.shadow.reading(file), mmap=True, **named)
-                    return self.marked(made)
-                except (RuntimeError, ValueError, TypeError):
-                    pass  # written in the old format
-            return self.marked(original(self.shadow.reading(file), **named))
-
-    def marked(self, made: Any) -> Any:
-        """What a file held: its whole numbers are kept, as labels are."""
-        for tensor in nests.tensors(made):
-            self.stage.engine.loaded[id(tensor)] = tensor
-        return made
->>>>>>> values:src/shapewright/capture/rehearsal/saving.py
 
 
 def marked(made: Any) -> Any:

@@ -60,13 +60,21 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check the targets, print what was found, return the exit code."""
+    from shapewright.inputs.errors import InputError
+
     code, left = 0, list(options.targets)
 
     def work(parent: apart.Here) -> int:
         worst = 0
         for at, target in enumerate(left):
             parent.tell(at)
-            worst = max(worst, checked(target, options, parent))
+            try:
+                worst = max(worst, checked(target, options, parent))
+            except InputError as error:
+                if len(options.targets) == 1:
+                    raise Unusable(str(error)) from None
+                print(f"error: {error}", file=sys.stderr)
+                worst = max(worst, error.exit_code)
         return worst
 
     def ended(child: apart.Ended) -> int:
@@ -86,20 +94,16 @@ def run(options: argparse.Namespace) -> int:
 def checked(target: str, options: argparse.Namespace, parent: apart.Here) -> int:
     """Check one target, and have what was found printed and written."""
     from shapewright import api
-    from shapewright.inputs.errors import InputError
 
-    try:
-        report = api.check_target(
-            target,
-            shared.spec_of(options),
-            arguments=options.arguments,
-            timeout=options.timeout,
-            first=options.first,
-            strict=options.strict,
-            files=shared.files_of(options, parent.folder),
-        )
-    except InputError as error:
-        raise Unusable(str(error)) from None
+    report = api.check_target(
+        target,
+        shared.spec_of(options),
+        arguments=options.arguments,
+        timeout=options.timeout,
+        first=options.first,
+        strict=options.strict,
+        files=shared.files_of(options, parent.folder),
+    )
     shown(report, options, parent)
     if (options.fix or options.unsafe_fixes) and not options.diff:
         _written(report, options.unsafe_fixes, parent)
@@ -112,11 +116,23 @@ def shown(report: Report, options: argparse.Namespace, parent: apart.Here) -> No
 
     if not options.diff:
         parent.show(rendered(report, options))
+        if options.format == "concise":
+            _tell_beside(report)
         return
     text = difference(chosen(report, True))
     parent.show(text)
     if not text and report.exit_code:
         print(f"{report.target}: {NO_FIX}", file=sys.stderr)
+    elif not text:
+        _tell_beside(report)
+
+
+def _tell_beside(report: Report) -> None:
+    """What a format of findings alone does not show, on stderr."""
+    if report.chosen is not None and not report.exit_code:
+        print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
+    for each in report.skipped:
+        print(f"not checked: {each}", file=sys.stderr)
 
 
 def report_of_ended(

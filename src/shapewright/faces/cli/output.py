@@ -18,7 +18,7 @@ MARK = "# shapewright "
 DRAWING = "<!-- shapewright "
 """How a drawing of ours begins."""
 
-RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"trace",\s*"target":')
+RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":')
 """How a JSON file of ours begins."""
 
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)

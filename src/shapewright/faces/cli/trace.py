@@ -15,8 +15,6 @@ from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.api import Outcome
-    from shapewright.trace.record import Trace
-
 SUMMARY = "the shape of every tensor"
 
 DESCRIPTION = """\
@@ -71,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 
     def told(outcome: Outcome, parent: apart.Here) -> None:
         if file is None:
-            parent.show(_rendered(outcome.trace, options, display.of(sys.stdout)))
+            parent.show(_rendered(outcome, options, display.of(sys.stdout)))
         else:
-            _saved(outcome.trace, options, file, parent)
+            _saved(outcome, options, file, parent)
 
     def work(parent: apart.Here) -> int:
         def abandoned(outcome: Outcome) -> None:
@@ -118,27 +116,45 @@ def _outcome(
         raise Unusable(str(error)) from None
 
 
-def _rendered(trace: Trace, options: argparse.Namespace, display: Display) -> str:
+def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -> str:
+    trace = outcome.trace
     json = options.file is not None and options.file.suffix == ".json"
     if options.format == "json" or (options.format is None and json):
+        from shapewright.views.several import traces_json
+
+        if outcome.parts:
+            return f"{traces_json(trace.target, outcome.parts, outcome.skipped)}\n"
         return f"{trace.to_json()}\n"
+    from shapewright.views.several import traces_summary
     from shapewright.views.terminal import text
 
-    return text(trace, options.by, display.width, display.color, display.unicode)
+    parts = [
+        text(each, options.by, display.width, display.color, display.unicode)
+        for each in outcome.parts or (trace,)
+    ]
+    if outcome.parts:
+        parts.append(traces_summary(trace.target, outcome.parts, outcome.skipped))
+    return "\n".join(parts)
 
 
 def _saved(
-    trace: Trace, options: argparse.Namespace, file: Path, parent: apart.Here
+    outcome: Outcome, options: argparse.Namespace, file: Path, parent: apart.Here
 ) -> None:
     """The result in a file; what must not be missed, on stderr."""
-    rendered = _rendered(trace, options, Display())
+    rendered = _rendered(outcome, options, Display())
+    trace = outcome.trace
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
     parent.save(file, mark + rendered)
-    for finding in trace.findings:
+    traces = outcome.parts or (trace,)
+    for finding in (each for one in traces for each in one.findings):
         place = f"{finding.span}: " if finding.span else ""
         print(
             f"{place}{finding.severity}[{finding.code}]: {finding.message}",
             file=sys.stderr,
         )
-    partial = "" if trace.complete else ", as far as the program came"
-    print(f"wrote {options.file}: {len(trace.ops)} ops{partial}", file=sys.stderr)
+    for skipped in outcome.skipped:
+        print(f"not traced: {skipped}", file=sys.stderr)
+    whole = all(each.complete for each in traces)
+    partial = "" if whole else ", as far as the program came"
+    count = sum(len(each.ops) for each in traces)
+    print(f"wrote {options.file}: {count} ops{partial}", file=sys.stderr)

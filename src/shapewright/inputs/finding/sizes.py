@@ -8,7 +8,7 @@ from typing import Any
 from shapewright.inputs.finding.taken import is_lazy, kind_of
 
 USUAL = {
-    "B": 1, "C": 3, "H": 224, "W": 224, "T": 16, "L": 128, "D": 16, "F": 64, "M": 80,
+    "B": 2, "C": 3, "H": 224, "W": 224, "T": 16, "L": 128, "D": 16, "F": 64, "M": 80,
     "N": 32, "E": 32, "A": 16000, "S": 12, "U": 4, "V": 4, "X": 4, "Y": 4, "Z": 4,
 }  # fmt: skip
 """What each letter stands for where nothing is known."""

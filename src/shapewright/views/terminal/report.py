@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shapewright.findings.finding import Finding
@@ -12,7 +13,7 @@ from shapewright.views.terminal.findings import assumption_lines, finding_lines
 from shapewright.views.terminal.paint import Line, Terminal, lower
 
 if TYPE_CHECKING:
-    from shapewright.trace.report import Report
+    from shapewright.trace.report import Chosen, Report
 
 
 def text(
@@ -26,6 +27,13 @@ def text(
 
     `notes` stand for the lines of what was assumed.
     """
+    if report.parts:
+        return "\n".join(
+            [
+                *(text(each, width, colour, unicode) for each in report.parts),
+                lower(parts_lines(report), colour),
+            ]
+        )
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     trace = report.trace
     lines: list[Line] = []
@@ -38,7 +46,16 @@ def text(
     return lower([*lines, last_line(report)], colour)
 
 
-def last_line(report: Report) -> Line:
+def parts_lines(report: Report) -> list[Line]:
+    """What was not checked of a file, and how many of its definitions were."""
+    lines: list[Line] = [[(f"not checked: {each}", "note")] for each in report.skipped]
+    checked = len(report.parts)
+    count = units.plural(checked + len(report.skipped), "definition")
+    whole = replace(report, target=f"{report.target}: {checked} of {count} checked")
+    return [*lines, last_line(replace(whole, chosen=None, parts=()), report.chosen)]
+
+
+def last_line(report: Report, of_parts: Chosen | None = None) -> Line:
     """How many there are of each kind; whether the program reached its end."""
     counts = {
         kind: sum(each.severity == kind for each in report.findings)
@@ -46,6 +63,10 @@ def last_line(report: Report) -> Line:
     }
     told = [units.plural(count, kind) for kind, count in counts.items() if count]
     end = "" if report.complete else "; the program did not reach its end"
+    if of_parts is not None and not told:
+        end += " at sizes that were chosen"
+    if report.chosen is not None and not (counts["error"] or counts["warning"]):
+        end += f" {report.chosen}" if not told else f"; {report.chosen}"
     if not told:
         return [(f"{report.target}: no findings{end}", "")]
     style = "error" if counts["error"] else "warning" if counts["warning"] else "note"

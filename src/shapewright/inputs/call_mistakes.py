@@ -1,0 +1,313 @@
+"""Calls of `trace`, `check`, `solve` and `rehearse` that are written in another way.
+
+A class for an instance, a path for a model, sizes for a tensor, torchinfo's
+`input_size=`: each is refused with the sentence that says how to write it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from typing import Any
+
+from shapewright.inputs.bind import takes
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.lookup import required, signature_of
+
+SIZE_KEYWORDS = ("input_size", "input_shape", "input_data", "input_sizes")
+"""How other tools name the sizes of the inputs."""
+
+_NO_TENSOR = re.compile(
+    r"must be Tensor, not (?:tuple|list|torch\.Size)"
+    r"|'(?:tuple|list|torch\.Size|Size)' object has no attribute '(?P<name>\w+)'"
+)
+
+LETTERED = ("solve", "formulas")
+"""Commands that vary the letters of their inputs."""
+
+Path = int | str
+"""A place among the arguments of a call: its position, or its name."""
+
+
+def refuse_target(command: str, target: Any) -> None:
+    """Raise `InputError` for a target that is a class, a path or no callable.
+
+    Example: ``sw.trace(Net, "f32[2, 8]")`` is refused with "`Net` is a class; pass an
+    instance: `sw.trace(Net(), ...)`".
+    """
+    if isinstance(target, str | os.PathLike):
+        shell = "trace" if command == "formulas" else command
+        raise InputError(
+            f"`sw.{command}` takes a model or a function, not the text"
+            f" {os.fspath(target)!r}; import it and write `sw.{command}(Net(), ...)`,"
+            f" or in a shell `shapewright {shell} {_shell_target(target)}`"
+        )
+    if _is_module_class(target):
+        missing = ", ".join(f"{name}=..." for name in required(target))
+        name = target.__name__
+        raise InputError(
+            f"`{name}` is a class; pass an instance:"
+            f" `sw.{command}({name}({missing}), ...)`"
+        )
+    if not callable(target) and command != "rehearse":
+        kind = type(target).__name__
+        raise InputError(
+            f"`sw.{command}` takes a model or a function first, got a `{kind}`; write"
+            f' `sw.{command}(model, "f32[2, 3, 32, 32]")`'
+        )
+
+
+def _shell_target(text: Any) -> str:
+    written = os.fspath(text)
+    is_file = isinstance(written, str) and written.endswith(".py")
+    return f"{written}:Net" if is_file else str(written)
+
+
+def _is_module_class(target: Any) -> bool:
+    torch = sys.modules.get("torch")
+    derived = torch is not None and isinstance(target, type)
+    return derived and issubclass(target, torch.nn.Module)  # type: ignore[union-attr]
+
+
+def refuse_arguments(
+    command: str, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise `InputError` for arguments that the target's signature cannot take.
+
+    Example: ``sw.trace(net, input_size=(2, 8))`` is refused with "`Net.forward` has no
+    argument `input_size`; write `sw.trace(model, "f32[2, 8]")`".
+    """
+    signature = _signature(target)
+    if signature is None:
+        return
+    _refuse_keywords(command, target, kwargs, signature)
+    if command in LETTERED and not any(isinstance(value, str) for value in args):
+        sizes = _sizes_among(args, kwargs)
+        if sizes and len(sizes) == len(args) + len(kwargs):
+            raise InputError(
+                "no input has a letter: write sizes that vary as letters, as in"
+                f" `{_call(command, sizes)}`"
+            )
+    if len(args) < 2 or not all(_is_size(value) for value in args):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        raise InputError(
+            f"`{_said(target)}` takes {takes(dict(signature.parameters))}, not"
+            f" {len(args)} numbers; a tensor of these sizes is written"
+            f" `{_call(command, {0: tuple(args)})}`"
+        ) from None
+
+
+def _refuse_keywords(
+    command: str, target: Any, kwargs: Mapping[str, Any], signature: inspect.Signature
+) -> None:
+    parameters = dict(signature.parameters)
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return
+    positional = inspect.Parameter.POSITIONAL_ONLY
+    known = [name for name, each in parameters.items() if each.kind is not positional]
+    for name, value in kwargs.items():
+        if name in known:
+            continue
+        said = f"`{_said(target)}` has no argument `{name}`"
+        if name in SIZE_KEYWORDS:
+            sizes = value if _sizes(value) else (2, 3, 32, 32)
+            raise InputError(f"{said}; write `{_call(command, {0: sizes})}`")
+        hint = did_you_mean(name, known)
+        raise InputError(
+            f"{said}{hint}{'' if hint else ';'} it takes {takes(parameters)}, and every"
+            f" keyword of `sw.{command}` belongs to it"
+        )
+
+
+def _signature(target: Any) -> inspect.Signature | None:
+    """The signature that the arguments meet; None where hooks may change them."""
+    torch = sys.modules.get("torch")
+    target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
+    if torch is None or not isinstance(target, torch.nn.Module):
+        return signature_of(target)
+    forward = target.forward
+    if target._forward_pre_hooks or type(target).__call__ is not _plain_call():
+        return None
+    if getattr(forward, "__func__", None) is torch.nn.Module.forward:
+        return None
+    return signature_of(forward)
+
+
+def _plain_call() -> object:
+    import torch
+
+    return torch.nn.Module.__call__
+
+
+def _said(target: Any) -> str:
+    """What the arguments are given to: `Net.forward`, `loss`."""
+    target = getattr(target, "_orig_mod", target)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(target, torch.nn.Module):
+        return f"{type(target).__name__}.forward"
+    return getattr(target, "__name__", type(target).__name__)
+
+
+# -- sizes where a tensor is meant ---------------------------------------------------
+
+
+def refuse_sizes(
+    command: str,
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    spec: str | None = None,
+) -> None:
+    """Raise `InputError` where a run failed because sizes were given for a tensor.
+
+    A program may well take a tuple of numbers, so sizes are refused only if the
+    parameter is annotated as a tensor, or if the program comes further with tensors
+    of these sizes, or past an error which says that a tuple is no tensor. `spec` is
+    the text of the command line. The program must be running.
+    """
+    sizes = _sizes_among(args, kwargs)
+    if not sizes:
+        return
+    meant = {path for path in sizes if _wants_tensor(target, path)}
+    if not meant and _goes_further(target, args, kwargs, sizes):
+        meant = set(sizes)
+    if not meant:
+        return
+    wrong = {path: value for path, value in sizes.items() if path in meant}
+    path, first = next(iter(wrong.items()))
+    written = _call(command, wrong) if spec is None else f"-i {_texts(wrong)}"
+    name = f" for `{path}`" if isinstance(path, str) else ""
+    raise InputError(
+        f"`{_said(target)}` needs a tensor{name}, got the sizes {tuple(first)}; a"
+        f" tensor of these sizes is written `{written}`"
+    )
+
+
+def _goes_further(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    sizes: Mapping[Path, Any],
+) -> bool:
+    """Whether a program that failed on sizes runs further on tensors of these sizes."""
+    count, error = _run(target, args, dict(kwargs))
+    for kind in KINDS:
+        others, other = _run(target, *_tensors_at(sizes, args, kwargs, kind))
+        past = other != error and others >= count and _is_about_tensors(error)
+        if others > count or past:
+            return True
+    return False
+
+
+def _run(
+    target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[int, str]:
+    """How many calls of a plain run give tensors, and the error that ends it."""
+    from shapewright.capture.running import Settings, record
+
+    made = record(target, args, kwargs, Settings())
+    last = made.findings[-1] if made.findings else None
+    said = f"{last.message} {last.torch_message or ''}" if last is not None else ""
+    return sum(1 for op in made.ops if op.outputs), said
+
+
+KINDS = ("float32", "int64")
+
+
+def _is_size(value: Any) -> bool:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return whole and int(value) >= 0
+
+
+def _sizes(value: Any) -> bool:
+    """Whether a value is a tuple or list of sizes, or of such tuples."""
+    if not isinstance(value, tuple | list) or not value or hasattr(value, "_fields"):
+        return False
+    return all(map(_is_size, value)) or all(map(_sizes, value))
+
+
+def _sizes_among(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[Path, Any]:
+    places: dict[Path, Any] = dict(enumerate(args))
+    places.update(kwargs)
+    return {path: value for path, value in places.items() if _sizes(value)}
+
+
+def _tensors_at(
+    sizes: Mapping[Path, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    kind: str,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with a data-free tensor of its sizes at each of these places."""
+    import torch
+
+    dtype = getattr(torch, kind)
+
+    def tensors(value: Any) -> list[Any]:
+        if not all(map(_is_size, value)):  # torchinfo's list of sizes, one an input
+            return [tensor for each in value for tensor in tensors(each)]
+        return [torch.empty(tuple(map(int, value)), dtype=dtype, device="meta")]
+
+    positional: list[Any] = []
+    for place, value in enumerate(args):
+        positional += tensors(value) if place in sizes else [value]
+    named = {n: tensors(v)[0] if n in sizes else v for n, v in kwargs.items()}
+    return tuple(positional), named
+
+
+def _wants_tensor(target: Any, path: Path) -> bool:
+    """Whether the parameter at a place is annotated as a tensor."""
+    signature = _signature(target)
+    if signature is None:
+        return False
+    parameters = list(signature.parameters.values())
+    if isinstance(path, str):
+        parameter = signature.parameters.get(path)
+    else:
+        parameter = parameters[path] if path < len(parameters) else None
+    said = getattr(parameter, "annotation", None)
+    torch = sys.modules.get("torch")
+    if torch is not None and said is torch.Tensor:
+        return True
+    return said in ("Tensor", "torch.Tensor")
+
+
+def _is_about_tensors(error: str) -> bool:
+    """Whether an error says that a tuple is no tensor."""
+    found = _NO_TENSOR.search(error)
+    if found is None or found["name"] is None:
+        return found is not None
+    import torch
+
+    return hasattr(torch.Tensor, found["name"])
+
+
+def _call(command: str, sizes: Mapping[Path, Any]) -> str:
+    """``sw.trace(model, "f32[2, 3, 32, 32]")``."""
+    letters = command in LETTERED
+    return f"sw.{command}(model, {_texts(sizes, letters)})"
+
+
+def _texts(sizes: Mapping[Path, Any], letters: bool = False) -> str:
+    """Specs of tensors of these sizes, those given by name with their names."""
+    parts = []
+    for path, value in sizes.items():
+        flat = [value] if all(map(_is_size, value)) else list(value)
+        for each in flat:
+            numbers = [str(size) for size in each if _is_size(size)]
+            if letters:
+                names = ["B", "", "H", "W"] if len(numbers) == 4 else ["B"]
+                numbers = [
+                    names[n] if n < len(names) and names[n] else size
+                    for n, size in enumerate(numbers)
+                ]
+            text = f'"f32[{", ".join(numbers)}]"'
+            parts.append(f"{path}={text}" if isinstance(path, str) else text)
+    return ", ".join(parts)

@@ -1,0 +1,348 @@
+"""What a file defines that can be checked by itself, read from its text.
+
+Nothing is run or imported: a class counts as a module by its bases and its `forward`,
+a function as one of tensors by its annotations and by what its body does with its
+arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Kind = Literal["class", "instance", "function", "builder"]
+
+TRACKS_NO_SHAPES = frozenset("save load manual_seed set_grad_enabled is_tensor".split())
+"""Functions of torch whose arguments need be no tensors of a model."""
+
+METHODS = frozenset(
+    "abs argmax argmin chunk clamp contiguous cumsum detach dim div exp expand flatten"
+    " gather index_select log log_softmax masked_fill matmul mean mul ndim norm numel"
+    " permute pow relu repeat reshape scatter select sigmoid softmax split sqrt squeeze"
+    " std sum tanh topk transpose tril triu type_as unbind unfold unsqueeze var view"
+    " view_as".split()
+)
+"""Methods and attributes that say of an argument that it is a tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """A name of a file that can be given as a target.
+
+    `kind` says what it is: a module class, an instance, a function of tensors, or a
+    function that returns a module. `first` and `last` are its lines, `needs` the
+    arguments without which it cannot be built, `uses` the other runnables it mentions.
+    """
+
+    name: str
+    kind: Kind
+    first: int
+    last: int
+    needs: tuple[str, ...] = ()
+    uses: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _File:
+    """The names of a file while they are read."""
+
+    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    tree: ast.Module | None = None
+
+    def full_name(self, node: ast.expr) -> str:
+        """`torch.nn.Linear` for `nn.Linear`, with imports followed."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        parts.append(self.aliases.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+
+def find_runnables(tree: ast.Module) -> tuple[Runnable, ...]:
+    """Modules, instances, builders and functions of tensors, in the order of the file.
+
+    Names that begin with an underscore are left out, unless there are no others.
+    """
+    file = _File(tree=tree)
+    for node in _statements(tree.body):
+        if isinstance(node, ast.ClassDef):
+            file.classes[node.name] = node
+        elif isinstance(node, ast.FunctionDef):
+            file.functions[node.name] = node
+    for other in ast.walk(tree):
+        if isinstance(other, ast.Import):
+            for name in other.names:
+                short = name.name.partition(".")[0]
+                file.aliases[name.asname or short] = name.name if name.asname else short
+        elif isinstance(other, ast.ImportFrom) and not other.level:
+            for name in other.names:
+                file.aliases[name.asname or name.name] = f"{other.module}.{name.name}"
+    found = {each.name: each for each in _runnables(file, tree)}
+    public = [each for each in found.values() if not each.name.startswith("_")]
+    kept = {each.name: each for each in public or found.values()}
+    return tuple(replace(each, uses=_uses(tree, each, kept)) for each in kept.values())
+
+
+def _uses(
+    tree: ast.Module, runnable: Runnable, known: dict[str, Runnable]
+) -> frozenset[str]:
+    """The other names of these that a definition mentions, at any depth."""
+    bodies: dict[str, set[str]] = {}
+    for node in _statements(tree.body):
+        targets = getattr(node, "targets", ())
+        names = [getattr(node, "name", "")]
+        names += [each.id for each in targets if isinstance(each, ast.Name)]
+        met = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        for name in names:
+            bodies.setdefault(name, set()).update(met)
+    found: set[str] = set()
+    queue = [runnable.name]
+    while queue:
+        for name in bodies.get(queue.pop(), ()):
+            if name not in found and name in bodies:
+                found.add(name)
+                queue.append(name)
+    return frozenset((found & known.keys()) - {runnable.name})
+
+
+def outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
+    """Those that no other one uses, the last of the file first, functions after."""
+    listed = list(runnables)
+    used = {name for each in listed for name in each.uses}
+    roots = [each for each in reversed(listed) if each.name not in used]
+    return sorted(roots, key=lambda each: each.kind == "function")
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a file, those under `if` and `try` included."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and not _is_main(node.test):
+            yield from _statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from _statements([*node.body, *node.orelse, *node.finalbody])
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Whether a condition is ``__name__ == "__main__"``."""
+    return any(
+        isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test)
+    )
+
+
+def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
+    for node in _statements(tree.body):
+        if isinstance(node, ast.ClassDef) and _is_module_class(file, node):
+            yield Runnable(
+                node.name, "class", *_lines(node), _required(_initializer(file, node))
+            )
+        elif isinstance(node, ast.FunctionDef):
+            kind = _function_kind(file, node)
+            if kind is not None:
+                needs = _required(node) if kind == "builder" else ()
+                yield Runnable(node.name, kind, *_lines(node), needs)
+        elif isinstance(node, ast.Assign) and _makes_module(file, node.value):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield Runnable(target.id, "instance", *_lines(node))
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    decorators = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(each.lineno for each in decorators)])
+    return first, node.end_lineno or node.lineno
+
+
+# -- modules -----------------------------------------------------------------------
+
+
+def _is_module_class(file: _File, node: ast.ClassDef) -> bool:
+    """Whether a class is an `nn.Module` that has, or inherits, a `forward`."""
+    family = list(_family(file, node))
+    own = any(_method(each, "forward") is not None for each in family)
+    bases = [file.full_name(base) for each in family for base in each.bases]
+    outside = [name for name in bases if name and name not in file.classes]
+    layers = [name for name in outside if _is_layer(name)]
+    if any(not name.endswith(PLAIN_BASES) for name in layers):
+        return True  # of a layer, which has a forward
+    foreign = any(not name.startswith("torch.") for name in outside)
+    return own and (bool(layers) or (foreign and not _is_known_other(outside)))
+
+
+PLAIN_BASES = (".Module", ".LightningModule", ".PreTrainedModel")
+"""Bases that have no `forward` of their own."""
+
+
+def _is_known_other(names: list[str]) -> bool:
+    others = ("ABC", "Protocol", "NamedTuple", "Enum", "Function", "Dataset")
+    return all(
+        name.rpartition(".")[2] in (*others, "Generic", "object") for name in names
+    )
+
+
+def _is_layer(name: str) -> bool:
+    """Whether a name of another file is a class of modules."""
+    if name.startswith("torch.nn.") and not name.startswith("torch.nn.functional"):
+        last = name.rpartition(".")[2]
+        return last[:1].isupper() and last not in ("Parameter", "Buffer")
+    return name.endswith(PLAIN_BASES)
+
+
+def _family(file: _File, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """A class and its bases in the same file."""
+    seen: set[str] = set()
+    queue = [node]
+    while queue:
+        current = queue.pop(0)
+        if current.name in seen:
+            continue
+        seen.add(current.name)
+        yield current
+        names = [base.id for base in current.bases if isinstance(base, ast.Name)]
+        queue += [file.classes[name] for name in names if name in file.classes]
+
+
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    found = [
+        each
+        for each in node.body
+        if isinstance(each, ast.FunctionDef) and each.name == name
+    ]
+    return found[-1] if found else None
+
+
+def _initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
+    methods = (_method(each, "__init__") for each in _family(file, node))
+    return next((each for each in methods if each is not None), None)
+
+
+def _required(node: ast.FunctionDef | None) -> tuple[str, ...]:
+    """Names of the arguments that have to be given, `self` left out."""
+    if node is None:
+        return ()
+    given = node.args
+    positional = [each.arg for each in (*given.posonlyargs, *given.args)]
+    positional = positional[: len(positional) - len(given.defaults)]
+    keywords = [
+        each.arg
+        for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        if default is None
+    ]
+    names = [*positional, *keywords]
+    return tuple(names[1:] if names[:1] == ["self"] else names)
+
+
+def _makes_module(file: _File, node: ast.expr) -> bool:
+    """Whether an expression is a module that is built: ``Net(3).to(device)``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in (
+            "to",
+            "cuda",
+            "cpu",
+            "eval",
+            "train",
+            "half",
+            "float",
+        ):
+            break
+        node = node.func.value
+    if not isinstance(node, ast.Call):
+        return False
+    name = file.full_name(node.func)
+    if name in file.classes:
+        return _is_module_class(file, file.classes[name])
+    if name in ("torch.compile", "torch.jit.script") and node.args:
+        return _makes_module(file, node.args[0])
+    return _is_layer(name) or name.startswith(
+        ("torchvision.models.", "timm.create_model")
+    )
+
+
+# -- functions ---------------------------------------------------------------------
+
+
+def _function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
+    if node.name == "example_inputs" or any(map(_is_yield, _own_nodes(node))):
+        return None
+    if returns_module(file, node):
+        return "builder"
+    return "function" if _takes_tensors(file, node) else None
+
+
+def returns_module(file: _File, node: ast.FunctionDef) -> bool:
+    """Whether a function returns a module that it builds."""
+    if node.returns is not None:
+        said = ast.unparse(node.returns).strip("'\"")
+        name = said if said in file.classes else file.full_name(node.returns) or said
+        if name in file.classes:
+            return _is_module_class(file, file.classes[name])
+        if _is_layer(name):
+            return True
+    made = {
+        target.id
+        for each in _own_nodes(node)
+        if isinstance(each, ast.Assign) and _makes_module(file, each.value)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    for each in _own_nodes(node):
+        if isinstance(each, ast.Return) and each.value is not None:
+            if _makes_module(file, each.value):
+                return True
+            if isinstance(each.value, ast.Name) and each.value.id in made:
+                return True
+    return False
+
+
+def _own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What stands in a function, without functions and classes inside it."""
+    queue: list[ast.AST] = list(node.body)
+    while queue:
+        current = queue.pop(0)
+        yield current
+        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            queue += ast.iter_child_nodes(current)
+
+
+def _is_yield(node: ast.AST) -> bool:
+    return isinstance(node, ast.Yield | ast.YieldFrom)
+
+
+def _takes_tensors(file: _File, node: ast.FunctionDef) -> bool:
+    """Whether a function does arithmetic on arguments that are tensors."""
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    said = [each.annotation for each in arguments if each.annotation is not None]
+    if any("Tensor" in ast.unparse(each) for each in said):
+        return True
+    names = {each.arg for each in arguments if each.annotation is None}
+    return any(_is_tensor_work(file, each, names) for each in _own_nodes(node))
+
+
+def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
+    """Whether a node does with one of these names what is done with tensors."""
+
+    def is_named(value: ast.expr) -> bool:
+        return isinstance(value, ast.Name) and value.id in names
+
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return is_named(node.left) or is_named(node.right)
+    if isinstance(node, ast.Attribute):
+        return node.attr in METHODS and is_named(node.value)
+    if not isinstance(node, ast.Call):
+        return False
+    name = file.full_name(node.func)
+    of_torch = name.startswith(("torch.", "einops."))
+    given: list[ast.expr] = list(node.args)
+    for each in node.args:
+        if isinstance(each, ast.List | ast.Tuple):
+            given += each.elts
+    called = name.rpartition(".")[2]
+    is_operator = of_torch and called not in TRACKS_NO_SHAPES and called[:1].islower()
+    return is_operator and any(map(is_named, given))
