@@ -351,6 +351,7 @@ def _trace_one(
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.running import Settings, before_any_call
     from shapewright.capture.telling import Stopped
+    from shapewright.rehearsing.conducting import trace_script
     from shapewright.solving.tracing import run_lettered
 
     settings = Settings(target=target, progress=how.progress, watch=how.watch)
@@ -364,6 +365,8 @@ def _trace_one(
 
         with limited(how.timeout, hard=True, last=last):
             try:
+                if parsed.kind == "script" and given is None:
+                    return Outcome(trace_script(target, settings, arguments, how.files))
                 took: list[Fed] = []
                 with guarded(), (how.files or ProgramFiles()).kept() as layer:
                     made = run_target(
@@ -419,13 +422,16 @@ def check_target(
     """
     from shapewright.checking.conducting import check_command
     from shapewright.checking.definitions import with_definitions
+    from shapewright.inputs.target import parse_target
+    from shapewright.rehearsing.conducting import check_script
 
-    def check_one(
-        name: str, declared: bool, given: str | None = None, said: Sequence[str] = ()
-    ) -> Report:
-        return check_command(name, given, timeout, first, strict, said, files, declared)
+    def check_one(name: str, declared: bool) -> Report:
+        return check_command(name, None, timeout, first, strict, (), files, declared)
 
-    report = check_one(target, True, spec, arguments)
+    if spec is None and parse_target(target, arguments).kind == "script":
+        report = check_script(target, arguments, timeout, first, strict, files)
+    else:
+        report = check_command(target, spec, timeout, first, strict, arguments, files)
     return with_definitions(report, target, check_one, first)
 
 

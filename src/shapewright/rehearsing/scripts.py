@@ -1,0 +1,168 @@
+"""A script, run as a rehearsal runs it: its loops told of, its files in a layer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapewright.checking.conducting import program_of
+from shapewright.source.epochs import with_epochs_told
+from shapewright.source.loops import with_loops_told
+from shapewright.source.periods import with_periods_told, with_settings_told
+from shapewright.trace.record import Assumption
+from shapewright.tracing import with_loops
+
+if TYPE_CHECKING:
+    from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.capture.memo import Memo
+    from shapewright.capture.rehearsal.rehearsing import Heard, Rehearsing
+    from shapewright.capture.running import Settings
+    from shapewright.checking.tried import Place
+    from shapewright.inputs.target import Target
+    from shapewright.reasoning.program import Program
+    from shapewright.trace.record import Trace
+    from shapewright.trace.rehearsal import Moment, Rehearsal
+
+
+def new_memo() -> Memo:
+    """What torch answers, which all runs of a command share."""
+    from shapewright.capture.memo import Memo
+
+    return Memo()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script and how it is run, each time from the beginning.
+
+    Without a `device` it is the machine's own. `full` reads all the data.
+    """
+
+    target: Target
+    arguments: Sequence[str] = ()
+    device: str | None = None
+    full: bool = False
+    files: ProgramFiles | None = None
+    memo: Memo = field(default_factory=new_memo)
+
+    def rehearsing(
+        self, hurried: bool = False, heard: Heard | None = None
+    ) -> Rehearsing:
+        """What is watched in one run."""
+        from shapewright.capture.rehearsal.rehearsing import Rehearsing
+
+        return Rehearsing(
+            self.holds, self.device, self.full, tuple(self.arguments), hurried,
+            heard, self.files,
+        )  # fmt: skip
+
+    def holds(self, file: str) -> bool:
+        """Whether a file belongs to the program."""
+        from shapewright.inputs.program import Program as Files
+
+        return Files(Path(os.path.abspath(self.target.place)).parent).holds(file)
+
+    def owns(self, file: str) -> bool:
+        """Whether a file belongs to the program, or to a package of the user's."""
+        from shapewright.capture.rehearsal.training_libraries import is_own_package
+
+        return self.holds(file) or is_own_package(file)
+
+    def run(self, rehearsing: Rehearsing, settings: Settings, seen: Any) -> Trace:
+        """The trace of one run; `seen` takes note of what the program builds."""
+        from shapewright.capture.files.program_files import noted
+        from shapewright.capture.guarding import guarded
+        from shapewright.capture.rehearsal.training_libraries import (
+            of_counting_library,
+            of_training_library,
+        )
+        from shapewright.capture.running import record
+        from shapewright.inputs.overlay import changing
+        from shapewright.inputs.script import load_script
+
+        settings.memo = self.memo
+        with (
+            guarded(),
+            seen.watched(),
+            changing(self.owns, with_loops_told),
+            changing(self.owns, with_periods_told),
+            changing(of_training_library, with_epochs_told),
+            changing(of_counting_library, with_settings_told),
+        ):
+            loaded = load_script(self.target, self.arguments)
+            settings.rehearsing = rehearsing
+            made = record(to_its_end(loaded.callable), (), {}, settings)
+            if rehearsing.layer is not None:
+                made = noted(made, rehearsing.layer)
+        return made
+
+    def program(
+        self,
+        rehearsing: Rehearsing,
+        settings: Settings,
+        gone: Place | None = None,
+        alone: bool = False,
+    ) -> Program:
+        """One run, and what is reasoned about; a try of a fix ends at `gone`.
+
+        Where no story stands beside it (`alone`), it says itself which loops were cut.
+        """
+        from shapewright.capture.failing.built import Constructions
+
+        settings.go_on, settings.quick = True, gone is not None
+        if gone is not None:
+            settings.gone = os.path.abspath(gone[0]), gone[1]
+        seen = Constructions()
+        made = self.run(rehearsing, settings, seen)
+        if alone:
+            made = told_alone(made, rehearsing, settings)
+        return program_of(made, settings, seen)
+
+
+def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
+    """A script for which `sys.exit()` without a fault is its end."""
+
+    def run() -> None:
+        try:
+            script()
+        except SystemExit as ended:
+            if ended.code not in (None, 0):
+                raise
+
+    run.__name__ = getattr(script, "__name__", "run")
+    return run
+
+
+def told_alone(made: Trace, rehearsing: Rehearsing, settings: Settings) -> Trace:
+    """The trace with its loops over elements noted, and what was cut."""
+    made = with_loops(made, settings)
+    told = tuple(Assumption(text) for text in shortened(rehearsing.told))
+    return replace(made, assumptions=(*made.assumptions, *told))
+
+
+def shortened(told: Rehearsal | None) -> tuple[str, ...]:
+    """What a command that shows no story says of a run whose loops were cut."""
+    cut = [] if told is None else list(cut_loops(told.story))
+    if not cut:
+        return ()
+    first = cut[0]
+    turns = "1 turn" if len(first.turns) == 1 else f"{len(first.turns)} turns"
+    total = "" if first.total is None else f" of {first.total:,}"
+    more = f", and {len(cut) - 1} more loops were cut" if len(cut) > 1 else ""
+    return (
+        f"run as `shapewright rehearse` runs it, which shows more: the loop at "
+        f"{first.file}:{first.line} ended after {turns}{total}{more}",
+    )
+
+
+def cut_loops(moment: Moment) -> Iterator[Moment]:
+    """The loops of a story that had fewer turns than a real run has."""
+    if moment.kind in ("loop", "batches"):
+        real = moment.total
+        if real is None or len(moment.turns) < real:
+            yield moment
+    for inner in moment.inner:
+        yield from cut_loops(inner)
