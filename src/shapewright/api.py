@@ -311,7 +311,7 @@ def trace_target(
         report_of(target, outcome),
         target,
         lambda name, declared: report_of(
-            name, _trace_one(name, None, (), how, declared)
+            name, _trace_one(name, None, arguments, how, declared)
         ),
     )
     parts = tuple(each.trace for each in whole.parts if each.trace is not None)
@@ -420,12 +420,12 @@ def check_target(
     from shapewright.checking.conducting import check_command
     from shapewright.checking.definitions import with_definitions
 
-    def check_one(
-        name: str, declared: bool, given: str | None = None, said: Sequence[str] = ()
-    ) -> Report:
-        return check_command(name, given, timeout, first, strict, said, files, declared)
+    def check_one(name: str, declared: bool, given: str | None = None) -> Report:
+        return check_command(
+            name, given, timeout, first, strict, arguments, files, declared
+        )
 
-    report = check_one(target, True, spec, arguments)
+    report = check_one(target, True, spec)
     return with_definitions(report, target, check_one, first)
 
 
