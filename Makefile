@@ -2,7 +2,7 @@
 # all that a new checkout needs. Environments are rebuilt when their pins change.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint docs wheel zoo quick-oldest quick-newest bench constraints clean
+.PHONY: help demo test test-all lint docs wheel zoo versions bench constraints clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python; do \
@@ -14,7 +14,7 @@ BIN := .venv/bin
 SHARED := -n auto --maxprocesses 4 --dist worksteal
 ALL := -m "not zoo" --hypothesis-profile=all
 export OMP_NUM_THREADS ?= 1
-test test-all wheel: export PYTHONDONTWRITEBYTECODE :=
+test test-all wheel versions: export PYTHONDONTWRITEBYTECODE :=
 PIP := python -m pip --disable-pip-version-check --quiet --quiet
 SHAPE := f32[B=1024, 3, 32, 32]
 
@@ -72,9 +72,13 @@ docs: $(DEV)  ## the documentation, as HTML, without a warning
 wheel: $(DEV)  ## build the wheel; run test-all on it, installed, far from src
 	@bash .ci/wheel $(SHARED) $(ALL) $(PYTEST)
 
-zoo: $(DEV) $(ZOO)  ## long coverage: all operator samples, other people's models
+zoo: $(DEV) $(ZOO)  ## long coverage: operators, other people's models, other torches
 	@$(BIN)/python -m pytest -m zoo $(PYTEST)
 	@.venv-zoo/bin/python tests/zoo $(ONLY)
+	@$(MAKE) --no-print-directory versions
+
+versions:  ## make test on the oldest torch that is supported, and on the newest
+	@bash .ci/versions $(SHARED) $(PYTEST)
 
 bench: $(BENCH)  ## the measured comparison with peers
 	@.venv-bench/bin/python -m bench $(ONLY)

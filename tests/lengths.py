@@ -1,9 +1,10 @@
 """Which tests are long: `make test` leaves them out, `make test-all` runs everything.
 
 `make test` is for the person who has just cloned, on two cores. Of tests with many
-cases it runs a fixed part, which names decide and which never is empty; what takes long
-by itself is left to `make test-all`. A new test that takes more than two seconds gets
-`@pytest.mark.long` where it stands, or its place here if it has many cases.
+cases, and of files with many programs of a kind, it runs a fixed part, which names
+decide; what takes long by itself is left to `make test-all`. A new test that takes more
+than two seconds gets `@pytest.mark.long` where it stands, or its place here if it has
+many cases.
 """
 
 from __future__ import annotations
@@ -42,7 +43,6 @@ PARTS = {
     "checking/test_fixes.py::test_the_first_fix": 4,
     "checking/test_several_on_a_line.py::test_calls_are_told_apart_by_what_they_are": 4,
     "explaining/test_calls.py::test_the_note_tells_what_does_not_fit": 4,
-    "explaining/test_places.py::test_a_script_prints_it_below_the_error": 2,
     "guards/test_models.py::test_a_watched_run_leaves_the_same_record": 4,
     "maps/test_costs.py::test_the_loop_makes_as_many_calls_as_are_said": 3,
     "maps/test_costs.py::test_what_is_read_again_is_read_so_often": 3,
@@ -64,12 +64,46 @@ PARTS = {
 }
 """Tests with many cases: the first and one of so many are in `make test`."""
 
+FILES = {
+    "bugs/test_labels.py": 3,
+    "capture/test_beside.py": 3,
+    "capture/test_known_indices.py": 3,
+    "capture/test_model_is_theirs.py": 2,
+    "checking/hazards/test_one_sample.py": 3,
+    "checking/test_check_command.py": 2,
+    "checking/test_fixes.py": 3,
+    "checking/test_several_on_a_line.py": 3,
+    "checking/test_words_for_tensors.py": 3,
+    "checking/test_writing_fixes.py": 3,
+    "explaining/test_faces.py": 2,
+    "explaining/test_nothing_changes.py": 2,
+    "guards/test_numbers.py": 3,
+    "rehearsing/test_counts.py": 3,
+    "rehearsing/test_devices.py": 3,
+    "rehearsing/test_evaluation_modes.py": 3,
+    "rehearsing/test_fixes.py": 3,
+    "rehearsing/test_function.py": 3,
+    "rehearsing/test_gradients.py": 3,
+    "rehearsing/test_libraries.py": 3,
+    "rehearsing/test_pages.py": 4,
+    "rehearsing/test_periods.py": 3,
+    "rehearsing/test_process_groups.py": 3,
+    "rehearsing/test_story.py": 3,
+    "solve/test_labels.py": 3,
+    "solving/test_deriving.py": 3,
+    "solving/test_proving.py": 4,
+    "solving/test_solve.py": 4,
+}
+"""Files of many programs of one kind: one test of so many is in `make test`."""
+
 LONG = (
     "capture/test_process_is_as_it_was.py::test_the_compiler_works_afterwards",
     "checking/test_check_command.py::test_first_fixes_together_make_the_program_run",
     "checking/test_messages.py::test_every_line_has_its_sentence",
     "checking/test_needs_in_programs.py::"
     "test_each_independent_mistake_has_its_code_and_its_line",
+    "checking/test_writing_fixes.py::test_github_and_sarif_name_the_place",
+    "explaining/test_places.py::test_a_script_prints_it_below_the_error",
     "guards/test_thresholds.py::test_no_change_is_missed_and_none_invented",
     "house/test_imports.py::test_a_drawing_loads_neither_dynamo_nor_sympy",
     "maps/test_geometry.py::test_that_product_of_matrices_gives_the_convolution",
@@ -101,4 +135,7 @@ def is_long(name: str, case: str, first: bool) -> bool:
         return True
     if name == PAGES:
         return case.startswith(LONG_PAGES) and case not in QUICK_PAGES
+    file = name.partition("::")[0]
+    if file in FILES and crc32(f"{name}[{case}]".encode()) % FILES[file] != 0:
+        return True
     return name in PARTS and not first and crc32(case.encode()) % PARTS[name] != 0

@@ -311,7 +311,7 @@ def trace_target(
         report_of(target, outcome),
         target,
         lambda name, declared: report_of(
-            name, _trace_one(name, None, (), how, declared)
+            name, _trace_one(name, None, arguments, how, declared)
         ),
     )
     parts = tuple(each.trace for each in whole.parts if each.trace is not None)
@@ -426,7 +426,9 @@ def check_target(
     from shapewright.rehearsing.conducting import check_script
 
     def check_one(name: str, declared: bool) -> Report:
-        return check_command(name, None, timeout, first, strict, (), files, declared)
+        return check_command(
+            name, None, timeout, first, strict, arguments, files, declared
+        )
 
     if spec is None and parse_target(target, arguments).kind == "script":
         report = check_script(target, arguments, timeout, first, strict, files)

@@ -112,7 +112,7 @@ def test_a_rehearsed_script_gets_all_that_follows_it(capsys: Printed) -> None:
 def test_each_target_gets_the_arguments(capsys: Printed) -> None:
     assert main(["check", "net.py", "net:Net", "--", "--widht=5"]) == 1
     printed = capsys.readouterr().out
-    assert "net.py: 1 error" in printed
+    assert "net.py:Net: 1 error" in printed
     assert "net:Net: 1 error" in printed
 
 

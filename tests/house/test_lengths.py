@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from lengths import LONG, PARTS
+from lengths import FILES, LONG, PARTS, is_long
 
 TESTS = Path(__file__).parents[1]
 
@@ -15,6 +16,13 @@ TESTS = Path(__file__).parents[1]
 def test_what_is_left_out_is_a_test(name: str) -> None:
     file, _, function = name.partition("::")
     assert f"\ndef {function}(" in (TESTS / file).read_text("utf-8")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_part_of_each_file_is_quick(file: str) -> None:
+    names = re.findall(r"^def (test_\w+)\(", (TESTS / file).read_text("utf-8"), re.M)
+    cases = [(f"{file}::{name}", case) for name in names for case in ("", *"abcdefgh")]
+    assert not all(is_long(name, case, True) for name, case in cases)
 
 
 def test_everything_runs_once_on_the_installed_wheel() -> None:

@@ -55,7 +55,7 @@ def test_no_snippet_is_overlooked(page: str) -> None:
 @pytest.mark.parametrize("page", pages.PAGES)
 def test_commands_that_set_up_exist(page: str) -> None:
     makefile = (pages.ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.MULTILINE))
     for block in pages.blocks(page):
         for line in block.text.splitlines() if block.language == "sh" else ():
             command = line.partition("#")[0].split()

@@ -11,6 +11,7 @@ import pytest
 
 import shapewright as sw
 from shapewright.faces.cli.main import main
+from shapewright.views.lab.png import rendered
 
 CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"
 
@@ -78,6 +79,27 @@ def test_on_the_command_line_only_ours_is_replaced(
     assert main(["explain", "-o", str(file), CALL]) == 2
     assert file.read_bytes() == theirs
     assert "was not written by shapewright" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("families", "own"),
+    [
+        ("Menlo,'DejaVu Sans Mono','Courier New',monospace", "JetBrains Mono"),
+        ("'DejaVu Sans',Arial,Helvetica,sans-serif", "Inter"),
+    ],
+)
+def test_the_fonts_of_the_machine_make_no_difference(families: str, own: str) -> None:
+    drawn = [lettered(families), lettered(f"'{own}'")]
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != lettered(families, text="")
+
+
+def lettered(families: str, text: str = "└─├ (B, 3) → …") -> bytes:
+    """The picture of a text in the first of these fonts that there is."""
+    return rendered(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="30">'
+        f'<text y="20" font-family="{families}">{text}</text></svg>'
+    )
 
 
 def test_without_the_extra_a_sentence_says_how_to_get_it(

@@ -1,13 +1,14 @@
 """A drawing as a picture of pixels: the SVG, rendered by resvg, by day.
 
-resvg is an optional extra (`shapewright[png]`): one wheel, which needs nothing of the
-system but a font.
+resvg is an optional extra (`shapewright[png]`), which brings two free fonts. Nothing of
+the system is used, its fonts neither: the same drawing gives the same bytes everywhere.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from struct import pack
 from zlib import crc32
 
@@ -20,42 +21,58 @@ SCALE = 2.0
 """Pixels of the picture for one of the drawing."""
 
 
+MONO, SANS = "JetBrains Mono", "Inter"
+FONTS = {
+    MONO: ("fontpkg_jetbrains_mono", "JetBrainsMono[wght].ttf"),
+    SANS: ("fontpkg_inter", "Inter[opsz,wght].ttf"),
+}
+"""The fonts of a picture: the package that has each, and its file there."""
+
+
 class NoPicture(ValueError):
     """Why there is no PNG, in a sentence."""
 
 
 def missing() -> str:
     """What a PNG still needs here; nothing where all is there."""
-    if find_spec("resvg_py") is None:
-        return "a PNG needs resvg: `pip install 'shapewright[png]'`"
-    if not has_letters():
-        return "a PNG needs a font, and no font is installed here"
+    if find_spec("resvg_py") is None or None in map(find_font, FONTS):
+        return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
     return ""
 
 
 def png(svg: str, scale: float = SCALE) -> bytes:
-    """The picture of an SVG; `NoPicture` where the extra or a font is missing."""
+    """The picture of an SVG; `NoPicture` where the extra is missing."""
     if said := missing():
         raise NoPicture(said)
     return noted(rendered(svg, scale))
 
 
 def rendered(svg: str, scale: float = 1.0) -> bytes:
-    """What resvg makes of an SVG."""
+    """What resvg makes of an SVG, with our fonts alone."""
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale))
+    picture = resvg_py.svg_to_bytes(
+        svg_string=svg,
+        zoom=scale,
+        skip_system_fonts=True,
+        font_files=[file for family in FONTS if (file := find_font(family))],
+        font_family=SANS,
+        sans_serif_family=SANS,
+        monospace_family=MONO,
+    )
+    return bytes(picture)
 
 
 @cache
-def has_letters() -> bool:
-    """Whether text leaves a trace: resvg leaves it out where there is no font."""
-    empty, full = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">'
-        f'<text y="16" font-family="monospace">{text}</text></svg>'
-        for text in ("", "H")
-    )
-    return rendered(empty) != rendered(full)
+def find_font(family: str) -> str | None:
+    """The file of a font that the extra brings; None where it is not installed."""
+    package, name = FONTS[family]
+    found = find_spec(package)
+    for folder in found.submodule_search_locations or () if found else ():
+        file = Path(folder, "files", name)
+        if file.is_file():
+            return str(file)
+    return None
 
 
 def noted(picture: bytes) -> bytes:
