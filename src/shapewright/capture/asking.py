@@ -93,6 +93,11 @@ def ask_torch(
     except _StopRecomputationError as enough:  # how a checkpoint ends
         engine.raise_theirs(enough)
     except Exception as error:
+        if "item() cannot be called" in str(error):
+            with_numbers = placing.scalars(engine, args, kwargs)
+            if len(nests.tensors(with_numbers)) < len(infos):
+                told = [engine.info(value) for value in nests.tensors(with_numbers)]
+                return ask_torch(engine, func, name, *with_numbers, told, None)
         if representing.data_dependent_error(error):
             numbered = placing.counted(engine, args, kwargs, display_name(func))
             if len(nests.tensors(numbered)) < len(infos):

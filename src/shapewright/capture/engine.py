@@ -39,6 +39,7 @@ from shapewright.capture.private import (
     is_transformed,
     outside_transforms,
 )
+from shapewright.capture.resting import Chosen
 from shapewright.capture.sites import Sites
 from shapewright.capture.supposing import Supposed
 from shapewright.capture.waiting import Waits
@@ -130,6 +131,8 @@ class Engine(TorchFunctionMode):
         self.met: list[Info] = []
         self.life = Life()
         self.waits = Waits()  # loops that wait for values that are not known
+        self.chosen = Chosen()  # where unknown data were read
+        self.rests = False  # the error that ended the run, on one of these
         self.supposed = Supposed()  # what unknown tensors hold
         self.writes: dict[int, int] = {}
 

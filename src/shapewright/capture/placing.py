@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import asking, nests
+from shapewright.capture import asking, nests, supposing
 from shapewright.capture.identity import Info, numel
 from shapewright.capture.names import display_name
 from shapewright.capture.settling import arguments_of
@@ -76,6 +76,28 @@ def counted(
 
     changed: tuple[Args, Kwargs] = nests.swap((args, kwargs), number)
     return changed
+
+
+def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """0-dim tensors as plain numbers of their kind, where torch takes a number.
+
+    `x.add_(y, alpha=-step_size)`: which number it is changes nothing of the result's
+    metadata. What is named goes first; else what comes after the first tensor.
+    """
+
+    def number(value: Tensor) -> Any:
+        if value.dim():
+            return value
+        info = engine.info(value)
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            if info.storage.known:
+                return engine.value_of(value).item()
+        return supposing.guess(engine, info).value.item()
+
+    named: Kwargs = nests.swap(kwargs, number)
+    if len(nests.tensors(named)) < len(nests.tensors(kwargs)):
+        return args, named
+    return (*args[:1], *nests.swap(args[1:], number)), kwargs
 
 
 def known_number(engine: Engine, value: Tensor) -> int:

@@ -196,6 +196,7 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         if not sure:
             said = f"`{display_name(func)}` of unknown data taken as {short(out)}"
             engine.assume(said)
+            engine.chosen.add(out)
     answer = Answer(func, settling.arguments_of(engine, args, kwargs or {}), READ)
     engine.record(answer, infos, ())
     return out
@@ -216,6 +217,7 @@ def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
     if not plain:
         return described(info)
     out, _ = supposed(engine, "item", info)
+    engine.chosen.add(out)
     engine.assume(f"unknown data in text shown as {short(out)}")
     return str(engine.run(format, (out, how), {}))
 

@@ -30,6 +30,7 @@ from shapewright.capture.memo import Memo
 from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
+from shapewright.capture.resting import rests_on_chosen
 from shapewright.capture.sampling import Sample, sample_of, shapes
 from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
@@ -240,6 +241,7 @@ def watched_run(
             raise
         except BaseException as caught:
             error = caught
+            engine.rests = rests_on_chosen(engine, error)  # while objects are as then
         leave_if_forked(taken.did["pid"], error)
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
@@ -397,6 +399,7 @@ def finish(
     several = settings.known is not None or settings.guards is not None
     settings.lost = engine.lost and bool(said) and ended and not several
     own = isinstance(error, Exception) and is_own(error, engine)
+    own = own and not engine.rests
     names = frozen(engine, error) if own and settings.go_on and error else None
     settings.ending = partial(names.ending, fold) if names is not None else None
     made = Trace(

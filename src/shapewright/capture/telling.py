@@ -15,7 +15,7 @@ from shapewright.capture.engine import Engine
 from shapewright.capture.folding import Fold, innermost
 from shapewright.capture.positions import Positions
 from shapewright.capture.sites import USER
-from shapewright.findings.finding import Finding, Related
+from shapewright.findings.finding import Finding, Related, Severity
 
 
 def reason_of_exit(error: BaseException) -> str:
@@ -115,6 +115,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
     text = said_by(error)
     first = text.splitlines()[0] if text else ""
     kind = type(error).__name__
+    severity: Severity = "error"
     if isinstance(error, SystemExit):
         code_ = "program-exit"
         given = "" if error.code is None else repr(error.code)
@@ -133,7 +134,10 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         code_, message = "torch-error", first or kind
     else:
         code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
+        if engine.rests:
+            severity = "note"
+            message += "; this rests on a value that was supposed"
     said = f"{kind}: {text}" if text else kind
     callers = [frame.span for frame in reversed(frames[:-1])]
     related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
-    return Finding(code_, "error", message, span, torch_message=said, related=related)
+    return Finding(code_, severity, message, span, torch_message=said, related=related)

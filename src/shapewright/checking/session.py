@@ -187,7 +187,7 @@ class Session:
             ended = finding.code in ("torch-error", "program-error")
             if (ended and line in lines) or place in known or (alone and found):
                 continue
-            if not ended:
+            if not ended or finding.severity == "note":  # rests on what was supposed
                 found.append(Told(finding, place))
                 continue
             own = finding.code == "program-error"

@@ -146,12 +146,14 @@ def leaves_loop(node: ast.AST, breaks: bool) -> bool:
 
 
 class Flow:
-    """The names that a value flows into, within one loop or function."""
+    """The names that values flow into, within one loop or function."""
 
-    def __init__(self, within: ast.AST, read: ast.AST) -> None:
+    def __init__(
+        self, within: ast.AST, *reads: ast.AST, names: set[str] | None = None
+    ) -> None:
         self.within = within
-        self.read = read
-        self.names: set[str] = set()
+        self.reads = {id(read) for read in reads}
+        self.names: set[str] = set(names or ())
         before = -1
         while before != len(self.names):
             before = len(self.names)
@@ -191,7 +193,7 @@ class Flow:
     def touches(self, node: ast.AST) -> bool:
         """Whether an expression reads the value, or a name that it flowed into."""
         return any(
-            each is self.read or (self.names and dotted(each) in self.names)
+            id(each) in self.reads or (self.names and dotted(each) in self.names)
             for each in ast.walk(node)
         )
 

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
+from itertools import count
 from typing import Any
 
 from shapewright.capture.files.layer import Layer, temporary_folder
@@ -45,6 +46,9 @@ def files_kept() -> Iterator[Layer]:
         stack.enter_context(folder_restored())
         stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
         tempfile.tempdir = layer.temporary()
+        names: Any = tempfile  # the same each time: they stand in what is told
+        stack.callback(setattr, names, "_name_sequence", names._name_sequence)
+        names._name_sequence = (f"{number:08}" for number in count(1))
         patches = [
             *opening(layer),
             *asking(layer),
