@@ -418,7 +418,7 @@ def check_target(
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.checking.conducting import check_command
-    from shapewright.checking.definitions import with_definitions
+    from shapewright.checking.definitions import refuse_empty, with_definitions
 
     def check_one(
         name: str, declared: bool, given: str | None = None, said: Sequence[str] = ()
@@ -426,7 +426,9 @@ def check_target(
         return check_command(name, given, timeout, first, strict, said, files, declared)
 
     report = check_one(target, True, spec, arguments)
-    return with_definitions(report, target, check_one, first)
+    report = with_definitions(report, target, check_one, first)
+    refuse_empty(report, target)
+    return report
 
 
 def rehearse_script(
