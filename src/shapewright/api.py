@@ -421,7 +421,7 @@ def check_target(
     Raises `InputError` for a target or spec that cannot be used.
     """
     from shapewright.checking.conducting import check_command
-    from shapewright.checking.definitions import with_definitions
+    from shapewright.checking.definitions import refuse_empty, with_definitions
     from shapewright.inputs.target import parse_target
     from shapewright.rehearsing.conducting import check_script
 
@@ -434,7 +434,9 @@ def check_target(
         report = check_script(target, arguments, timeout, first, strict, files)
     else:
         report = check_command(target, spec, timeout, first, strict, arguments, files)
-    return with_definitions(report, target, check_one, first)
+    report = with_definitions(report, target, check_one, first)
+    refuse_empty(report, target)
+    return report
 
 
 def rehearse_script(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.loaded import Loaded
     from shapewright.inputs.program import Program
     from shapewright.inputs.spec import Spec
+    from shapewright.searching import Found
     from shapewright.trace.report import Chosen
 
 
@@ -124,6 +125,8 @@ def first_that_runs(
     loaded: Loaded, settings: Any, took: list[Fed] | None = None
 ) -> Trace | None:
     """The first of the declared inputs that runs to its end, else what is found."""
+    from shapewright.inputs.errors import InputError
+
     declared = declared_for(loaded)
     best: Trace | None = None
     for candidate in declared:
@@ -135,7 +138,20 @@ def first_that_runs(
     if declared:
         return best
     found = searching.search(loaded)
-    return on_candidate(loaded, found.candidate, settings, took) if found else None
+    if found is None:
+        return None
+    if not found.fits and not found.own:
+        raise InputError(no_input_runs(loaded, found))
+    return on_candidate(loaded, found.candidate, settings, took)
+
+
+def no_input_runs(loaded: Loaded, found: Found) -> str:
+    """The sentence for a search that failed, where the program may well be right."""
+    return (
+        f"no input was found that runs `{loaded.said}`; the best guess was"
+        f" {found.candidate.inputs}, which ended with: {found.failed};"
+        ' give inputs with -i, as in -i "f32[2, 3, 224, 224]"'
+    )
 
 
 def spec_of(candidate: Candidate) -> Spec | None:

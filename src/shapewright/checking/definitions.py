@@ -49,6 +49,21 @@ def with_definitions(
     return under_way.report(report)
 
 
+def refuse_empty(report: Report, target: str) -> None:
+    """Raise `InputError` for a function that did nothing that could be checked."""
+    trace = report.trace
+    if trace is None or report.findings or not trace.complete:
+        return
+    if parse_target(target).kind == "script":
+        return
+    calls, own = trace.calls, [op for op in trace.ops if op.inputs]
+    if not own and len(calls) == 1 and calls[0].method == "call":
+        raise InputError(
+            f"`{target}` made no tensor call, so there is nothing to check; if it"
+            f" builds a model, write `{target}()`"
+        )
+
+
 @dataclass(slots=True)
 class _Checks:
     """The checks of one file under way."""

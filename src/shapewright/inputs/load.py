@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -14,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shapewright.inputs import expression
+from shapewright.inputs.builders import is_builder, returns_module
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
 from shapewright.inputs.example import Candidate
 from shapewright.inputs.loaded import Loaded, declared_by, loaded_object, owner_of
@@ -25,8 +24,6 @@ from shapewright.inputs.target import LIBRARIES, Target
 
 if TYPE_CHECKING:
     pass
-
-_BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 
 
 def load(target: Target, building: AbstractContextManager[Any] | None = None) -> Loaded:
@@ -91,7 +88,9 @@ def _from_module(target: Target, lookup: Lookup) -> Loaded:
     notes: tuple[str, ...] = ()
     if isinstance(found, type):
         found = lookup.built(found, target.expression)
-    elif _is_builder(found):
+    elif isinstance(found, FunctionType) and required(found) and returns_module(found):
+        raise _unbuilt(target, found)
+    elif is_builder(found):
         said = expression.text(target.expression)
         with guarded(lookup.program, f"building `{said}()`"):
             returned = found()
@@ -122,21 +121,16 @@ def _not_callable(name: str, found: Any) -> str:
     return f"`{name}` is of type {type(found).__name__} and cannot be called{hint}"
 
 
-def _is_builder(found: Any) -> bool:
-    """Whether a function makes the model rather than being what inputs are given to.
-
-    It needs no arguments, and says that it returns a module, or is named like a
-    builder (`build`, `make_model`, `get_net`). Any other function is not called to see.
-    """
-    if not isinstance(found, FunctionType) or required(found):
-        return False
-    returned = found.__annotations__.get("return")
-    if isinstance(returned, type):
-        torch = sys.modules.get("torch")
-        return torch is not None and issubclass(returned, torch.nn.Module)
-    if isinstance(returned, str) and returned.endswith("Module"):
-        return True
-    return returned is None and _BUILDER.fullmatch(found.__name__) is not None
+def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
+    """A builder that needs arguments: nothing can be fed before it was called."""
+    names = required(found)
+    said = expression.text(target.expression) if target.expression else ""
+    start = target.text[: target.text.index(":") + 1]
+    values = ", ".join(f"{name}=..." for name in names)
+    needs = ", ".join(f"`{name}`" for name in names)
+    return InputError(
+        f"`{said}` builds a module and needs {needs}; write `{start}{said}({values})`"
+    )
 
 
 def _beside(lookup: Lookup) -> list[Candidate]:

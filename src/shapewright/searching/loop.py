@@ -40,12 +40,15 @@ NICER = 4
 class Found:
     """Inputs, whether they run to the end, and after how many runs they were found.
 
-    Where nothing ran to its end, they are those with which it came furthest.
+    Where nothing ran to its end, they are those with which it came furthest; `failed`
+    is then what it ended with, and `own` says that this is wrong for all inputs.
     """
 
     candidate: Candidate
     fits: bool
     runs: int
+    own: bool = False
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,20 @@ class Tried:
         """Whether it was ended for the number of its calls alone."""
         last = self.trace.findings[-1:]
         return not self.failures and any(each.code == "timeout" for each in last)
+
+    @property
+    def failed(self) -> str:
+        """What it failed at first, in torch's or the program's words, and where."""
+        if self.failures:
+            failure = self.failures[0]
+            span = self.trace.ops[failure.op].span
+            said = failure.torch_message.strip().splitlines()
+        else:
+            last = self.trace.findings[-1] if self.trace.findings else None
+            span = last.span if last is not None else None
+            said = [last.message] if last is not None else []
+        place = f" at {span.file}:{span.line}" if span is not None else ""
+        return (said[0] if said else "no words") + place
 
     @property
     def reach(self) -> int:
@@ -224,4 +241,9 @@ def search(loaded: Loaded) -> Found | None:
     best = under_way.conducted()
     if best is None:
         return None
-    return Found(best.candidate, best.fits, under_way.runs)
+    if best.fits:
+        return Found(best.candidate, True, under_way.runs)
+    from shapewright.searching.fault import is_programs_own
+
+    own = is_programs_own(best, under_way.tried)
+    return Found(best.candidate, False, under_way.runs, own, best.failed)

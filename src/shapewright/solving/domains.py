@@ -11,6 +11,7 @@ from shapewright.dims.demand import Always, Both, Demand, Equal, Fits, Square
 from shapewright.dims.learning import Evidence, demands
 from shapewright.solving.accepting import Refusal, Trial, Trials
 from shapewright.solving.calls import Refused, refused_call
+from shapewright.solving.edges import edge_sizes
 from shapewright.solving.planning import is_batch
 
 MOST = 150
@@ -24,6 +25,9 @@ CALM = 24
 
 SOON = 4
 """Runs after which a demand that is alone is held against new ones."""
+
+HELD = 40
+"""Runs for each letter at the edges of the demands."""
 
 LARGE = 2048
 BATCH = 64
@@ -74,6 +78,7 @@ class Domain:
         self.draw = random.Random(0)
         self.most = MOST + max(0, len(self.letters) - 2) * MOST // 2
         self.sure = False
+        self.held = False
 
     # -- what is known ---------------------------------------------------------------
 
@@ -103,6 +108,37 @@ class Domain:
             calm = calm + 1 if trial.taken == expected else 0
         self.explain()
         self.sure = calm >= CALM and self.doubtful() is None
+        self.held = self.hold()
+
+    def hold(self) -> bool:
+        """Try the demands at their own edges and between them; whether they held.
+
+        A demand that was learnt from some sizes says something of all. Where a run
+        comes out otherwise, it is learnt again, and what is new is tried in turn.
+        """
+        most = self.trials.count + HELD * max(len(self.letters), 2)
+        while self.trials.count < most:
+            if self.surprise(most) is None:
+                return True
+            self.explain()
+        return False
+
+    def surprise(self, most: int) -> dict[str, int] | None:
+        """Sizes at an edge at which a run came out otherwise than expected."""
+        sides = tuple(name for name in self.letters if name in ("H", "W"))
+        groups: list[tuple[str, ...]] = [sides] if len(sides) == 2 else []
+        groups += [(name,) for name in sorted(self.letters, key=is_batch)]
+        base = self.witness.sizes
+        for sizes in edge_sizes(self.takes, base, groups, self.highest):
+            if self.key(sizes) in self.trials.made:
+                continue
+            if self.trials.count >= most:
+                return sizes
+            trial = self.trials.at(sizes)
+            self.heed(trial)
+            if trial.taken != self.takes(sizes):
+                return sizes
+        return None
 
     def heed(self, trial: Trial) -> None:
         """Note where a trial was refused."""

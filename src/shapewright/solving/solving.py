@@ -75,21 +75,23 @@ def solved(
 
         left = [each.demand for each in demands if not each.implied]
         proof = proved(target, feeding, trace, left, prove)
+    held = domain.held and not unexplained(domain)
     nearest_refused = nearest_of(witness, [t for t in trials.all if not t.taken])
     return Solution(
         name,
         spec,
         runner.free,
-        tuple(demands),
+        tuple(demands) if held else (),
         taken(witness),
         None if nearest_refused is None else refused(nearest_refused),
         trials.count,
-        domain.sure and not unexplained(domain),
+        domain.sure and held,
         trace,
         asked,
         tuple(wanted),
         proof=proof,
-        whole=whole_of(demands, domain),
+        whole=whole_of(demands, domain) if held else None,
+        tried=() if held else tuple(map(in_short_of, trials.all)),
     )
 
 
@@ -167,6 +169,11 @@ def nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
 def taken(trial: Trial) -> Example:
     """A run that was taken, with what came out."""
     return Example(trial.sizes, nest(trial.trace.output))
+
+
+def in_short_of(trial: Trial) -> Example:
+    """A run by its sizes, with a word where it was refused."""
+    return Example(trial.sizes, message="" if trial.taken else "refused")
 
 
 def refused(trial: Trial) -> Example:

@@ -85,7 +85,8 @@ class Solution:
     that was asked for. `needed` says which argument of a layer would have to be
     another, where no sizes were found. `trace` has a formula for every size. `proof`
     says of formulas and demands whether they hold for all sizes, where that was asked.
-    `stopped` says that the time allowed was over before anything was known.
+    `stopped` says that the time allowed was over before anything was known. `tried` are
+    all sizes that were run, where no demand held at its own edges; then there are none.
     """
 
     target: str
@@ -103,9 +104,18 @@ class Solution:
     whole: Demand | None = None
     stopped: str = ""
     needed: Needed | None = None
+    tried: tuple[Example, ...] = ()
 
     def takes(self, **sizes: int) -> bool:
-        """Whether these sizes satisfy every demand."""
+        """Whether these sizes satisfy every demand.
+
+        Raises `LookupError` where no demand held and these sizes were not tried.
+        """
+        if self.tried:
+            for one in self.tried:
+                if dict(one.sizes) == sizes:
+                    return not one.message
+            raise LookupError(f"no demand held, and {sizes} were not tried")
         return all(each.demand.holds(sizes) for each in self.demands)
 
     @property

@@ -37,6 +37,10 @@ def solution_data(solution: Solution) -> dict[str, Any]:
         "wanted": [example_json(each) for each in solution.wanted],
         "runs": solution.runs,
         "sure": solution.sure,
+        "tried": [
+            {"sizes": dict(one.sizes), "taken": not one.message}
+            for one in solution.tried
+        ],
         "stopped": solution.stopped or None,
     }
 

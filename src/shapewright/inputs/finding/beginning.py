@@ -39,6 +39,7 @@ class Beginning:
         }
         first = self.made({name: found[0] for name, found in choices.items()})
         yield first
+        yield from images(first)
         for name, found in choices.items():
             for option in found[1:]:
                 yield self.changed(first, (name,), option, found[0].cost)
@@ -104,6 +105,29 @@ class Beginning:
                 missing = True
         rest = {n: v for n, v in found.arguments.items() if n not in ordered}
         return replace(found, arguments={**rest, **ordered}, by_name=frozenset(by_name))
+
+
+def images(found: Hypothesis) -> Iterator[Hypothesis]:
+    """The same with as many channels as images have, where there are others.
+
+    The first convolution of a model may come behind a cut into patches: then its
+    channels are those of a patch.
+    """
+    for path, tensor in found.tensors():
+        dims = tensor.dims
+        if len(dims) != 4 or dims[2:] != ("H", "W"):
+            continue
+        channels = dims[1] if isinstance(dims[1], int) else found.sizes[dims[1]]
+        if channels in IMAGE_CHANNELS:
+            continue
+        for n, usual in enumerate(IMAGE_CHANNELS):
+            image = replace(tensor, dims=(dims[0], usual, *dims[2:]))
+            why = f"`{path[-1]}` is an image of {usual} channel{'s' * (usual > 1)}"
+            yield found.with_value(path, image, why, 0.5 + 0.2 * n)
+
+
+IMAGE_CHANNELS = (3, 1, 4)
+"""Channels of images, the likeliest first."""
 
 
 def settled(found: Hypothesis) -> Hypothesis:

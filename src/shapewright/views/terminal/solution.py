@@ -17,6 +17,9 @@ from shapewright.views.terminal.proof import proof_lines
 SHOWN = 4
 """Outputs of modules that are not proven and are shown."""
 
+TRIED = 40
+"""Sizes that are listed, where no demand held."""
+
 NONE_FOUND = "no sizes were found that it takes"
 
 
@@ -48,7 +51,10 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
     if solution.output is not None:
         lines += labelled("gives", shapes.nest(solution.output), terminal)
     shown = [each for each in solution.demands if not each.implied]
-    if solution.whole is not None:
+    if solution.tried:
+        lines += tried_lines(solution, terminal)
+        shown = []
+    elif solution.whole is not None:
         lines += labelled("takes", said(solution.whole), terminal)
     elif not shown:
         lines += labelled("takes", "every size that was tried", terminal)
@@ -80,6 +86,21 @@ def shown_proof(proof: Proof) -> list[Line]:
 def is_output(statement: Statement) -> bool:
     """Whether a statement is about what the target returns."""
     return statement.place.startswith("output")
+
+
+def tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+    """The sizes that were tried, where no demand held."""
+    lines: list[Line] = []
+    for label, refused in (("took", False), ("refused", True)):
+        runs = [one for one in solution.tried if bool(one.message) == refused]
+        sizes = sorted({tuple(one.sizes[n] for n in solution.letters) for one in runs})
+        listed = [" x ".join(map(str, each)) for each in sizes[:TRIED]]
+        if len(sizes) > TRIED:
+            listed.append(f"and {len(sizes) - TRIED} more")
+        if listed:
+            names = " x ".join(solution.letters)
+            lines += labelled(label, f"{names}: {', '.join(listed)}", terminal)
+    return lines
 
 
 def demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
@@ -141,5 +162,12 @@ def last_line(solution: Solution) -> Line:
     runs = units.plural(solution.runs, "run")
     if solution.works is None:
         return [(f"{runs} without data", "dim")]
+    if solution.tried:
+        return [
+            (
+                f"{runs} without data; no demand held at all, so none is printed",
+                "dim",
+            )
+        ]
     sure = "" if solution.sure else "; more runs may show more demands"
     return [(f"{runs} without data, all as these demands say{sure}", "dim")]
