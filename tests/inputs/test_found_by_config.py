@@ -58,7 +58,7 @@ class Large(nn.Module):
 
 def test_an_image_that_is_too_small_grows() -> None:
     result = found(Large())
-    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 3, 896, 896]", 2)
+    assert (str(result.candidate.inputs), result.runs) == ("f32[2, 3, 896, 896]", 2)
 
 
 class Sound(nn.Module):
@@ -76,7 +76,7 @@ class Sound(nn.Module):
 
 def test_sound_is_a_second_long() -> None:
     result = found(Sound())
-    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 1, 16000]", 1)
+    assert (str(result.candidate.inputs), result.runs) == ("f32[2, 1, 16000]", 1)
 
 
 class Spectrogram(nn.Module):
@@ -96,7 +96,7 @@ class Spectrogram(nn.Module):
 
 def test_a_word_with_an_x_in_it_is_one_word() -> None:
     result = found(Spectrogram(), Config(max_length=128, num_mel_bins=128))
-    assert (str(result.candidate.inputs), result.runs) == ("f32[1, 128, 128]", 1)
+    assert (str(result.candidate.inputs), result.runs) == ("f32[2, 128, 128]", 1)
 
 
 class Steps(nn.Module):
@@ -123,7 +123,7 @@ class Steps(nn.Module):
 def test_dims_are_settings_and_what_may_be_left_out_is_given_where_it_is_used() -> None:
     result = found(Steps(), Config(state_dim=17))
     assert result.fits
-    assert str(result.candidate.inputs) == "f32[B=1, T=16, 17], returns=f32[B, T, 1]"
+    assert str(result.candidate.inputs) == "f32[B=2, T=16, 17], returns=f32[B, T, 1]"
 
 
 class Pairs(nn.Module):
@@ -142,7 +142,7 @@ class Pairs(nn.Module):
 def test_a_shape_that_a_message_writes_out_is_taken() -> None:
     result = found(Pairs())
     assert result.fits
-    assert str(result.candidate.inputs) == "f32[1, 2, 1, 28, 28]"
+    assert str(result.candidate.inputs) == "f32[2, 2, 1, 28, 28]"
 
 
 class Session(nn.Module):
