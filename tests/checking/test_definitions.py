@@ -188,7 +188,7 @@ def test_json(folder: Path, capsys: Any) -> None:
         "model.py:Wrong",
         "model.py:error_of",
     ]
-    assert data["skipped"][0]["target"] == "model.py:Head"
+    assert data["not_checked"][0]["target"] == "model.py:Head"
 
 
 def test_findings_alone(folder: Path, capsys: Any) -> None:

@@ -16,11 +16,18 @@ from shapewright.trace.guards import COMPARED, Read, value_of
 
 Program = Callable[[list[Any]], Any]
 
+
+def less(one: Any, other: Any) -> bool:
+    """`one < other`; Python compares a float at the left without asking the other."""
+    return other > one if type(one) is float else one < other
+
+
 BINARY = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
     "^": operator.xor, "min": min, "max": max, "divmod": lambda a, b: divmod(a, b)[1],
-    "<": lambda a, b: a + 1 if a < b else b, "==": lambda a, b: a if a == b else b - 1,
+    "<": lambda a, b: a + 1 if less(a, b) else b,
+    "==": lambda a, b: a if (b == a if type(a) is float else a == b) else b - 1,
 }  # fmt: skip
 UNARY = {
     "-": operator.neg, "abs": abs, "ceil": math.ceil, "floor": math.floor,

@@ -78,14 +78,28 @@ def counted(
     return changed
 
 
+FACTORS = frozenset({"alpha", "beta", "value", "weight", "lambd", "p", "eps"})
+"""Arguments that are numbers and never sizes."""
+
+SCALES = frozenset({"scale_factor", "size"})
+"""Arguments that decide a size, whatever their dtype."""
+
+
 def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """0-dim tensors as plain numbers of their kind, where torch takes a number.
 
     `x.add_(y, alpha=-step_size)`: which number it is changes nothing of the result's
-    metadata. What is named goes first; else what comes after the first tensor.
+    metadata. What is named goes first; else what comes after the first tensor. A whole
+    number may be a size, which decides the shape: it is left to `counted`, unless its
+    name says that it is none.
     """
 
     def number(value: Tensor) -> Any:
+        if value.dim() or not value.dtype.is_floating_point:
+            return value
+        return read(value)
+
+    def read(value: Tensor) -> Any:
         if value.dim():
             return value
         info = engine.info(value)
@@ -94,7 +108,12 @@ def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
                 return engine.value_of(value).item()
         return supposing.guess(engine, info).value.item()
 
-    named: Kwargs = nests.swap(kwargs, number)
+    named = {
+        key: nests.swap(value, read if key in FACTORS else number)
+        if key not in SCALES
+        else value
+        for key, value in kwargs.items()
+    }
     if len(nests.tensors(named)) < len(nests.tensors(kwargs)):
         return args, named
     return (*args[:1], *nests.swap(args[1:], number)), kwargs

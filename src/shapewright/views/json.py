@@ -37,7 +37,7 @@ def report_data(report: Report) -> dict[str, Any]:
         ],
         "assumptions": [assumption_json(each) for each in report.assumptions],
         "complete": report.complete,
-        "chosen": chosen_json(report.chosen),
+        **({} if report.rehearsal else {"chosen": chosen_json(report.chosen)}),
         **(parts_data(report) if report.parts else {}),
         **(rehearsal_data(report) if report.rehearsal is not None else {}),
     }
@@ -47,7 +47,7 @@ def parts_data(report: Report) -> dict[str, Any]:
     """Of a file that only defines things: the report of each, and what was skipped."""
     return {
         "targets": [report_data(each) for each in report.parts],
-        "skipped": [
+        "not_checked": [
             {"target": each.target, "reason": each.reason} for each in report.skipped
         ],
     }

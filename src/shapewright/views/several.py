@@ -20,7 +20,9 @@ def traces_json(
         "kind": "traces",
         "target": target,
         "traces": [json.loads(each.to_json()) for each in traces],
-        "skipped": [{"target": one.target, "reason": one.reason} for one in skipped],
+        "not_checked": [
+            {"target": one.target, "reason": one.reason} for one in skipped
+        ],
     }
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
