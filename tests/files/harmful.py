@@ -15,6 +15,7 @@ torch.save(net.state_dict(), "last.pt")
 assert set(torch.load("last.pt")) == {"weight", "bias"}
 os.replace("last.pt", "best.pt")
 torch.jit.save(torch.jit.script(nn.ReLU()), "scripted.pt")
+assert torch.jit.load("scripted.pt")(torch.ones(2)).shape == (2,)
 torch.from_file("numbers.bin", shared=True, size=4, dtype=torch.uint8).fill_(7)
 with open("last.pt", "wb") as file:
     torch.save({"epoch": 1}, file)

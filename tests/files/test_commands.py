@@ -66,7 +66,7 @@ def test_files_are_what_they_were(
     if name != "C":
         assert done.code == 0, done.out + done.err
     if name == "processes":
-        words = "ran as a process of its own: it can write no files"
+        words = "ran as a process of its own, which can write no files"
         assert words in " ".join(done.out.split())
 
 

@@ -145,24 +145,18 @@ def told_alone(made: Trace, rehearsing: Rehearsing, settings: Settings) -> Trace
 
 def shortened(told: Rehearsal | None) -> tuple[str, ...]:
     """What a command that shows no story says of a run whose loops were cut."""
-    cut = [] if told is None else list(cut_loops(told.story))
+    cut = [] if told is None else [*cut_loops(told.story), *told.skipped]
     if not cut:
         return ()
-    first = cut[0]
-    turns = "1 turn" if len(first.turns) == 1 else f"{len(first.turns)} turns"
-    total = "" if first.total is None else f" of {first.total:,}"
-    more = f", and {len(cut) - 1} more loops were cut" if len(cut) > 1 else ""
-    return (
-        f"run as `shapewright rehearse` runs it, which shows more: the loop at "
-        f"{first.file}:{first.line} ended after {turns}{total}{more}",
-    )
+    more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
+    return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
 
 
-def cut_loops(moment: Moment) -> Iterator[Moment]:
-    """The loops of a story that had fewer turns than a real run has."""
-    if moment.kind in ("loop", "batches"):
-        real = moment.total
-        if real is None or len(moment.turns) < real:
-            yield moment
+def cut_loops(moment: Moment) -> Iterator[str]:
+    """A sentence on each loop of a story that went on at a later turn."""
+    turns = moment.turns
+    if turns and turns != tuple(range(1, len(turns) + 1)):
+        of = "" if moment.total is None else f" of {moment.total:,}"
+        yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
     for inner in moment.inner:
         yield from cut_loops(inner)

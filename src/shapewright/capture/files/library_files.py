@@ -30,7 +30,7 @@ class Opener:
     """A function, or a class, that opens the file named by its argument `file`.
 
     `mode` is the argument that says how, as for `open`; without one the function
-    `writes`, or may read as well as write what is there (`changes`).
+    writes, or `reads`, or may read as well as write what is there (`changes`).
     """
 
     module: str
@@ -38,13 +38,14 @@ class Opener:
     file: str
     mode: str = ""
     changes: bool = False
+    reads: bool = False
     at: int = 0  # the file's place, where the function tells no signature
     default: str = "r"
 
     def writes(self, arguments: dict[str, Any]) -> tuple[bool, bool]:
         """Whether it writes, and whether what the file holds is kept."""
         if not self.mode:
-            return True, self.changes
+            return not self.reads, self.changes
         mode = str(arguments.get(self.mode) or self.default)
         return bool(set(mode) & set("wax+cn-")), "w" not in mode and mode != "n"
 
@@ -58,16 +59,24 @@ OPENERS = (
     Opener("dbm.ndbm", "open", "filename", "flags"),
     Opener("cv2", "imwrite", "filename"),
     Opener("cv2", "VideoWriter", "filename"),
+    Opener("cv2", "imread", "filename", reads=True),
+    Opener("cv2", "VideoCapture", "filename", reads=True),
     Opener("soundfile", "SoundFile", "file", "mode"),
     Opener("pyarrow", "OSFile", "path", "mode"),
     Opener("pyarrow", "memory_map", "path", "mode"),
     Opener("pyarrow.parquet", "ParquetWriter", "where"),
+    Opener("pyarrow.parquet", "read_table", "source", reads=True),
+    Opener("pyarrow.feather", "write_feather", "dest", at=1),
+    Opener("pyarrow.feather", "read_table", "source", reads=True),
     Opener("netCDF4", "Dataset", "filename", "mode"),
     Opener("faiss", "write_index", "fname", at=1),
+    Opener("faiss", "read_index", "fname", reads=True),
     Opener("xgboost", "Booster.save_model", "fname"),
     Opener("tokenizers", "Tokenizer.save", "path", at=1),
     Opener("torch._C", "PyTorchFileWriter", "name"),
+    Opener("torch._C", "PyTorchFileReader", "name", reads=True),
     Opener("torch.jit", "save", "f", at=1),
+    Opener("torch.jit", "load", "f", reads=True),
     Opener("torch.jit", "ScriptModule.save", "f", at=1),
     Opener("torch", "from_file", "filename", changes=True),
     Opener("safetensors.numpy", "save_file", "filename", at=1),
@@ -135,20 +144,16 @@ def _led(
 def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
     """The function with the name of its file led to the layer."""
     try:
-        signature = inspect.signature(original)
+        names = list(inspect.signature(original).parameters)
     except (TypeError, ValueError):
-        signature = None
+        names = []
+    if opener.file not in names:  # written in C: the file is first, then the mode
+        names = [*[""] * (opener.at + own), opener.file, opener.mode]
+    at = names.index(opener.file)
 
     @functools.wraps(original, updated=())
     def opened(*args: Any, **kwargs: Any) -> Any:
-        at, given = opener.at + own, dict(kwargs)
-        if signature is not None:
-            try:
-                given = signature.bind_partial(*args, **kwargs).arguments
-                names = list(signature.parameters)
-                at = names.index(opener.file) if opener.file in names else at
-            except TypeError:
-                pass  # the function itself says what is wrong
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
         writes, keeps = opener.writes(given)
 
         def led(file: Any) -> Any:

@@ -13,6 +13,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
@@ -396,19 +397,36 @@ def starting_processes(layer: Layer) -> list[Patch]:
     """Processes, which see the files of the disk: that they ran is noted."""
     popen, system = subprocess.Popen.__init__, os.system
 
+    def note(command: Any) -> None:
+        if not is_of_library():
+            layer.started.setdefault(shown_command(command))
+
     @wraps(popen)
     def started(self: Any, args: Any, *rest: Any, **named: Any) -> None:
         if named.get("cwd") is not None:
             named["cwd"] = layer.reading(named["cwd"])
-        layer.started.setdefault(shown_command(args))
+        note(args)
         popen(self, args, *rest, **named)
 
     @wraps(system)
     def ran(command: Any) -> int:
-        layer.started.setdefault(shown_command(command))
+        note(command)
         return system(command)
 
     return [(subprocess.Popen, "__init__", started), (os, "system", ran)]
+
+
+LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
+
+
+def is_of_library() -> bool:
+    """Whether what calls now, past us and `subprocess`, is no code of the program's."""
+    frame: Any = sys._getframe()
+    ours = (__file__, subprocess.__file__)
+    while frame is not None and frame.f_code.co_filename in ours:
+        frame = frame.f_back
+    file = frame.f_code.co_filename if frame is not None else ""
+    return any(part in file for part in LIBRARIES)
 
 
 def shown_command(given: Any) -> str:

@@ -54,7 +54,7 @@ def noted(made: Trace, layer: Layer) -> Trace:
 def processes_told(layer: Layer) -> list[str]:
     """A sentence on each process that the program started, which saw the real files."""
     return [
-        f"`{command}` ran as a process of its own: it can write no files, and sees "
-        "none that the program wrote (--allow-writes lets it)"
+        f"`{command}` ran as a process of its own, which can write no files "
+        "(--allow-writes lets it)"
         for command in layer.started
     ]
