@@ -6,7 +6,6 @@ write is refused, and the program is told so.
 
 from __future__ import annotations
 
-import functools
 import importlib.abc
 import importlib.util
 import inspect
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.files.layer import Layer
@@ -139,7 +140,6 @@ def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
     except (TypeError, ValueError):
         signature = None
 
-    @functools.wraps(original, updated=())
     def opened(*args: Any, **kwargs: Any) -> Any:
         at, given = opener.at + own, dict(kwargs)
         if signature is not None:
@@ -162,7 +162,7 @@ def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
             args = (*args[:at], led(args[at]), *args[at + 1 :])
         return original(*args, **kwargs)
 
-    return opened
+    return resemble(opened, original)
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
@@ -219,7 +219,6 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
         return
     original = numpy.memmap.__new__
 
-    @functools.wraps(original)
     def mapped(
         kind: Any, filename: Any, dtype: Any = numpy.uint8, mode: str = "r+",
         *rest: Any, **named: Any,
@@ -230,7 +229,7 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
                 mode = "c"
         return original(kind, filename, dtype, mode, *rest, **named)
 
-    numpy.memmap.__new__ = mapped
+    numpy.memmap.__new__ = resemble(mapped, original)
     try:
         yield
     finally:
