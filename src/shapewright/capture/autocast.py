@@ -17,6 +17,7 @@ import torch
 from shapewright.capture import nests
 from shapewright.capture.identity import Info, Meta
 from shapewright.capture.private import casts
+from shapewright.capture.replacement import resemble
 
 _PRODUCTS = """
     _convolution addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
@@ -246,8 +247,8 @@ def claimed() -> Iterator[None]:
         caller = Path(_getframe(1).f_code.co_filename).name
         return caller == "autocast_mode.py" or supported(*args, **kwargs)
 
-    common.amp_definitely_not_available = lambda: False
-    torch.cuda.is_bf16_supported = is_bf16_supported
+    common.amp_definitely_not_available = resemble(lambda: False, known)
+    torch.cuda.is_bf16_supported = resemble(is_bf16_supported, supported)
     try:
         yield
     finally:

@@ -15,6 +15,8 @@ import torch
 from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import saved_tensors_hooks
 
+from shapewright.capture.replacement import resemble
+
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
@@ -47,7 +49,7 @@ def backward_seen(engine: Engine) -> Iterator[None]:
     def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
         start(self, under(engine, pack_hook), under(engine, unpack_hook))
 
-    node.apply, hooks.__init__ = applied, started
+    node.apply, hooks.__init__ = resemble(applied, apply), resemble(started, start)
     try:
         yield
     finally:

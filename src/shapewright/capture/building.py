@@ -14,6 +14,7 @@ from shapewright.capture.engine import Engine
 from shapewright.capture.guarding import guarded, patched
 from shapewright.capture.identity import BLANK, Info, Storage, intern_meta
 from shapewright.capture.private import UninitializedTensor, step_aside
+from shapewright.capture.replacement import resemble
 from shapewright.capture.threads import followed
 
 
@@ -69,6 +70,8 @@ def blank_parameters(engine: Engine) -> Iterator[None]:
             new.twin = blank
         engine.tell(made, new)
         return made
+
+    resemble(make_subclass, original)
 
     def patch() -> None:
         torch.Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[method-assign]

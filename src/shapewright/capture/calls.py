@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from shapewright.capture.nests import snapshot
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -130,7 +131,7 @@ class Calls:
         replace it takes milliseconds where a library has defined thousands of modules.
         """
         original = nn.Module._call_impl
-        replacement = watcher(self, original)
+        replacement = resemble(watcher(self, original), original)
         self.engine.sites.bound(replacement.__code__)
         nn.Module._call_impl = replacement  # type: ignore[method-assign]
         try:

@@ -11,6 +11,7 @@ import torch
 from torch.utils import _device
 
 from shapewright.capture.devices import normal_device
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -37,7 +38,7 @@ def claimed_defaults(engine: Engine) -> Iterator[None]:
             return func(*args, **(kwargs or {}))
         return original(self, func, types, args, kwargs)
 
-    kind.__torch_function__ = aside
+    kind.__torch_function__ = resemble(aside, original)
     try:
         yield
     finally:

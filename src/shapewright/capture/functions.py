@@ -11,6 +11,7 @@ import torch
 
 from shapewright.capture import nests
 from shapewright.capture.identity import BLANK, Info, intern_meta
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -44,7 +45,7 @@ def applied(engine: Engine) -> Iterator[None]:
             nests.visit(out, lambda value: refresh(engine, value))
         return out
 
-    kind.apply = classmethod(apply)  # type: ignore[assignment]
+    kind.apply = resemble(classmethod(apply), original)  # type: ignore[assignment]
     try:
         yield
     finally:

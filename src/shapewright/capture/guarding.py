@@ -12,6 +12,7 @@ import torch
 
 from shapewright.capture.private import is_stand_in, without_dynamo
 from shapewright.capture.process import as_before
+from shapewright.capture.replacement import resemble
 from shapewright.capture.seeding import seeded
 
 
@@ -64,7 +65,7 @@ def _uncompiled() -> Iterator[None]:
     def uncompiled(model: Any = None, **_: Any) -> Any:
         return (lambda function: function) if model is None else model
 
-    torch.compile = uncompiled
+    torch.compile = resemble(uncompiled, original)
     try:
         if "torch._dynamo" in sys.modules and not is_stand_in():
             with torch.compiler.set_stance("force_eager"):

@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from shapewright.capture.replacement import resemble
+
 SEED = 0
 _lent: list[dict[int, tuple[torch.Generator, torch.Tensor]]] = []
 """Generators of the program that a run drew from, with their states of before."""
@@ -65,20 +67,18 @@ def replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
 def given(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is called with our seed where it is called with none."""
 
-    @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
         none = not kwargs and args in ((), (None,))
         return original(SEED) if none else original(*args, **kwargs)
 
-    return replaced
+    return resemble(replaced, original)
 
 
 def started(original: Callable[[], int]) -> Callable[[], int]:
     """`torch.seed`, which gives the number at which it starts anew."""
 
-    @functools.wraps(original)
     def replaced() -> int:
         torch.default_generator.manual_seed(SEED)
         return SEED
 
-    return replaced
+    return resemble(replaced, original)

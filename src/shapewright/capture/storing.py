@@ -10,6 +10,7 @@ import torch
 
 from shapewright.capture.identity import BLANK, THEIRS, VALUED, Info, intern_meta
 from shapewright.capture.private import step_aside
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -26,6 +27,8 @@ def storages_kept(engine: Engine) -> Iterator[None]:
             return original(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
             return claim(engine, original, tensor, args, kwargs)
+
+    resemble(set_, original)
 
     def patch() -> None:
         torch.Tensor.set_ = set_  # type: ignore[method-assign, assignment]

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from threading import Thread, get_ident
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from shapewright.capture.replacement import resemble
+
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
@@ -31,7 +33,7 @@ def followed(engine: Engine) -> Iterator[None]:
             inner._invoke_excepthook = quiet(engine, inner._invoke_excepthook)
         original(thread)
 
-    Thread.start = start  # type: ignore[assignment, method-assign]
+    Thread.start = resemble(start, original)  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:

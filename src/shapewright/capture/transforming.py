@@ -14,6 +14,7 @@ import torch.autograd.forward_ad
 
 from shapewright.capture import nests
 from shapewright.capture.functions import stand_in
+from shapewright.capture.replacement import resembling
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -42,7 +43,7 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 def replaced(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
     """A function of torch's, wrapped for the time of the run."""
     original = vars(module)[name]
-    wrapped = wrap(original)
+    wrapped = resembling(original, wrap)
     setattr(module, name, wrapped)
     try:
         yield

@@ -14,6 +14,7 @@ from torch import nn
 
 from shapewright.capture.failing.loading import Loads
 from shapewright.capture.positions import Positions, source_of
+from shapewright.capture.replacement import resemble
 from shapewright.capture.sites import USER, Sites
 from shapewright.rules.needs.loading import Misloaded
 from shapewright.source.span import Span
@@ -53,7 +54,7 @@ class Constructions:
             original(self, *args, **kwargs)
             note(self, sys._getframe(1))
 
-        nn.Module.__init__ = __init__  # type: ignore[method-assign]
+        nn.Module.__init__ = resemble(__init__, original)  # type: ignore[method-assign]
         try:
             with self.loads.watched():
                 yield

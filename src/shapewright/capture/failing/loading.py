@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import nn
 
+from shapewright.capture.replacement import resemble
 from shapewright.capture.sites import SITE_PACKAGES, USER, Sites
 from shapewright.rules.needs.loading import Misloaded
 
@@ -42,7 +43,7 @@ class Loads:
                     raise
                 return original(self, kept, False, assign)
 
-        nn.Module.load_state_dict = load_state_dict  # type: ignore[method-assign]
+        nn.Module.load_state_dict = resemble(load_state_dict, original)  # type: ignore[method-assign]
         try:
             yield
         finally:

@@ -6,7 +6,6 @@ write is refused, and the program is told so.
 
 from __future__ import annotations
 
-import functools
 import importlib.abc
 import importlib.util
 import inspect
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from shapewright.capture.replacement import resemble
 
 if TYPE_CHECKING:
     from shapewright.capture.files.layer import Layer
@@ -151,7 +152,6 @@ def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
         names = [*[""] * (opener.at + own), opener.file, opener.mode]
     at = names.index(opener.file)
 
-    @functools.wraps(original, updated=())
     def opened(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         writes, keeps = opener.writes(given)
@@ -167,7 +167,7 @@ def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
             args = (*args[:at], led(args[at]), *args[at + 1 :])
         return original(*args, **kwargs)
 
-    return opened
+    return resemble(opened, original)
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
@@ -224,7 +224,6 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
         return
     original = numpy.memmap.__new__
 
-    @functools.wraps(original)
     def mapped(
         kind: Any, filename: Any, dtype: Any = numpy.uint8, mode: str = "r+",
         *rest: Any, **named: Any,
@@ -235,7 +234,7 @@ def _memory_maps_kept(layer: Layer) -> Iterator[None]:
                 mode = "c"
         return original(kind, filename, dtype, mode, *rest, **named)
 
-    numpy.memmap.__new__ = mapped
+    numpy.memmap.__new__ = resemble(mapped, original)
     try:
         yield
     finally:

@@ -24,6 +24,7 @@ from typing import Any
 
 from shapewright.capture.files.layer import Layer, temporary_folder
 from shapewright.capture.files.library_files import library_files_kept
+from shapewright.capture.replacement import resemble
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
@@ -57,15 +58,42 @@ def files_kept() -> Iterator[Layer]:
             *changing_attributes(layer),
             *starting_processes(layer),
         ]
+        named: dict[Any, Any] = {}
         for owner, name, function in patches:
             if hasattr(owner, name):  # xattr is Linux's alone
-                stack.callback(setattr, owner, name, getattr(owner, name))
-                setattr(owner, name, naming_files(layer, function))
+                original = getattr(owner, name)
+                stack.callback(setattr, owner, name, original)
+                if original not in named:  # `io.open` is `open`
+                    function = resemble(naming_files(layer, function), original)
+                    named[original] = function
+                setattr(owner, name, named[original])
+        stack.enter_context(abilities_claimed(named))
         stack.enter_context(of_numpy(layer))
         stack.enter_context(library_files_kept(layer))
         stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
         sys.dont_write_bytecode = True  # Python writes it past our functions
         yield layer
+
+
+@contextmanager
+def abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
+    """`os.stat in os.supports_follow_symlinks` holds of what stands for `os.stat`."""
+    claimed = [
+        (ability, function)
+        for ability in (
+            os.supports_dir_fd, os.supports_effective_ids, os.supports_fd,
+            os.supports_follow_symlinks,
+        )
+        for original, function in functions.items()
+        if original in ability
+    ]  # fmt: skip
+    for ability, function in claimed:
+        ability.add(function)
+    try:
+        yield
+    finally:
+        for ability, function in claimed:
+            ability.discard(function)
 
 
 def naming_files(layer: Layer, function: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture.replacement import replaced
+from shapewright.capture.replacement import replaced, resemble, resembling
 
 if TYPE_CHECKING:
     from shapewright.capture.files.torch_files import Shelf
@@ -139,7 +139,7 @@ def everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return (function if on[0] else original)(*args, **kwargs)
 
-    stand_in.__name__ = name
+    resemble(stand_in, original).__name__ = name
     places = []
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
@@ -185,6 +185,6 @@ def storages_have_addresses() -> Iterator[None]:
             if name in vars(owner):
                 stack.enter_context(replaced(owner, name, make))
             else:
-                setattr(owner, name, make(getattr(owner, name)))
+                setattr(owner, name, resembling(getattr(owner, name), make))
                 stack.callback(delattr, owner, name)
         yield

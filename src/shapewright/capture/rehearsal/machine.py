@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from shapewright.capture.devices import no_such_gpu
-from shapewright.capture.replacement import replaced
+from shapewright.capture.replacement import replaced, resembling
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
@@ -95,14 +95,16 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
                 if name in vars(space):
                     stack.enter_context(replaced(space, name, answering(value)))
         if has_gpu:
-            for name in ("Stream", "Event", "stream"):
-                stack.enter_context(replaced(torch.cuda, name, lambda _: Stream))
-            for name in ("device", "device_of"):
-                stack.enter_context(
-                    replaced(torch.cuda, name, lambda _: partial(Chosen, engine))
-                )
+            for name, make in {
+                "Stream": subclass(Stream), "Event": subclass(Stream),
+                "device": subclass(Chosen, engine=engine),
+                "device_of": subclass(Chosen, engine=engine),
+                "stream": answering(Stream()),
+            }.items():  # fmt: skip
+                stack.enter_context(replaced(torch.cuda, name, make))
             stack.enter_context(replaced(torch.nn.Module, "to", moved))
             if "record_stream" not in vars(torch.Tensor):  # it is its base's
+                recorded = resembling(torch.Tensor.record_stream, unheard)
                 setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
                 stack.callback(delattr, torch.Tensor, "record_stream")
         yield
@@ -185,10 +187,11 @@ def choose(engine: Engine, device: Any) -> None:
 class Chosen:
     """`with torch.cuda.device(1):`."""
 
-    def __init__(self, engine: Engine, device: Any) -> None:
+    engine: ClassVar[Engine]
+
+    def __init__(self, device: Any) -> None:
         if isinstance(device, torch.Tensor):
             device = device.device
-        self.engine = engine
         self.number = -1 if device is None else index_of(device)
 
     def __enter__(self) -> None:
@@ -213,8 +216,14 @@ def moved(original: Any) -> Any:
     return to
 
 
-def recorded(tensor: Any, stream: Any) -> None:
+def unheard(original: Any) -> Any:
     """`x.record_stream(stream)`: no memory is used again."""
+    return lambda tensor, stream: None
+
+
+def subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
+    """Makes a class of its own, which takes the looks of what it stands for."""
+    return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
 
 class Asked:

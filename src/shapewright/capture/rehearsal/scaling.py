@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -15,18 +16,28 @@ if TYPE_CHECKING:
 
 UNSCALED, STEPPED = "unscaled", "stepped"
 
+FACTORS: dict[str, float] = {
+    "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000,
+}  # fmt: skip
+"""How torch's scale grows and shrinks, unless the program says otherwise."""
+
 
 @contextmanager
 def scalers_stood_for(stage: Stage) -> Iterator[None]:
     """`GradScaler` is one that needs no data, wherever torch has it."""
-    kind = type("GradScaler", (Scaler,), {"stage": stage})
+    places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
+    if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
+        places.append((torch.cpu.amp, "cpu"))
     with ExitStack() as stack:
-        stack.enter_context(replaced(torch.amp, "GradScaler", lambda _: kind))
-        stack.enter_context(replaced(torch.cuda.amp, "GradScaler", lambda _: kind))
-        if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
-            on_cpu = type("GradScaler", (kind,), {"device": "cpu"})
-            stack.enter_context(replaced(torch.cpu.amp, "GradScaler", lambda _: on_cpu))
+        for owner, device in places:
+            kind = type("GradScaler", (Scaler,), {"stage": stage, "device": device})
+            stack.enter_context(replaced(owner, "GradScaler", partial(instead, kind)))
         yield
+
+
+def instead(kind: type, original: Any) -> type:
+    """What stands for it."""
+    return kind
 
 
 class Scaler:
@@ -39,6 +50,9 @@ class Scaler:
         self.device = device if isinstance(device, str) else self.device
         missing = self.device == "cuda" and not torch.cuda.is_available()
         self.enabled = bool(kwargs.get("enabled", True)) and not missing
+        self.factors: dict[str, float] = {
+            name: kwargs.get(name, value) for name, value in FACTORS.items()
+        }
         self.scaled = False
         self.stages: dict[int, str] = {}
         self.checked: set[int] = set()
@@ -48,6 +62,24 @@ class Scaler:
 
     def get_scale(self) -> float:
         return 65536.0 if self.enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        return self.factors["growth_factor"]
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        self.factors["growth_factor"] = new_factor
+
+    def get_backoff_factor(self) -> float:
+        return self.factors["backoff_factor"]
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        self.factors["backoff_factor"] = new_factor
+
+    def get_growth_interval(self) -> float:
+        return self.factors["growth_interval"]
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        self.factors["growth_interval"] = new_interval
 
     def scale(self, outputs: Any) -> Any:
         self.scaled = True
@@ -123,10 +155,7 @@ class Scaler:
     def state_dict(self) -> dict[str, Any]:
         if not self.enabled:
             return {}
-        return {
-            "scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5,
-            "growth_interval": 2000, "_growth_tracker": 0,
-        }  # fmt: skip
+        return {"scale": 65536.0, **self.factors, "_growth_tracker": 0}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         pass

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from shapewright.capture.replacement import resemble
 from shapewright.capture.tracked.size import KINDS, made, plain
 
 
@@ -127,9 +128,9 @@ def standing(names: Names, length: Callable[[Any, int], int]) -> Iterator[None]:
     def len(value: Any, /) -> int:
         return length(value, original(value))
 
-    builtins.len = len
-    for ours in FUNCTIONS.values():
-        setattr(math, ours.__name__, ours)
+    builtins.len = resemble(len, original)
+    for function, ours in FUNCTIONS.items():
+        setattr(math, ours.__name__, resemble(ours, function))
     try:
         yield
     finally:
