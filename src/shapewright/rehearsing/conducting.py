@@ -108,10 +108,10 @@ def checked(
 
     def run(gone: Place | None = None) -> Program:
         if gone is not None and is_late(program, gone, first.later):
-            soon = once(script.rehearsing(hurried=True), gone)
+            soon = once(script.rehearsing(hurried=True, whole=first.whole), gone)
             if any(place[:2] == gone[:2] for place in places(soon)):
                 return soon
-        return once(script.rehearsing(), gone)
+        return once(script.rehearsing(whole=first.whole), gone)
 
     def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
         alone = wanted.alone and gone is None
@@ -122,6 +122,9 @@ def checked(
         try:
             began = time.perf_counter()
             program = once(first)
+            if is_doubtful(program, first.jumped):
+                first = script.rehearsing(heard=heard, whole=True)
+                program = once(first)
             seconds = time.perf_counter() - began
             told = first.told and replace(first.told, seconds=seconds)
             trying.allowed = 3.0 + 3 * seconds
@@ -153,7 +156,22 @@ def trace_script(
     made = Script(parse_target(script), arguments, files=files)
     rehearsing = made.rehearsing()
     trace = made.run(rehearsing, settings, Constructions())
+    if not trace.complete and rehearsing.jumped is not None:
+        rehearsing = made.rehearsing(whole=True)
+        trace = made.run(rehearsing, settings, Constructions())
     return told_alone(trace, rehearsing, settings)
+
+
+def is_doubtful(program: Program, jumped: int | None) -> bool:
+    """Whether something failed behind a cut of a loop that does not train.
+
+    What the turns that were left out leave behind may be more than is known of it; a
+    whole run decides.
+    """
+    if jumped is None:
+        return False
+    met = [each.op for each in program.failures]
+    return not program.trace.complete or any(each >= jumped for each in met)
 
 
 def is_late(program: Program, gone: Place, later: int | None) -> bool:

@@ -21,6 +21,7 @@ from shapewright.capture.rehearsal.sources import (
 from shapewright.capture.rehearsal.turns import Stage, Turns
 from shapewright.source.epochs import EPOCHS, TURNS
 from shapewright.source.loops import (
+    CARRIES,
     COUNTED,
     COUNTS,
     GREW,
@@ -48,6 +49,7 @@ def loops_told(stage: Stage) -> Iterator[None]:
         ON: partial(on, stage),
         GREW: partial(grew, stage),
         COUNTS: partial(counts, stage),
+        CARRIES: partial(carries, stage),
         GROWS: partial(grows, stage),
         LONGER: partial(longer, stage),
         MET: lambda *place: stage.met.add(place),
@@ -154,6 +156,14 @@ def counts(stage: Stage, owner: Any, *told: Any) -> None:
     """A program is about to add one to what an object or a dict holds."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.numbers.counts(owner, *told)
+
+
+def carries(stage: Stage, file: str, line: int) -> bool:
+    """Whether it is looked at what a turn hands on to the next, as it begins."""
+    turns = turns_of(stage, file, line)
+    if turns is not None:
+        turns.growing.of_arrays = turns.trains or turns.loads
+    return turns is not None
 
 
 def grows(

@@ -9,15 +9,18 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from shapewright.capture.identity import numbers
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
 from shapewright.capture.rehearsal.gradients import Gradients
 from shapewright.capture.rehearsal.growing import Growing, Lists, Numbers
+from shapewright.capture.rehearsal.patterns import Pattern
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
 if TYPE_CHECKING:
     from shapewright.capture.calls import Call, Calls
     from shapewright.capture.engine import Engine
+    from shapewright.capture.identity import Meta
     from shapewright.capture.rehearsal.loaders import Batches
     from shapewright.capture.rehearsal.story import Story
 
@@ -28,7 +31,7 @@ MOST = 6
 """Turns of one in which each brings something new, before the rest is left out."""
 
 PATIENT = 16
-"""The same for a loop that only calls a model: what it makes may be counted after."""
+"""Turns of a loop that only calls a model: what it makes may be counted after."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,8 @@ class Stage:
     full: bool = False
     has_gpu: bool = False  # the device that is claimed
     hurried: bool = False  # only until an error is met again
+    whole: bool = False  # loops that do not train have all their turns
+    jumped: int | None = None  # events when the first of those was cut
     later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps
     steps: int = 0  # of optimizers
@@ -57,6 +62,7 @@ class Stage:
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    plain: Plain = field(default_factory=lambda: Plain())
     lists: Lists = field(default_factory=Lists)
     numbers: Numbers = field(default_factory=Numbers)
     making: int = 0  # items of batches, right now
@@ -81,6 +87,26 @@ class Stage:
                 self.story.skip(f"{told}: `{test}` held in no turn that ran")
 
 
+class Plain:
+    """Numbers for metadata, the same for those that differ in their offset alone."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Meta, int]] = {}
+        self.keys: dict[Any, int] = {}
+
+    def key(self, meta: Meta) -> int:
+        """The number of some metadata."""
+        found = self.known.get(id(meta))
+        if found is None:
+            about = (
+                meta.shape, meta.stride, meta.torch_dtype, meta.device,
+                meta.requires_grad, meta.layout,
+            )  # fmt: skip
+            number = self.keys.setdefault(about, len(self.keys))
+            found = self.known[id(meta)] = meta, number
+        return found[1]
+
+
 class Turns:
     """The turns of one loop."""
 
@@ -91,6 +117,8 @@ class Turns:
         self.place = file, line
         self.counts = Counts(told)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
+        self.pattern = Pattern()
+        self.omitted = 0  # turns, of a loop that does not train
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
@@ -105,6 +133,7 @@ class Turns:
         """A turn begins."""
         stage = self.stage
         self.trained, self.fetched = stage.trained, len(stage.fetched)
+        self.number = next(numbers)
         self.event, self.call = len(stage.engine.events), len(stage.calls.records)
         self.growing.begin()
         if stage.later is None and (self.trains or self.loads):
@@ -112,6 +141,10 @@ class Turns:
 
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
+        if turns > 0 and not (self.trains or self.loads):
+            self.omitted += turns
+            if self.stage.jumped is None:
+                self.stage.jumped = len(self.stage.engine.events)
         self.counts.left_out(turns)
         self.growing.left_out(turns)
 
@@ -134,9 +167,12 @@ class Turns:
         models = {call.key for call in records[self.call :] if call.depth == 1}
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
-        keys = {key_of(event) for event in self.events()}
+        plain = stage.plain
+        keys = {key_of(event, plain) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
+        if self.calls and not (self.trains or self.loads):
+            self.pattern.take(self.events() if self.fresh else (), self.number)
         if self.graphs:
             stage.facts.graphs_kept(self)
 
@@ -171,6 +207,13 @@ class Turns:
         stage.loops.remove(self)
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
+        if self.omitted:
+            place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
+            both = self.ran, self.ran + self.omitted
+            stage.story.skip(
+                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others bring "
+                "no new call and no new shape"
+            )
 
     def cut(self, node: Node, source: Any) -> None:
         """Say that the loop ended before its end."""
@@ -189,23 +232,36 @@ class Turns:
         if self.stage.hurried and (self.trains or self.loads):
             return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
-            return self.calls and not self.fresh and self.ran >= PATIENT
+            return self.calls and self.ran >= PATIENT and self.brings_nothing()
         if self.ran < self.least():
             return False
         return not self.fresh or self.ran >= MOST
+
+    def brings_nothing(self) -> bool:
+        """Whether turns of a loop that does not train may be left out.
+
+        What they leave behind is known: lists to which every turn adds, and tensors of
+        which every turn makes the same more.
+        """
+        if self.stage.whole or self.counts.uneven:
+            return False
+        return not self.fresh or self.pattern.is_known(self.growing.extended)
 
     def least(self) -> int:
         """Turns until the program's own conditions on what else it counts were met."""
         return max(FEWEST, self.counts.least())
 
 
-def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What makes an event new: the place, the call, and the metadata in and out."""
+def key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+    """What makes an event new: the place, the call, and the metadata in and out.
+
+    Where in its storage a tensor begins is none of it: `betas[t]`, turn after turn.
+    """
     answer, ins, outs, site, _ = event
     name = answer.func if isinstance(answer.func, str) else id(answer.func)
     return (
         site,
         name,
-        tuple([id(info.meta) for info in ins]),
-        tuple([id(info.meta) for info in outs]),
+        tuple([plain.key(info.meta) for info in ins]),
+        tuple([plain.key(info.meta) for info in outs]),
     )
