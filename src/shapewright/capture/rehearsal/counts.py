@@ -46,6 +46,11 @@ class Counts:
         self.wanted: set[tuple[int, int]] = set()
         self.cut = False  # the last turn did not come
 
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.values = [None] * len(self.numbers)
+        self.steps = [None] * len(self.numbers)
+
     def read(self) -> None:
         """A turn ended."""
         for place in range(len(self.guards)):

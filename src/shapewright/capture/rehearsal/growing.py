@@ -116,6 +116,11 @@ class Growing:
         self.extended: set[int] = set()  # numbers of tensors that can be made longer
         self.ahead = 0
 
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.added, self.counted = {}, {}
+        self.parts, self.joined = {}, {}
+
     def begin(self) -> None:
         """A turn begins."""
         self.before = self.lists.lengths()

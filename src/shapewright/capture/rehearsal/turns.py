@@ -34,6 +34,25 @@ PATIENT = 16
 """Turns of a loop that only calls a model: what it makes may be counted after."""
 
 
+IDLE = 32
+"""Turns of a loop that call nothing, after which its turns are no longer looked at."""
+
+
+class Idle:
+    """The loops whose turns, lately, call nothing of torch's, by their places."""
+
+    def __init__(self) -> None:
+        self.turns: dict[tuple[str, int], int] = {}
+
+    def is_met(self, place: tuple[str, int]) -> bool:
+        """Whether it has been so for long enough."""
+        return self.turns.get(place, 0) >= IDLE
+
+    def count(self, place: tuple[str, int], idle: bool) -> None:
+        """A turn of the loop there ended."""
+        self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
+
+
 @dataclass(slots=True)
 class Stage:
     """What loops look at: the run, its story, and what has happened so far."""
@@ -62,6 +81,7 @@ class Stage:
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    idle: Idle = field(default_factory=Idle)
     plain: Plain = field(default_factory=lambda: Plain())
     lists: Lists = field(default_factory=Lists)
     numbers: Numbers = field(default_factory=Numbers)
@@ -73,6 +93,10 @@ class Stage:
         self.facts = Facts(self)
         self.gradients = Gradients(self.calls)
         self.calls.ended = self.called
+
+    def marks(self) -> tuple[int, ...]:
+        """What differs after a turn in which something happened."""
+        return len(self.engine.events), len(self.fetched), self.trained
 
     def called(self, call: Call, out: Any) -> None:
         """A module gave something."""
@@ -139,6 +163,34 @@ class Turns:
         if stage.later is None and (self.trains or self.loads):
             stage.later = self.event
 
+    def was_idle(self) -> bool:
+        """Whether nothing happened in the turn that ended."""
+        stage = self.stage
+        return stage.marks() == (self.event, self.fetched, self.trained)
+
+    def pause(self) -> None:
+        """Its turns are not looked at for now."""
+        if self in self.stage.loops:
+            self.stage.loops.remove(self)
+
+    def resume(self, node: Node, began: int, ended: int) -> None:
+        """They are again: those between called nothing, but the last did."""
+        if self.outside and self not in self.stage.loops:
+            self.stage.loops.append(self)
+        self.ran += ended - began - 1
+        node.ran += ended - began
+        node.turns.update(dict.fromkeys(range(began + 1, ended + 1)))
+        self.counts.forget()
+        self.growing.forget()
+        self.growing.begin()
+        self.done()  # what it was is seen since the pause began
+
+    def forget(self, node: Node) -> None:
+        """It ended, and its last turns called nothing: that alone is no story."""
+        if self.outside and not node.inner:
+            for parent in self.stage.story.at[-2:-1]:
+                parent.forget(node)
+
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
         if turns > 0 and not (self.trains or self.loads):
@@ -204,7 +256,7 @@ class Turns:
     def left(self) -> None:
         """The loop is left."""
         stage, file = self.stage, self.place[0]
-        stage.loops.remove(self)
+        self.pause()
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
         if self.omitted:
