@@ -363,10 +363,12 @@ def _trace_one(
             if how.abandoned is not None:
                 how.abandoned(Outcome(made))
 
-        with limited(how.timeout, hard=True, last=last):
+        with limited(how.timeout, hard=True, last=last) as limit:
+            settings.ended = limit.hold
             try:
                 if parsed.kind == "script" and given is None:
-                    return Outcome(trace_script(target, settings, arguments, how.files))
+                    made = trace_script(target, settings, arguments, how.files, limit)
+                    return Outcome(made)
                 took: list[Fed] = []
                 with guarded(), (how.files or ProgramFiles()).kept() as layer:
                     made = run_target(

@@ -177,6 +177,41 @@ def test_time_is_limited(desk: Desk) -> None:
     assert "error[timeout]: stopped after 1 s" in done.out
 
 
+STOPS = """\
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(4):
+        out = net(torch.randn(8, 4))
+        out.sum().backward()
+        optimizer.step()
+    {wrong}
+    while True:
+        pass
+"""
+WRONG_CALL = "out @ torch.randn(4, 2)"
+
+
+def test_what_was_found_until_the_limit_is_told(desk: Desk) -> None:
+    done = desk.rehearse(STOPS.format(wrong="pass"), options=("--timeout", "3"))
+    assert done.code == 1
+    assert "loss () f32, gradients of 2 of 2 parameters" in done.out
+    assert "warning[gradients-not-cleared]" in done.out
+    assert "error[timeout]: stopped after 3 s" in done.out
+    script = STOPS.format(wrong=WRONG_CALL)
+    options = ("--timeout", "3", "--format", "json")
+    data = json.loads(desk.rehearse(script, options=options).out)
+    codes = {each["code"] for each in data["findings"]}
+    assert codes == {"inner-dim-mismatch", "timeout"}
+    assert data["story"]
+    for command, code in (("check", "inner-dim-mismatch"), ("trace", "torch-error")):
+        done = desk.server.run(desk.folder, command, "--timeout", "3", "train.py")
+        assert done.code == 1
+        assert f"error[{code}]" in done.out
+
+
 def test_a_script_that_prints_without_end_is_cut(desk: Desk) -> None:
     done = desk.rehearse("for i in range(300_000):\n    print('line', i)\n")
     assert done.code == 0

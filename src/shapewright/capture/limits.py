@@ -23,6 +23,9 @@ GRACE = 2.0
 """Seconds after the limit until a program that cannot be interrupted is ended."""
 
 
+TELLING = 30.0
+"""Seconds that we have to tell of a program that was stopped."""
+
 LEAVE = os._exit
 """As it is before a program's run stands around it."""
 
@@ -30,10 +33,39 @@ Last = Callable[[Stopped], None]
 """What to do, with what there is to say, before a program is ended that goes on."""
 
 
+class Limit:
+    """The time that a command allows to the program, while it may be over.
+
+    While it is held, the program has ended and we tell of it: nothing is interrupted,
+    but that too has an end.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.held = False
+        self.is_over = False
+
+    def stopped(self) -> Stopped:
+        """What is raised when the time is over."""
+        return Stopped(
+            f"stopped after {self.seconds:g} s, the time allowed by `--timeout`"
+        )
+
+    def hold(self) -> None:
+        """The program has ended, one way or another."""
+        self.held = True
+
+    def release(self) -> None:
+        """It is run again; raises `Stopped` if the time is over by now."""
+        self.held = False
+        if self.is_over:
+            raise self.stopped()
+
+
 @contextmanager
 def limited(
     seconds: float | None, *, hard: bool = False, last: Last | None = None
-) -> Iterator[None]:
+) -> Iterator[Limit]:
     """Stop the program after `seconds`.
 
     A signal raises `Stopped` between two steps of Python; it is sent again each second,
@@ -41,21 +73,24 @@ def limited(
     is ended, after `last` was called, with exit code 1. Signals need the main thread;
     elsewhere only `hard` works.
     """
+    limit = Limit(seconds)
     if seconds is None:
-        yield
+        yield limit
         return
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
-            stack.enter_context(_alarm(seconds))
+            stack.enter_context(_alarm(limit, seconds))
         if hard:
-            stack.enter_context(_watchdog(seconds + GRACE, seconds, last))
-        yield
+            stack.enter_context(_watchdog(limit, seconds + GRACE, last))
+        yield limit
 
 
 @contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _alarm(limit: Limit, seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Stopped(f"stopped after {seconds:g} s, the time allowed by `--timeout`")
+        limit.is_over = True
+        if not limit.held:
+            raise limit.stopped()
 
     def inherit() -> None:  # a timer does not reach the child of a fork
         if os.getpid() != owner and signal.getsignal(signal.SIGALRM) is stop:
@@ -74,27 +109,27 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _watchdog(wait: float, seconds: float, last: Last | None) -> Iterator[None]:
+def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
     """Ends the process from a thread, or, where Python itself stands still, from C."""
-    message = f"stopped after {seconds:g} s, the time allowed by `--timeout`"
 
-    def end() -> None:
+    def watch() -> None:
+        if left.wait(wait) or (limit.held and left.wait(TELLING)):
+            return
         try:
-            if last is not None:
-                last(Stopped(message).with_traceback(_standing(owner)))
+            if last is not None and not limit.held:
+                last(limit.stopped().with_traceback(_standing(owner)))
         finally:
             LEAVE(1)
 
     owner = threading.get_ident()
-    timer = threading.Timer(wait, end)
-    timer.daemon = True
-    timer.start()
-    faulthandler.dump_traceback_later(wait + GRACE, exit=True, file=2)
+    left = threading.Event()
+    threading.Thread(target=watch, daemon=True).start()
+    faulthandler.dump_traceback_later(wait + TELLING + GRACE, exit=True, file=2)
     try:
         yield
     finally:
         faulthandler.cancel_dump_traceback_later()
-        timer.cancel()
+        left.set()
 
 
 def _standing(thread: int) -> TracebackType | None:

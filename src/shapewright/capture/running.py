@@ -81,6 +81,7 @@ class Settings:
     assumed: tuple[str, ...] = ()
     progress: Callable[[str], None] | None = None
     so_far: Callable[[Stopped], Trace] | None = None
+    ended: Callable[[], None] | None = None  # called when the program has ended
     stepped: tuple[Span, ...] = ()  # what the run took element by element
     sampled: bool = False  # the numbers are wanted as well, in `sample`
     sample: Sample | None = None
@@ -95,6 +96,20 @@ def record(
     settings: Settings,
 ) -> Trace:
     """Run `target(*args, **kwargs)` without data and return what was seen."""
+    try:
+        return recorded(target, args, kwargs, settings)
+    finally:
+        if settings.ended is not None:
+            settings.ended()
+
+
+def recorded(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    settings: Settings,
+) -> Trace:
+    """One run, and once more where it needs torch's own autograd or more values."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     try:
         made = attempt(target, args, kwargs, settings, settings.graph)

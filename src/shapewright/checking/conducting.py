@@ -105,6 +105,7 @@ def check_command(
     def run(gone: Place | None = None, loops: bool = False) -> Program:
         nonlocal seen
         settings = Settings(target=target, go_on=True, quick=gone is not None)
+        settings.ended = limit.hold if gone is None else None
         if gone is not None:
             settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
@@ -118,10 +119,15 @@ def check_command(
         return program_of(made, settings, seen)
 
     kept = (files or ProgramFiles()).kept()
-    with on_stderr(), limited(timeout, hard=True), kept as layer, Trying(run) as trying:
+    program: Program | None = None
+    with (
+        on_stderr(), limited(timeout, hard=True) as limit, kept as layer,
+        Trying(run) as trying,
+    ):  # fmt: skip
         try:
             began = time.perf_counter()
             program = run(loops=True)
+            limit.release()
             trying.allowed = 3.0 + 30 * (time.perf_counter() - began)
             session = Session(
                 program, trying.again, trying.attempt, first, ignored, strict
@@ -136,8 +142,11 @@ def check_command(
             with Children(sized, trying.allowed, processors()) as other:
                 return with_edges(report, program, took, other.each, ignored)
         except Stopped as stopped:
-            ended = program_of(before_any_call(target, stopped), None, None)
-            return Session(ended).report()
+            limit.hold()
+            if program is None:
+                program = program_of(before_any_call(target, stopped), None, None)
+            session = Session(program, first=first, ignored=ignored, strict=strict)
+            return with_choice(session.report(), took)
 
 
 def with_choice(report: Report, took: list[Fed]) -> Report:

@@ -15,6 +15,7 @@ from shapewright.rehearsing.scripts import Script, told_alone
 
 if TYPE_CHECKING:
     from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.capture.limits import Limit
     from shapewright.capture.rehearsal.rehearsing import Heard, Rehearsing
     from shapewright.capture.running import Settings
     from shapewright.checking.tried import Place
@@ -107,37 +108,53 @@ def checked(
     first = script.rehearsing(heard=heard)
 
     def run(gone: Place | None = None) -> Program:
-        if gone is not None and is_late(program, gone, first.later):
-            soon = once(script.rehearsing(hurried=True), gone)
+        if gone and program and is_late(program, gone, first.later):
+            soon = once(script.rehearsing(hurried=True, whole=first.whole), gone)
             if any(place[:2] == gone[:2] for place in places(soon)):
                 return soon
-        return once(script.rehearsing(), gone)
+        return once(script.rehearsing(whole=first.whole), gone)
 
     def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
         alone = wanted.alone and gone is None
         settings = Settings(target=name, graph=True)
+        settings.ended = limit.hold if gone is None else None
         return script.program(rehearsing, settings, gone, alone)
 
-    with on_stderr(), limited(timeout, hard=True), Trying(run) as trying:
+    def told_of(session: Session) -> Report:
+        report = session.report()
+        told = first.told and replace(first.told, seconds=seconds)
+        if told is None or (wanted.first and report.findings):
+            return report
+        found = *report.findings, *mistakes(session.program, told, ignored)
+        return replace(report, findings=found, rehearsal=told)
+
+    program: Program | None = None
+    began, seconds = time.perf_counter(), 0.0
+    with on_stderr(), limited(timeout, hard=True) as limit, Trying(run) as trying:
         try:
-            began = time.perf_counter()
             program = once(first)
             seconds = time.perf_counter() - began
-            told = first.told and replace(first.told, seconds=seconds)
+            limit.release()
+            if is_doubtful(program, first.jumped):
+                first = script.rehearsing(heard=heard, whole=True)
+                program = once(first)
+            seconds = time.perf_counter() - began
+            limit.release()
             trying.allowed = 3.0 + 3 * seconds
             session = Session(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,
             )  # fmt: skip
             session.left = tries(len(program.trace.ops))
-            report = session.report()
-            if told is None or (wanted.first and report.findings):
-                return report
-            found = *report.findings, *mistakes(program, told, ignored)
-            return replace(report, findings=found, rehearsal=told)
+            return told_of(session)
         except Stopped as stopped:
-            ended = program_of(before_any_call(name, stopped), None, None)
-            return Session(ended).report()
+            limit.hold()
+            if program is None:
+                program = program_of(before_any_call(name, stopped), None, None)
+            session = Session(
+                program, first=wanted.first, ignored=ignored, strict=wanted.strict
+            )
+            return told_of(session)
 
 
 def trace_script(
@@ -145,15 +162,37 @@ def trace_script(
     settings: Settings,
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
+    limit: Limit | None = None,
 ) -> Trace:
-    """The trace of a script, whose loops end where their turns bring nothing new."""
+    """The trace of a script, whose loops end where their turns bring nothing new.
+
+    It is run once more with all turns if it failed behind a cut and time is left.
+    """
     from shapewright.capture.failing.built import Constructions
     from shapewright.inputs.target import parse_target
 
     made = Script(parse_target(script), arguments, files=files)
     rehearsing = made.rehearsing()
     trace = made.run(rehearsing, settings, Constructions())
+    ended = limit is not None and limit.is_over
+    if not trace.complete and rehearsing.jumped is not None and not ended:
+        if limit is not None:
+            limit.release()
+        rehearsing = made.rehearsing(whole=True)
+        trace = made.run(rehearsing, settings, Constructions())
     return told_alone(trace, rehearsing, settings)
+
+
+def is_doubtful(program: Program, jumped: int | None) -> bool:
+    """Whether something failed behind a cut of a loop that does not train.
+
+    What the turns that were left out leave behind may be more than is known of it; a
+    whole run decides.
+    """
+    if jumped is None:
+        return False
+    met = [each.op for each in program.failures]
+    return not program.trace.complete or any(each >= jumped for each in met)
 
 
 def is_late(program: Program, gone: Place, later: int | None) -> bool:

@@ -49,14 +49,14 @@ class Script:
     memo: Memo = field(default_factory=new_memo)
 
     def rehearsing(
-        self, hurried: bool = False, heard: Heard | None = None
+        self, hurried: bool = False, heard: Heard | None = None, whole: bool = False
     ) -> Rehearsing:
         """What is watched in one run."""
         from shapewright.capture.rehearsal.rehearsing import Rehearsing
 
         return Rehearsing(
             self.holds, self.device, self.full, tuple(self.arguments), hurried,
-            heard, self.files,
+            heard, self.files, whole,
         )  # fmt: skip
 
     def holds(self, file: str) -> bool:

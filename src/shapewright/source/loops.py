@@ -14,6 +14,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from shapewright.source.carrying import ADDING, carried, is_uneven
 from shapewright.source.counting import PLAIN, Counting, counting, counts_one, joined
 
 OVER = "_shapewright_over"
@@ -25,6 +26,7 @@ GREW = "_shapewright_grew"
 GROWS = "_shapewright_grows"
 LONGER = "_shapewright_longer"
 COUNTS = "_shapewright_counts"
+CARRIES = "_shapewright_carries"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
@@ -49,8 +51,6 @@ def with_names(
     changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
 
-
-ADDING = ("append", "extend", "insert")
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -83,7 +83,7 @@ class _Teller(ast.NodeTransformer):
         if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
         counts = self.counting(node)
-        told = self.told(counts)
+        told = self.told(counts, is_uneven(node))
         self.within.append((node.lineno, counts))
         self.generic_visit(node)
         self.within.pop()
@@ -97,7 +97,7 @@ class _Teller(ast.NodeTransformer):
             if isinstance(each.target, ast.Name):
                 made = self.on(node, place, each.target)
                 set_on.append(ast.Assign([_copied(each.target, ast.Store())], made))
-        set_on += self.joined(node)
+        set_on += self.joined(node, counts)
         node.body[:0] = [self.at(each, node) for each in set_on]
         return node
 
@@ -105,7 +105,7 @@ class _Teller(ast.NodeTransformer):
         if self.is_meant is not None and not self.is_meant(node):
             return self.generic_visit(node)
         counts = self.counting(node)
-        told = self.told(counts)
+        told = self.told(counts, is_uneven(node))
         self.within.append((node.lineno, counts))
         self.generic_visit(node)
         self.within.pop()
@@ -122,7 +122,7 @@ class _Teller(ast.NodeTransformer):
         for each in asked:
             self.at(each, test)
         node.test = self.call(name, test, [*asked, test])
-        node.body[:0] = [self.at(each, node) for each in self.joined(node)]
+        node.body[:0] = [self.at(each, node) for each in self.joined(node, counts)]
         ended = self.at(ast.Expr(self.method(name, "end")), node)
         whole = ast.copy_location(ast.Try([node], [], [], [ended]), node)
         return [ast.copy_location(begun, node), whole]
@@ -185,10 +185,17 @@ class _Teller(ast.NodeTransformer):
         args = [_copied(owner), *words, ast.Tuple(guards, ast.Load())]
         return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
 
-    def joined(self, node: ast.For | ast.While) -> list[ast.stmt]:
-        """What makes longer what each turn joins to."""
+    def joined(self, node: ast.For | ast.While, counts: Counting) -> list[ast.stmt]:
+        """What makes longer what each turn hands on to the next, and joins to."""
+        if self.is_meant is not None:
+            return []
         made: list[ast.stmt] = []
-        for index, value in enumerate(joined(node) if self.is_meant is None else ()):
+        counted = {ast.unparse(number) for number, _ in counts.numbers}
+        counted |= {ast.unparse(each.target) for each in counts.guarded}
+        values = joined(node)
+        known = counted | {ast.unparse(each) for each in values}
+        values += [each for each in carried(node) if ast.unparse(each) not in known]
+        for index, value in enumerate(values):
             where = [*self.place(node), ast.Constant(index)]
             nothing = ast.arguments([], [], None, [], [], None, [])
             asked = ast.Lambda(nothing, _copied(value))
@@ -197,7 +204,8 @@ class _Teller(ast.NodeTransformer):
             longer = ast.Call(ast.Name(LONGER, ast.Load()), again, [])
             kept = ast.Assign([_copied(value, ast.Store())], longer)
             made.append(ast.If(grows, [kept], []))
-        return made
+        carries = ast.Call(ast.Name(CARRIES, ast.Load()), self.place(node), [])
+        return [ast.If(carries, made, [])] if made else []
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
         """File and line, as arguments."""
@@ -243,8 +251,8 @@ class _Teller(ast.NodeTransformer):
         self.waits.update(each.node for each in found.conditions if each.node)
         return found
 
-    def told(self, counts: Counting) -> ast.expr:
-        """`(((lambda: n, is_head), ...), ((lambda: value, ...), ...), (...))`."""
+    def told(self, counts: Counting, uneven: bool) -> ast.expr:
+        """`(((lambda: n, is_head), ...), ((lambda: x, ...), ...), (...), uneven)`."""
         nothing = ast.arguments([], [], None, [], [], None, [])
         numbers: list[ast.expr] = [
             ast.Tuple(
@@ -267,7 +275,8 @@ class _Teller(ast.NodeTransformer):
             test = ast.Lambda(given, _copied(one.test))
             guards.append(ast.Tuple([ast.Constant(one.number), test], ast.Load()))
         parts = (numbers, conditions, guards)
-        return ast.Tuple([ast.Tuple(one, ast.Load()) for one in parts], ast.Load())
+        tuples: list[ast.expr] = [ast.Tuple(one, ast.Load()) for one in parts]
+        return ast.Tuple([*tuples, ast.Constant(uneven)], ast.Load())
 
 
 class _Counter(ast.NodeTransformer):

@@ -23,9 +23,10 @@ whether its body says that it ran; its line and text."""
 Guard = tuple[int, Callable[[int], Any]]
 """The place of a number of the head, and whether a turn with it counts."""
 
-Told = tuple[Sequence[Number], Sequence[Waiting], Sequence[Guard]]
+Told = tuple[Sequence[Number], Sequence[Waiting], Sequence[Guard], bool]
+"""The last: whether some turns add to a list and others do not."""
 
-NOTHING: Told = ((), (), ())
+NOTHING: Told = ((), (), (), False)
 
 MOST_ASKED = 1 << 16
 """Turns that were left out and are asked whether they count."""
@@ -38,12 +39,17 @@ class Counts:
     """
 
     def __init__(self, told: Told) -> None:
-        self.numbers, self.conditions, self.guards = told
+        self.numbers, self.conditions, self.guards, self.uneven = told
         self.values: list[int | None] = [None] * len(self.numbers)
         self.steps: list[int | None] = [None] * len(self.numbers)
         self.ahead = [0] * (len(self.numbers) + len(self.guards))
         self.wanted: set[tuple[int, int]] = set()
         self.cut = False  # the last turn did not come
+
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.values = [None] * len(self.numbers)
+        self.steps = [None] * len(self.numbers)
 
     def read(self) -> None:
         """A turn ended."""
@@ -57,7 +63,7 @@ class Counts:
             step = value - before - self.ahead[index]
             self.ahead[index] = 0
             same = self.steps[index] in (None, step)
-            self.steps[index] = step if step > 0 and same else None
+            self.steps[index] = step if step and same else None
 
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
@@ -69,7 +75,7 @@ class Counts:
         for place, (index, test) in enumerate(self.guards, len(self.numbers)):
             value, step = self.values[index], self.steps[index]
             if value is not None and step is not None and turns <= MOST_ASKED:
-                passed = range(value + step, value + step * turns + 1, step)
+                passed = (value + step * (turn + 1) for turn in range(turns))
                 self.ahead[place] = sum(bool(met(test, each)) for each in passed)
 
     def set_on(self, index: int, value: Any) -> Any:
@@ -95,7 +101,9 @@ class Counts:
                 if divides and been and count - 1 > max(been):
                     continue  # a multiple of it was met
                 for near in (-1, 0) if divides else (-1, 0, 1):
-                    more = (count + near - value - ahead) // step
+                    more, rest = divmod(count + near - value - ahead, step)
+                    if rest and step < 0:
+                        continue
                     if more >= 0 and count + near not in been:
                         found.append((more, (place, count + near)))
         if not found or len(self.wanted) >= MOST_WANTED:

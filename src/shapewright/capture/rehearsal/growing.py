@@ -12,8 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
+from shapewright.capture.rehearsal.carrying import (
+    More,
+    Part,
+    difference,
+    is_array,
+    lengthened,
+    parts_of,
+)
 from shapewright.capture.rehearsal.counts import Counts, evaluated
 
 MOST_ITEMS = 1_000_000
@@ -104,13 +110,21 @@ class Growing:
         self.values: dict[tuple[int, Any], int] = {}  # before it
         self.before: dict[int, int] = {}
         self.added: dict[int, int] = {}
-        self.sizes: dict[int, tuple[int, ...]] = {}
-        self.joined: dict[int, tuple[int, int]] = {}
+        self.parts: dict[int, list[Part] | None] = {}
+        self.joined: dict[int, list[More]] = {}
+        self.of_arrays = False  # not of numbers, and not of nests
+        self.extended: set[int] = set()  # numbers of tensors that can be made longer
         self.ahead = 0
+
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.added, self.counted = {}, {}
+        self.parts, self.joined = {}, {}
 
     def begin(self) -> None:
         """A turn begins."""
         self.before = self.lists.lengths()
+        self.extended = set()
         self.values = self.numbers.values()
 
     def done(self) -> None:
@@ -149,31 +163,23 @@ class Growing:
                 self.before[key] = len(found)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
-        """Whether what is joined to in every turn is to be longer now."""
-        sizes = evaluated(lambda: tuple(value().shape))
-        if sizes is None:
+        """Whether what a turn hands on to the next is to be longer now."""
+        found = evaluated(value)
+        fits = is_array(found) or not self.of_arrays
+        carried = evaluated(lambda: parts_of(found)) if fits else None
+        old, self.parts[index] = self.parts.get(index), carried
+        if carried is None:
+            self.joined.pop(index, None)
             return False
-        old, self.sizes[index] = self.sizes.get(index), sizes
-        if old is not None and len(old) == len(sizes):
-            grown = [d for d, size in enumerate(sizes) if size > old[d]]
-            if len(grown) == 1:
-                self.joined[index] = grown[0], sizes[grown[0]] - old[grown[0]]
-        return index in self.joined and 0 < self.ahead <= MOST_JOINED
+        self.extended.update(each.number for each in carried if each.number)
+        if old is not None:
+            more = difference(old, carried)
+            if more is None or any(more):
+                self.joined[index] = more or []
+        return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
 
     def longer(self, index: int, value: Any) -> Any:
         """The same, as long as in a whole run."""
-        made = joined(value, *self.joined[index], self.ahead)
-        self.sizes[index] = tuple(made.shape)
+        made = lengthened(value, iter(self.joined[index]), self.ahead)
+        self.parts[index] = evaluated(lambda: parts_of(made))
         return made
-
-
-def joined(value: Any, dim: int, count: int, times: int) -> Any:
-    """A tensor with its last entries of one dim once more, and again."""
-    size = value.shape[dim]
-    if isinstance(value, torch.Tensor):
-        last = value.narrow(dim, size - count, count)
-        return torch.cat([value, *[last] * times], dim)
-    import numpy
-
-    rest = numpy.take(value, range(size - count, size), dim)
-    return numpy.concatenate([value, *[rest] * times], dim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from shapewright.capture.rehearsal.sources import (
 from shapewright.capture.rehearsal.turns import Stage, Turns
 from shapewright.source.epochs import EPOCHS, TURNS
 from shapewright.source.loops import (
+    CARRIES,
     COUNTED,
     COUNTS,
     GREW,
@@ -48,6 +49,7 @@ def loops_told(stage: Stage) -> Iterator[None]:
         ON: partial(on, stage),
         GREW: partial(grew, stage),
         COUNTS: partial(counts, stage),
+        CARRIES: partial(carries, stage),
         GROWS: partial(grows, stage),
         LONGER: partial(longer, stage),
         MET: lambda *place: stage.met.add(place),
@@ -66,12 +68,22 @@ def loops_told(stage: Stage) -> Iterator[None]:
 
 def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
     """The items of a `for` loop, as many of them as bring something new."""
-    source = source_of(inner)
+    source, place = source_of(inner), (file, line)
+    if stage.idle.is_met(place) and (yield from plainly(stage, source, place)):
+        return
     turns = Turns(stage, file, line, told)
     with ExitStack() as stack:
         node = turns.told(stack)
-        left, reached = True, 0
+        left, reached = True, source.at
         while True:
+            if stage.idle.is_met(place):
+                began = source.at
+                turns.pause()
+                if (yield from plainly(stage, source, place)):
+                    turns.forget(node)
+                    return
+                turns.resume(node, began, source.at)
+                reached = source.at
             turns.begin()
             before = len(stage.fetched)
             try:
@@ -87,6 +99,7 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
             node.ran += 1
             yield item
             turns.done()
+            stage.idle.count(place, turns.was_idle())
             if left and turns.is_enough():
                 if stage.hurried and not heads and not stage.lists.held:
                     return
@@ -101,6 +114,19 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
                     turns.counts.cut = True
                     turns.cut(node, one)
                     return
+
+
+def plainly(
+    stage: Stage, source: Source, place: tuple[str, int]
+) -> Generator[Any, None, bool]:
+    """Items for turns that call nothing, until one does; whether it was the last."""
+    marks = stage.marks()
+    for item in source:
+        yield item
+        if stage.marks() != marks:
+            stage.idle.count(place, False)
+            return False
+    return True
 
 
 def ahead(turns: Turns, source: Any, bodies: list[Batches]) -> int | None:
@@ -156,6 +182,14 @@ def counts(stage: Stage, owner: Any, *told: Any) -> None:
         stage.numbers.counts(owner, *told)
 
 
+def carries(stage: Stage, file: str, line: int) -> bool:
+    """Whether it is looked at what a turn hands on to the next, as it begins."""
+    turns = turns_of(stage, file, line)
+    if turns is not None:
+        turns.growing.of_arrays = turns.trains or turns.loads
+    return turns is not None
+
+
 def grows(
     stage: Stage, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
@@ -172,7 +206,7 @@ def longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
 
 def turns_of(stage: Stage, file: str, line: int) -> Turns | None:
     """A loop that runs, if it is none of a model's own."""
-    if stage.engine.call != 0:
+    if not stage.loops or stage.engine.call != 0:
         return None
     place = file, line
     return next((one for one in reversed(stage.loops) if one.place == place), None)
@@ -182,11 +216,32 @@ class Going:
     """The turns of a `while` loop: it is asked with the condition before each."""
 
     def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
-        self.turns = Turns(stage, file, line, told)
+        self.stage, self.place, self.conditions = stage, (file, line), told
         self.stack = ExitStack()
-        self.node = self.turns.told(self.stack)
-        self.at = 0
+        self.at = self.paused = 0
         self.waiting = self.enough = False
+        self.marks = stage.marks()
+        self.turns: Turns | None = None
+        if not stage.idle.is_met(self.place):
+            self.begin()
+
+    def begin(self) -> Turns:
+        """From now on its turns are looked at."""
+        self.turns = Turns(self.stage, *self.place, self.conditions)
+        self.node = self.turns.told(self.stack)
+        self.node.turns.update(dict.fromkeys(range(1, self.at + 1)))
+        return self.turns
+
+    def is_plain(self) -> bool:
+        """Whether its turns have called nothing for long, and this one did not."""
+        if not self.stage.idle.is_met(self.place):
+            return False
+        if self.stage.marks() == self.marks:
+            return True
+        self.stage.idle.count(self.place, False)
+        if self.turns is not None:
+            self.turns.resume(self.node, self.paused, self.at)
+        return False
 
     def ended(self) -> None:
         """A turn ended; where those that follow bring nothing new, some are left out.
@@ -196,27 +251,40 @@ class Going:
         if not self.waiting:
             return
         self.waiting = False
-        self.turns.done()
-        if not self.turns.is_enough():
-            self.turns.left_out(0)
+        turns = self.turns
+        assert turns is not None
+        turns.done()
+        self.stage.idle.count(self.place, turns.was_idle())
+        self.marks, self.paused = self.stage.marks(), self.at
+        if self.stage.idle.is_met(self.place):
+            turns.pause()
+        if not turns.is_enough():
+            turns.left_out(0)
             return
-        more = self.turns.counts.next_wanted(None, self.at)
+        more = turns.counts.next_wanted(None, self.at)
         self.enough = more is None
         self.at += more or 0
-        self.turns.left_out(more or 0)
+        turns.left_out(more or 0)
 
     def __call__(self, *asked: Any) -> Any:
         condition = asked[-1]
         self.ended()
+        if self.is_plain():
+            if condition:
+                self.at += 1
+            elif self.turns is not None:
+                self.turns.forget(self.node)
+            return condition
         if not condition:
             return condition
+        turns = self.turns or self.begin()
         if self.enough:
-            self.turns.counts.cut = True
-            self.turns.cut(self.node, None)
+            turns.counts.cut = True
+            turns.cut(self.node, None)
             return False
         self.waiting = True
         self.at += 1
-        self.turns.begin()
+        turns.begin()
         self.node.turns[self.at] = None
         self.node.ran += 1
         return condition

@@ -39,7 +39,8 @@ class Rehearsing:
     """How a script is rehearsed, and afterwards what happened.
 
     A `hurried` run has one turn of each loop that trains, and of a loop over batches
-    the last as well: enough to meet most errors again.
+    the last as well: enough to meet most errors again. In a `whole` run the loops that
+    do not train have all their turns.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Rehearsing:
         hurried: bool = False,
         heard: Heard | None = None,
         files: ProgramFiles | None = None,
+        whole: bool = False,
     ) -> None:
         self.holds = holds
         self.device = device
         self.full = full
         self.arguments = arguments
         self.hurried = hurried
+        self.whole = whole
         self.heard = heard
         self.files = files or ProgramFiles()
         self.layer: Layer | None = None
@@ -70,6 +73,11 @@ class Rehearsing:
         """Calls before the second turn of any loop that trains, where one had it."""
         return self.stage.later if self.stage is not None else None
 
+    @property
+    def jumped(self) -> int | None:
+        """Calls before the first cut of a loop that does not train, where one was."""
+        return self.stage.jumped if self.stage is not None else None
+
     def number(self, number_of: Callable[[int], int]) -> None:
         """Take the numbers that tensors have in the record."""
         if self.stage is not None:
@@ -82,6 +90,7 @@ class Rehearsing:
         machine = Machine(self.device) if self.device is not None else None
         gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
         stage = Stage(engine, calls, story, self.full, gpu, self.hurried)
+        stage.whole = self.whole
         self.stage = stage
         engine.hangs = True
         folder = os.getcwd()

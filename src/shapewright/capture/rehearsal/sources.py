@@ -10,6 +10,8 @@ from typing import Any
 MOST_DRAINED = 1_000_000
 """Items of an iterator that are passed over to reach the last."""
 
+END = object()
+
 ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
@@ -103,12 +105,25 @@ class Other(Source):
         return item
 
     def skip(self, turn: int | None) -> bool:
-        if turn is not None or not self.plain:
+        if not self.plain:
             return False
+        if turn is not None:
+            return self.passes(turn)
         last = list(itertools.islice(self.inner, MOST_DRAINED))
         self.kept = last[-1:]
         self.at += max(0, len(last) - 1)
         return bool(last)
+
+    def passes(self, turn: int) -> bool:
+        """Pass over items until the next is that of a turn."""
+        while self.at < turn:
+            if not self.kept and next(self.inner, END) is END:
+                return False
+            self.kept = []
+            self.at += 1
+        if not self.kept:
+            self.kept = list(itertools.islice(self.inner, 1))
+        return bool(self.kept)
 
 
 def is_plain(inner: Any) -> bool:

@@ -58,6 +58,12 @@ class Node:
         found.count += 1
         return found
 
+    def forget(self, node: Node) -> None:
+        """Leave out a moment within this one."""
+        for key, each in list(self.inner.items()):
+            if each is node:
+                del self.inner[key]
+
     def told(self, folder: str) -> Moment:
         """The same as data, files as seen from a folder."""
         return Moment(

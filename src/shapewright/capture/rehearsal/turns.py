@@ -9,15 +9,18 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from shapewright.capture.identity import numbers
 from shapewright.capture.rehearsal.counts import NOTHING, Counts, Told
 from shapewright.capture.rehearsal.gradients import Gradients
 from shapewright.capture.rehearsal.growing import Growing, Lists, Numbers
+from shapewright.capture.rehearsal.patterns import Pattern
 from shapewright.capture.rehearsal.story import Node, shown
 from shapewright.capture.rehearsal.training import Facts
 
 if TYPE_CHECKING:
     from shapewright.capture.calls import Call, Calls
     from shapewright.capture.engine import Engine
+    from shapewright.capture.identity import Meta
     from shapewright.capture.rehearsal.loaders import Batches
     from shapewright.capture.rehearsal.story import Story
 
@@ -28,7 +31,26 @@ MOST = 6
 """Turns of one in which each brings something new, before the rest is left out."""
 
 PATIENT = 16
-"""The same for a loop that only calls a model: what it makes may be counted after."""
+"""Turns of a loop that only calls a model: what it makes may be counted after."""
+
+
+IDLE = 32
+"""Turns of a loop that call nothing, after which its turns are no longer looked at."""
+
+
+class Idle:
+    """The loops whose turns, lately, call nothing of torch's, by their places."""
+
+    def __init__(self) -> None:
+        self.turns: dict[tuple[str, int], int] = {}
+
+    def is_met(self, place: tuple[str, int]) -> bool:
+        """Whether it has been so for long enough."""
+        return self.turns.get(place, 0) >= IDLE
+
+    def count(self, place: tuple[str, int], idle: bool) -> None:
+        """A turn of the loop there ended."""
+        self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
 
 
 @dataclass(slots=True)
@@ -41,6 +63,8 @@ class Stage:
     full: bool = False
     has_gpu: bool = False  # the device that is claimed
     hurried: bool = False  # only until an error is met again
+    whole: bool = False  # loops that do not train have all their turns
+    jumped: int | None = None  # events when the first of those was cut
     later: int | None = None  # events when a second turn of a loop first began
     trained: int = 0  # backward passes and optimizer steps
     steps: int = 0  # of optimizers
@@ -57,6 +81,8 @@ class Stage:
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    idle: Idle = field(default_factory=Idle)
+    plain: Plain = field(default_factory=lambda: Plain())
     lists: Lists = field(default_factory=Lists)
     numbers: Numbers = field(default_factory=Numbers)
     making: int = 0  # items of batches, right now
@@ -67,6 +93,10 @@ class Stage:
         self.facts = Facts(self)
         self.gradients = Gradients(self.calls)
         self.calls.ended = self.called
+
+    def marks(self) -> tuple[int, ...]:
+        """What differs after a turn in which something happened."""
+        return len(self.engine.events), len(self.fetched), self.trained
 
     def called(self, call: Call, out: Any) -> None:
         """A module gave something."""
@@ -81,6 +111,26 @@ class Stage:
                 self.story.skip(f"{told}: `{test}` held in no turn that ran")
 
 
+class Plain:
+    """Numbers for metadata, the same for those that differ in their offset alone."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Meta, int]] = {}
+        self.keys: dict[Any, int] = {}
+
+    def key(self, meta: Meta) -> int:
+        """The number of some metadata."""
+        found = self.known.get(id(meta))
+        if found is None:
+            about = (
+                meta.shape, meta.stride, meta.torch_dtype, meta.device,
+                meta.requires_grad, meta.layout,
+            )  # fmt: skip
+            number = self.keys.setdefault(about, len(self.keys))
+            found = self.known[id(meta)] = meta, number
+        return found[1]
+
+
 class Turns:
     """The turns of one loop."""
 
@@ -91,6 +141,8 @@ class Turns:
         self.place = file, line
         self.counts = Counts(told)
         self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
+        self.pattern = Pattern()
+        self.omitted = 0  # turns, of a loop that does not train
         self.seen: set[Any] = set()
         self.ran = 0
         self.trains = self.loads = self.calls = self.fresh = False
@@ -105,13 +157,46 @@ class Turns:
         """A turn begins."""
         stage = self.stage
         self.trained, self.fetched = stage.trained, len(stage.fetched)
+        self.number = next(numbers)
         self.event, self.call = len(stage.engine.events), len(stage.calls.records)
         self.growing.begin()
         if stage.later is None and (self.trains or self.loads):
             stage.later = self.event
 
+    def was_idle(self) -> bool:
+        """Whether nothing happened in the turn that ended."""
+        stage = self.stage
+        return stage.marks() == (self.event, self.fetched, self.trained)
+
+    def pause(self) -> None:
+        """Its turns are not looked at for now."""
+        if self in self.stage.loops:
+            self.stage.loops.remove(self)
+
+    def resume(self, node: Node, began: int, ended: int) -> None:
+        """They are again: those between called nothing, but the last did."""
+        if self.outside and self not in self.stage.loops:
+            self.stage.loops.append(self)
+        self.ran += ended - began - 1
+        node.ran += ended - began
+        node.turns.update(dict.fromkeys(range(began + 1, ended + 1)))
+        self.counts.forget()
+        self.growing.forget()
+        self.growing.begin()
+        self.done()  # what it was is seen since the pause began
+
+    def forget(self, node: Node) -> None:
+        """It ended, and its last turns called nothing: that alone is no story."""
+        if self.outside and not node.inner:
+            for parent in self.stage.story.at[-2:-1]:
+                parent.forget(node)
+
     def left_out(self, turns: int) -> None:
         """So many turns are left out before the one that begins."""
+        if turns > 0 and not (self.trains or self.loads):
+            self.omitted += turns
+            if self.stage.jumped is None:
+                self.stage.jumped = len(self.stage.engine.events)
         self.counts.left_out(turns)
         self.growing.left_out(turns)
 
@@ -134,9 +219,12 @@ class Turns:
         models = {call.key for call in records[self.call :] if call.depth == 1}
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
-        keys = {key_of(event) for event in self.events()}
+        plain = stage.plain
+        keys = {key_of(event, plain) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
+        if self.calls and not (self.trains or self.loads):
+            self.pattern.take(self.events() if self.fresh else (), self.number)
         if self.graphs:
             stage.facts.graphs_kept(self)
 
@@ -168,9 +256,16 @@ class Turns:
     def left(self) -> None:
         """The loop is left."""
         stage, file = self.stage, self.place[0]
-        stage.loops.remove(self)
+        self.pause()
         for line, test in self.counts.waited():
             stage.waited.setdefault((file, line), test)
+        if self.omitted:
+            place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
+            both = self.ran, self.ran + self.omitted
+            stage.story.skip(
+                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others bring "
+                "no new call and no new shape"
+            )
 
     def cut(self, node: Node, source: Any) -> None:
         """Say that the loop ended before its end."""
@@ -189,23 +284,36 @@ class Turns:
         if self.stage.hurried and (self.trains or self.loads):
             return not self.growing.lists.held or self.ran >= FEWEST
         if not (self.trains or self.loads):
-            return self.calls and not self.fresh and self.ran >= PATIENT
+            return self.calls and self.ran >= PATIENT and self.brings_nothing()
         if self.ran < self.least():
             return False
         return not self.fresh or self.ran >= MOST
+
+    def brings_nothing(self) -> bool:
+        """Whether turns of a loop that does not train may be left out.
+
+        What they leave behind is known: lists to which every turn adds, and tensors of
+        which every turn makes the same more.
+        """
+        if self.stage.whole or self.counts.uneven:
+            return False
+        return not self.fresh or self.pattern.is_known(self.growing.extended)
 
     def least(self) -> int:
         """Turns until the program's own conditions on what else it counts were met."""
         return max(FEWEST, self.counts.least())
 
 
-def key_of(event: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What makes an event new: the place, the call, and the metadata in and out."""
+def key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+    """What makes an event new: the place, the call, and the metadata in and out.
+
+    Where in its storage a tensor begins is none of it: `betas[t]`, turn after turn.
+    """
     answer, ins, outs, site, _ = event
     name = answer.func if isinstance(answer.func, str) else id(answer.func)
     return (
         site,
         name,
-        tuple([id(info.meta) for info in ins]),
-        tuple([id(info.meta) for info in outs]),
+        tuple([plain.key(info.meta) for info in ins]),
+        tuple([plain.key(info.meta) for info in outs]),
     )

@@ -50,12 +50,18 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
 
 def is_table(program: Program, fact: Fact) -> bool:
     """Whether a tensor is a state, or made of nothing but states."""
-    if fact.tensor in program.inputs:
-        return False
-    maker = program.producers.get(fact.tensor)
-    if fact.tensor in program.states or maker is None:
-        return True
-    return all(is_table(program, each) for each in maker.inputs)
+    waiting, seen = [fact], {fact.tensor}
+    while waiting:
+        one = waiting.pop()
+        if one.tensor in program.inputs:
+            return False
+        maker = program.producers.get(one.tensor)
+        if one.tensor in program.states or maker is None:
+            continue
+        new = [each for each in maker.inputs if each.tensor not in seen]
+        seen.update(each.tensor for each in new)
+        waiting += new
+    return True
 
 
 def larger_dims(mine: Fact, other: Fact) -> list[int]:

@@ -31,12 +31,10 @@ KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
 )
 
 
-OF_WHOLE_RUNS = (
-    gradients.stale_gradients,
-    gradients.kept_graphs,
-    gradients.forgotten_parameters,
-    gradients.idle_parameters,
-)
+OF_WHOLE_RUNS = (gradients.forgotten_parameters, gradients.idle_parameters)
+"""Kinds of what did not happen until the run ended."""
+
+OF_ERRORS = (gradients.stale_gradients, gradients.kept_graphs)
 """Kinds that an error on the way may bring about."""
 
 
@@ -46,10 +44,14 @@ def mistakes(
     """Findings of every kind, each once a place."""
     scene = Scene(program, rehearsal)
     found: dict[object, Finding] = {}
-    kinds = KINDS
+    left_out: tuple[object, ...] = ()
     if program.failures or not program.trace.complete:
-        kinds = tuple(find for find in KINDS if find not in OF_WHOLE_RUNS)
-    for find in kinds:
+        stopped = any(each.code == "timeout" for each in program.trace.findings)
+        alone = stopped and not program.failures  # nothing else ended the run
+        left_out = OF_WHOLE_RUNS if alone else (*OF_WHOLE_RUNS, *OF_ERRORS)
+    for find in KINDS:
+        if find in left_out:
+            continue
         for each in find(scene):
             if each.code not in ignored and not ignored_here(program, each):
                 found.setdefault((each.code, each.span, each.message), each)
