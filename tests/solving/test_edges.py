@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+import torch
 from torch import Tensor, nn
 
 import shapewright as sw
@@ -21,6 +21,28 @@ class Windows(nn.Module):
         return x
 
 
+class Positions(nn.Module):
+    """Patches of 4 with positions for 8 x 8 of them, whatever their sides are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.unflatten(3, (-1, 4)).mean(4)
+        x = x.unflatten(2, (-1, 4)).mean(3)
+        rows, columns = x.shape[2:]
+        return x + self.positions[: rows * columns].view(rows, columns)
+
+
+class Rows(nn.Module):
+    """At most 40 rows of 8: a limit of one letter, far above usual sizes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.unflatten(1, (-1, 8)).mean(2)
+        return x + torch.zeros(40)[: x.shape[1]]
+
+
 def holds(sizes: int) -> bool:
     return sizes % 56 == 0
 
@@ -35,17 +57,34 @@ def test_sizes_between_and_beyond_what_was_learnt_are_tried() -> None:
     assert tried[:6] == [256, 288, 320, 192, 160, 128]
     assert {640, 672} <= set(tried)  # the upper edge
     assert {112, 223, 225} <= set(tried)  # refused, or beside what is allowed
+    assert {704, 736, 96, 64} <= set(tried)  # beyond, where only a bound refuses
 
 
-def test_sides_of_an_image_move_together() -> None:
-    tried = list(
-        edge_sizes(lambda s: True, {"H": 8, "W": 8}, [("H", "W")], lambda _: 64)
-    )
-    assert all(each["H"] == each["W"] for each in tried)
+def test_sides_of_an_image_move_together_and_apart() -> None:
+    every = edge_sizes(lambda s: True, {"H": 8, "W": 8}, [("H", "W")], lambda _: 64)
+    tried = [(each["H"], each["W"]) for each in every]
+    assert {(1, 1), (7, 7), (9, 9), (63, 63)} <= set(tried)
+    assert {(1, 63), (63, 1)} <= set(tried)
 
 
-@pytest.mark.parametrize("size", [28, 56, 84, 112, 168, 224, 252, 256, 280, 336])
-def test_demand_of_windows(size: int) -> None:
+def test_demand_of_windows() -> None:
     solution = sw.solve(Windows(), "f32[B, 3, H]")
-    assert solution.takes(B=2, H=size) == holds(size)
+    sizes = (28, 56, 84, 112, 168, 224, 252, 256, 280, 336)
+    taken = [size for size in sizes if solution.takes(B=2, H=size)]
+    assert taken == [size for size in sizes if holds(size)]
     assert not solution.tried
+
+
+def test_limit_of_a_product_is_none_of_each_side() -> None:
+    solution = sw.solve(Positions(), "f32[B, 3, H, W]")
+    assert "H*W <= 1024" in [each.text for each in solution.demands]
+    sides = [(32, 32), (64, 16), (4, 256), (8, 128), (36, 28), (128, 8)]
+    refused = [(36, 32), (34, 32), (128, 12), (4, 260), (2, 2)]
+    assert all(solution.takes(B=2, H=height, W=width) for height, width in sides)
+    assert not any(solution.takes(B=2, H=height, W=width) for height, width in refused)
+
+
+def test_upper_bound_stands_at_its_own_edge() -> None:
+    solution = sw.solve(Rows(), "f32[B, T]")
+    taken = [T for T in range(1, 2048) if solution.takes(B=2, T=T)]
+    assert taken == list(range(8, 321, 8))

@@ -26,8 +26,14 @@ CALM = 24
 SOON = 4
 """Runs after which a demand that is alone is held against new ones."""
 
-HELD = 40
+HELD = 90
 """Runs for each letter at the edges of the demands."""
+
+SURPRISES = 16
+"""Runs at edges that came out otherwise, before nothing is claimed."""
+
+AGAIN = 24
+"""Runs that tell new demands apart, after one at an edge that came out otherwise."""
 
 LARGE = 2048
 BATCH = 64
@@ -96,10 +102,18 @@ class Domain:
             self.heed(trial)
         for sizes in self.first():
             self.heed(self.trials.at(sizes))
+        self.settle(self.most, CALM)
+        self.held = self.hold()
+        self.sure = self.held and self.doubtful() is None
+
+    def settle(self, most: int, enough: int) -> None:
+        """Run where explanations differ, then anywhere until enough came out right."""
         calm = 0
-        while self.trials.count < self.most and calm < CALM:
+        while self.trials.count < most:
             self.explain()
-            wanted = self.doubtful() or self.another()
+            wanted = self.doubtful()
+            if wanted is None and calm < enough:
+                wanted = self.another()
             if wanted is None:
                 break
             expected = self.takes(wanted)
@@ -107,8 +121,6 @@ class Domain:
             self.heed(trial)
             calm = calm + 1 if trial.taken == expected else 0
         self.explain()
-        self.sure = calm >= CALM and self.doubtful() is None
-        self.held = self.hold()
 
     def hold(self) -> bool:
         """Try the demands at their own edges and between them; whether they held.
@@ -117,10 +129,12 @@ class Domain:
         comes out otherwise, it is learnt again, and what is new is tried in turn.
         """
         most = self.trials.count + HELD * max(len(self.letters), 2)
-        while self.trials.count < most:
+        for _ in range(SURPRISES):
             if self.surprise(most) is None:
                 return True
-            self.explain()
+            self.settle(min(most, self.trials.count + AGAIN), SOON)
+            if self.trials.count >= most:
+                return False
         return False
 
     def surprise(self, most: int) -> dict[str, int] | None:

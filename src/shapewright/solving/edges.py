@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
+from math import isqrt
+
+from shapewright.solving.planning import is_batch
 
 Sizes = Mapping[str, int]
 
@@ -11,8 +16,12 @@ ENDS = 3
 """Allowed sizes that are tried at each end, and on each side of the witness."""
 BETWEEN = 6
 """Allowed sizes that are tried between the ends."""
-REFUSED = 12
+REFUSED = 6
 """Refused sizes that are tried."""
+BEYOND = (1, 2, 4, 8)
+"""Steps beyond the end of what is allowed: only the bound refuses there."""
+MIXED = 32
+"""Sizes that are tried with each letter on its own."""
 OFFSETS = (-4, -3, -2, -1, 1, 2, 3, 4)
 """Steps from an allowed size to others, which a demand of a layer's rounding takes."""
 
@@ -31,6 +40,7 @@ def edge_sizes(
     A group is letters that move together, such as both sides of an image.
     """
     ways = [_of_group(takes, witness, group, highest) for group in groups]
+    ways.append(_of_each(takes, witness, highest))
     while ways:
         for way in list(ways):
             sizes = next(way, None)
@@ -50,12 +60,60 @@ def _of_group(
     top = min(map(highest, group))
     moved = {size: {**witness, **dict.fromkeys(group, size)} for size in range(1, top)}
     allowed = [size for size, sizes in moved.items() if takes(sizes)]
-    refused = [size for size in moved if size not in set(allowed)]
+    known = set(allowed)
+    refused = [size for size in moved if size not in known]
     now = witness[group[0]]
+    beyond = [size for size in _beyond(allowed) if size in moved]
     for size in dict.fromkeys(
-        [*_at_edges(allowed, now), *_beside(refused, allowed, now)]
+        [*_at_edges(allowed, now), *beyond, *_beside(refused, allowed, now)]
     ):
         yield moved[size]
+
+
+def _step(allowed: Sequence[int]) -> int:
+    """The usual distance of allowed sizes."""
+    gaps = Counter(b - a for a, b in pairwise(allowed))
+    return gaps.most_common(1)[0][0] if gaps else 1
+
+
+def _beyond(allowed: Sequence[int]) -> list[int]:
+    """Sizes below and above all that is allowed, in its step."""
+    if not allowed:
+        return []
+    step = _step(allowed)
+    above = [allowed[-1] + step * count for count in BEYOND]
+    above += [allowed[-1] // step * 4 * step]
+    return [*above, *(allowed[0] - step * count for count in BEYOND)]
+
+
+def _of_each(
+    takes: Callable[[Sizes], bool], witness: Sizes, highest: Callable[[str], int]
+) -> Iterator[dict[str, int]]:
+    """Small and large sizes of all letters in every combination, then drawn ones.
+
+    A limit of one letter may be one of a product of two, which shows only where the
+    other one is small or large, and neither is refused for anything else.
+    """
+    steps, ends = {}, {}
+    for name in witness:
+        every = range(1, highest(name))
+        allowed = [size for size in every if takes({**witness, name: size})]
+        if len(allowed) > 1 and not is_batch(name):
+            steps[name], ends[name] = _step(allowed), (allowed[0], allowed[-1])
+    if len(ends) in (2, 3):
+        for corner in product(*ends.values()):
+            yield {**witness, **dict(zip(ends, corner, strict=True))}
+    draw = random.Random(1)
+    for _ in range(MIXED if len(ends) > 1 else 0):
+        sizes = dict(witness)
+        for name in sizes:
+            if name in steps:
+                counts = max(isqrt(highest(name) // steps[name]), 1)
+                count = draw.randint(1, counts) * draw.randint(1, counts)
+                sizes[name] = witness[name] % steps[name] + count * steps[name]
+            elif is_batch(name) and takes({**witness, name: 1}):
+                sizes[name] = draw.randint(1, 8)
+        yield sizes
 
 
 def _at_edges(allowed: Sequence[int], now: int) -> list[int]:
