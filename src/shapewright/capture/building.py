@@ -11,6 +11,7 @@ import torch
 
 from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.engine import Engine
+from shapewright.capture.generators import generators_claimed
 from shapewright.capture.guarding import guarded, patched
 from shapewright.capture.identity import BLANK, Info, Storage, intern_meta
 from shapewright.capture.private import UninitializedTensor, step_aside
@@ -34,6 +35,7 @@ def building(*, put_back: bool = True) -> Iterator[Engine]:
         stack.enter_context(guarded() if put_back else patched())
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(claimed_defaults(engine))
+        stack.enter_context(generators_claimed(engine))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)
         yield engine

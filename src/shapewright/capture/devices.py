@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
 Kwargs = dict[str, Any]
+SAYINGS = {
+    "cuda": "Torch not compiled with CUDA enabled",
+    "mps": "PyTorch is not linked with support for mps devices",
+    "xpu": "Torch not compiled with XPU enabled",
+}
+"""What torch says of devices that are not there."""
+
 FREE_OF_DEVICES = frozenset("copy_ index __getitem__ to _pack_padded_sequence".split())
 
 
@@ -28,6 +35,9 @@ def normal_device(device: Any, home: str = "cpu") -> str:
 def device_asked(engine: Engine, device: Any) -> str:
     """The same for a device that the program names: one that is there."""
     name = normal_device(device)
+    kind = name.partition(":")[0]
+    if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
+        return without(engine, kind)
     if engine.gpus is None or not name.startswith("cuda:"):
         return name
     if str(device) == "cuda":
@@ -35,6 +45,17 @@ def device_asked(engine: Engine, device: Any) -> str:
     if int(name[5:]) >= engine.gpus:
         engine.raise_theirs(no_such_gpu())
     return name
+
+
+def without(engine: Engine, kind: str) -> str:
+    """The run goes on without a device that the machine has not; it is told of once."""
+    engine.find(
+        "missing-device",
+        f"`{kind}` is asked for, and the machine that is rehearsed has none",
+        SAYINGS[kind],
+        once=True,
+    )
+    return engine.home
 
 
 def no_such_gpu() -> RuntimeError:

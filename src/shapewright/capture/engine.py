@@ -38,6 +38,7 @@ from shapewright.capture.private import (
     UninitializedTensor,
     is_transformed,
     outside_transforms,
+    unwrapped,
 )
 from shapewright.capture.resting import Chosen
 from shapewright.capture.sites import Sites
@@ -126,6 +127,7 @@ class Engine(TorchFunctionMode):
         self.grads: dict[int, Any] = {}
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = home
+        self.machine: str | None = None  # what it claims to be: `cpu`, `cuda`, `mps`
         self.gpus: int | None = None  # as many as the machine is said to have
         self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
@@ -296,7 +298,10 @@ class Engine(TorchFunctionMode):
 
     def first_sight(self, tensor: Tensor, device: str | None = None) -> Info:
         if is_transformed(tensor):
-            return Info(opaque_meta(tensor, self.home, "functorch"), Storage(self.home))
+            inner = unwrapped(tensor)
+            claim = self.info(inner).meta.device if self.known(inner) else self.home
+            claim = device or claim
+            return Info(opaque_meta(tensor, claim, "functorch"), Storage(claim))
         if is_odd(tensor):
             claim = device or (self.home if tensor.is_meta else str(tensor.device))
             layout = str(tensor.layout).removeprefix("torch.")
@@ -305,7 +310,7 @@ class Engine(TorchFunctionMode):
             return Info(opaque_meta(tensor, claim, layout), Storage(claim), kind)
         if tensor.is_meta:
             return self.plain_sight(tensor, device or self.home)
-        claim = device or str(tensor.device)
+        claim = device or getattr(tensor, FROM_FILE, None) or str(tensor.device)
         storage = self.storage_of(tensor, claim)
         meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)
         info = Info(meta, storage, THEIRS)
@@ -431,11 +436,13 @@ class Engine(TorchFunctionMode):
     def note(self, message: str) -> None:
         self.notes[message] = self.notes.get(message, 0) + 1
 
-    def find(self, code: str, message: str, torch_message: str = "") -> None:
+    def find(
+        self, code: str, message: str, torch_message: str = "", once: bool = False
+    ) -> None:
         """Something to tell of the line of the program that runs."""
         key = (code, message, (self.sites.here(), self.call))
         words, count = self.findings.get(key, (torch_message, 0))
-        self.findings[key] = words, count + 1
+        self.findings[key] = words, 1 if once else count + 1
 
 
 def is_odd(tensor: Tensor) -> bool:

@@ -15,7 +15,10 @@ import torch
 META = torch.device("meta")
 
 FROM_FILE = "_read_from_file"
-"""An attribute of tensors that were read from a file: their whole numbers are kept."""
+"""An attribute of tensors that were read from a file, the device that they claim.
+
+Their whole numbers are kept.
+"""
 
 numbers = count(1)
 """Tensor and storage numbers: never reused within a process."""

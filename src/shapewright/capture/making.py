@@ -9,6 +9,7 @@ from torch.utils import _device
 
 from shapewright.capture import nests, placing, plans
 from shapewright.capture.devices import claim_of, device_asked
+from shapewright.capture.generators import must_be_on
 from shapewright.capture.identity import (
     BLANK,
     META,
@@ -44,6 +45,8 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
     if any(not info.storage.known for info in infos):
         return from_unknown(engine, func, name, args, kwargs, infos)
     device = device_of(engine, kwargs, infos)
+    if kwargs.get("generator") is not None:
+        must_be_on(engine, kwargs["generator"], device)
     size = numel(name, args, kwargs)
     if size is None or size <= engine.known_limit:
         if size is not None and name not in plans.BLANK_FACTORIES:

@@ -130,7 +130,7 @@ def on_meta(
     if "pin_memory" in kwargs:
         kwargs = {**kwargs, "pin_memory": False}
     generator = kwargs.get("generator")
-    if generator is not None and (device == "meta" or generator.device.type != device):
+    if generator is not None and device == "meta":
         kwargs = {**kwargs, "generator": None}
     elif generator is not None:
         seeding.lend(generator)

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import HigherOrderOperator
 
 from shapewright.capture import (
     answering,
     attributes,
     filling,
+    flex_attention,
     indexing,
     making,
     moving,
@@ -68,6 +70,8 @@ def plan_for(func: Any) -> Plan:
         return attributes.deepcopy
     if name in ("_set_grad_enabled", "set_grad_enabled", "manual_seed"):
         return passed
+    if name == "flex_attention" and isinstance(func, HigherOrderOperator):
+        return flex_attention.attend
     if name == "_assert":
         return reading.asserted
     if getattr(func, "__module__", "") == "torch.nn.init":

@@ -20,6 +20,10 @@ FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
 """What a function mode sees for `x.shape`: a bound `__get__`; torch names no type."""
 
 
+GROUPING = (torch._C, "_group_tensors_by_device_and_dtype")
+"""Where optimizers ask for tensors of one device and dtype; torch.optim reads it."""
+
+
 is_transformed: Callable[[torch.Tensor], bool] = (
     torch._C._functorch.is_functorch_wrapped_tensor
 )
@@ -27,6 +31,10 @@ is_transformed: Callable[[torch.Tensor], bool] = (
 
 There is no public test, and a wrapper's strides and values are not its own.
 """
+
+
+unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
+"""The tensor that the innermost transform wraps."""
 
 
 def in_transform() -> bool:

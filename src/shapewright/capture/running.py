@@ -24,6 +24,7 @@ from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
 from shapewright.capture.folding import Fold, Lazy
 from shapewright.capture.functions import applied
+from shapewright.capture.generators import generators_claimed
 from shapewright.capture.identity import Info
 from shapewright.capture.interrupts import Heard, undisturbed
 from shapewright.capture.memo import Memo
@@ -37,6 +38,7 @@ from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
 from shapewright.capture.taking import Taken, as_taken, module_of, take
 from shapewright.capture.telling import Stopped, failure, findings_of, is_own
+from shapewright.capture.tensor_groups import tensors_grouped
 from shapewright.capture.threads import followed
 from shapewright.capture.tracked.comparisons import Comparisons, Watching
 from shapewright.capture.tracked.reading import remembered
@@ -234,6 +236,8 @@ def watched_run(
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(applied(engine))
         stack.enter_context(storages_kept(engine))
+        stack.enter_context(tensors_grouped(engine))
+        stack.enter_context(generators_claimed(engine))
         stack.enter_context(claimed_defaults(engine))
         if graph:
             stack.enter_context(backward_seen(engine))

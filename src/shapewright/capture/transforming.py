@@ -33,7 +33,13 @@ def transforms_seen(engine: Engine) -> Iterator[None]:
     with ExitStack() as stack:
         for module, name in ENTRIES:
             stack.enter_context(replaced(module, name, entry(engine)))
+        for module, name in EXITS:
+            stack.enter_context(replaced(module, name, left(engine)))
         yield
+
+
+EXITS = ((torch._functorch.vmap, "_remove_batch_dim"),)
+"""Where it gives one back."""
 
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -50,6 +56,23 @@ def replaced(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
     finally:
         if vars(module)[name] is wrapped:
             setattr(module, name, original)
+
+
+def left(engine: Engine) -> Wrap:
+    """What a transform gives back claims the device of what was wrapped."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def leave(wrapped: Any, *args: Any, **kwargs: Any) -> Any:
+            out = original(wrapped, *args, **kwargs)
+            if get_ident() in engine.threads and isinstance(wrapped, torch.Tensor):
+                claim = engine.info(wrapped).meta.device
+                if claim != engine.home and not engine.known(out):
+                    engine.adopt(out, claim)
+            return out
+
+        return leave
+
+    return wrap
 
 
 def entry(engine: Engine) -> Wrap:

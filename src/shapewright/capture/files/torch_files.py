@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from shapewright.capture import nests
 from shapewright.capture.files.allowed_classes import must_be_allowed
+from shapewright.capture.files.locations import Locations
 from shapewright.capture.files.safetensors_files import tensor_files_kept
-from shapewright.capture.identity import FROM_FILE
 from shapewright.capture.private import step_aside
 from shapewright.capture.replacement import replaced
 
@@ -68,7 +67,12 @@ class Shelf:
         return copied(self.kept[int(token[len(TOKEN) :])])
 
     def load(
-        self, original: Callable[..., Any], file: Any, args: Any, named: Any
+        self,
+        original: Callable[..., Any],
+        file: Any,
+        map_location: Any,
+        args: Any,
+        named: Any,
     ) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
         token, name = self.head_of(file), name_of(file)
@@ -77,8 +81,9 @@ class Shelf:
         if token.startswith(TOKEN):
             kept = self.kept[int(token[len(TOKEN) :])]
             must_be_allowed(self.saving, original, kept, *args, **named)
-            return copied(kept)
-        named["map_location"] = "cpu"
+            return Locations(map_location).move(copied(kept))
+        locations = Locations(map_location)
+        named["map_location"] = locations
         with ExitStack() as stack:
             stack.enter_context(torch._C.DisableTorchFunction())
             for unpatched in step_aside:
@@ -86,10 +91,10 @@ class Shelf:
             if name:
                 try:
                     made = original(self.layer.reading(file), mmap=True, **named)
-                    return marked(made)
+                    return locations.claim(made)
                 except (RuntimeError, ValueError, TypeError):
                     pass  # written in the old format
-            return marked(original(self.layer.reading(file), **named))
+            return locations.claim(original(self.layer.reading(file), **named))
 
     def head_of(self, file: Any) -> bytes:
         """The first bytes of a file."""
@@ -101,13 +106,6 @@ class Shelf:
             return found
         with self.layer.open(self.layer.reading(file), "rb") as stream:
             return stream.read(length)
-
-
-def marked(made: Any) -> Any:
-    """What a file held: its whole numbers are kept, as labels are."""
-    for tensor in nests.tensors(made):
-        setattr(tensor, FROM_FILE, True)
-    return made
 
 
 def copied(thing: Any) -> Any:
@@ -137,7 +135,7 @@ def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[None]:
     def load(original: Any) -> Any:
         def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
             kwargs.pop("mmap", None)
-            return shelf.load(original, f, args, kwargs)
+            return shelf.load(original, f, map_location, args, kwargs)
 
         return load
 

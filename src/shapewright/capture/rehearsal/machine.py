@@ -77,6 +77,7 @@ class Machine:
 def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     """What a program asks of `torch.cuda`, `torch.backends.mps` is answered for it."""
     has_gpu = machine.kind == "cuda"
+    engine.machine = machine.kind
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
         "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
     })]  # fmt: skip

@@ -16,6 +16,8 @@ import torch
 from torch.autograd.graph import increment_version
 from torch.optim import optimizer as optimizers
 
+from shapewright.capture.replacement import resemble
+
 if TYPE_CHECKING:
     from shapewright.capture.rehearsal.turns import Stage
 
@@ -45,7 +47,7 @@ class Replays:
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
             self.patched[kind] = kind.step
-            kind.step = self.replayed(kind.step)
+            kind.step = resemble(self.replayed(kind.step), kind.step)
 
     def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The step of a class, run only where it may do something new."""

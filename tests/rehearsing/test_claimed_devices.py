@@ -1,0 +1,145 @@
+"""Common training code on claimed devices: what a real run takes gives no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.rehearsing.rehearsed import rehearsed
+
+NO_GPU = "Attempting to deserialize object on a CUDA device"
+
+
+def codes(folder: Path, text: str, device: str) -> list[tuple[str, int]]:
+    """The codes of what is found, with how often it is told."""
+    report = rehearsed(folder, text, device=device)
+    return [(each.code, each.count) for each in report.findings]
+
+
+@pytest.mark.parametrize("settings", ["fused=True", "foreach=True"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_optimizers_step_through_bfloat16(
+    tmp_path: Path, device: str, settings: str
+) -> None:
+    text = f"""\
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(8, 4).to(torch.bfloat16), nn.Linear(4, 2))
+        model.to("{device}")
+        optimizer = torch.optim.AdamW(model.parameters(), {settings})
+        for _ in range(2):
+            x = torch.randn(2, 8, dtype=torch.bfloat16, device="{device}")
+            model[1](model[0](x).float()).sum().backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        """
+    assert codes(tmp_path, text, device) == []
+
+
+def test_a_generator_claims_its_device(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        generator = torch.Generator(device="cuda").manual_seed(3)
+        assert generator.device.type == "cuda" and generator.initial_seed() == 3
+        assert isinstance(generator, torch.Generator)
+        assert isinstance(torch.default_generator, torch.Generator)
+        assert torch.Generator().device.type == "cpu"
+        assert torch.randn(3, generator=generator, device="cuda").is_cuda
+        torch.randn(3, generator=generator)
+        """
+    report = rehearsed(tmp_path, text, device="cuda")
+    (found,) = report.findings
+    assert "Expected a 'cpu' device type for generator" in found.message
+    assert found.span is not None
+    assert found.span.line == 8
+
+
+def test_a_device_that_is_not_there_is_told_of_once_a_call(tmp_path: Path) -> None:
+    text = """\
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 4))
+        for _ in range(4):
+            x = torch.randn(2, 8).cuda()
+            model(x).sum().backward()
+        """
+    assert codes(tmp_path, text, "cpu") == [("missing-device", 1)]
+    assert codes(tmp_path, text, "cuda") == [("mixed-devices", 6)]
+    assert codes(tmp_path, text.replace("4))", "4)).cuda()"), "cuda") == []
+
+
+def test_loaded_tensors_are_where_the_map_says(tmp_path: Path) -> None:
+    torch.save({"a": torch.randn(3)}, tmp_path / "a.pt")
+    text = f"""\
+        import torch
+
+        def device(file, *map_location):
+            loaded = torch.load(file, *map_location)
+            return loaded["a"].device.type, (loaded["a"] + 1).device.type
+
+        for file in ({str(tmp_path / "a.pt")!r}, "b.pt"):
+            assert device(file) == ("cpu", "cpu")
+            assert device(file, "cuda") == ("cuda", "cuda")
+            assert device(file, {{"cpu": "cuda:0"}}) == ("cuda", "cuda")
+            assert device(file, lambda storage, place: storage) == ("cpu", "cpu")
+            torch.save({{"a": torch.ones(3)}}, "b.pt")
+        torch.save({{"a": torch.ones(3).cuda()}}, "c.pt")
+        assert device("c.pt") == ("cuda", "cuda")
+        assert device("c.pt", "cpu") == ("cpu", "cpu")
+        """
+    assert codes(tmp_path, text, "cuda") == []
+
+
+def test_a_file_from_a_gpu_is_refused_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
+        torch.save({"a": torch.randn(3)}, tmp_path / "gpu.pt")
+    text = f"""\
+        import torch
+        print(torch.load({str(tmp_path / "gpu.pt")!r}, weights_only=True)["a"].device)
+        """
+    (found,) = rehearsed(tmp_path, text).findings
+    assert NO_GPU in found.message
+    assert codes(tmp_path, text, "cuda") == []
+    on_cpu = text.replace("weights_only", "map_location='cpu', weights_only")
+    assert codes(tmp_path, on_cpu, "cpu") == []
+
+
+FLEX = """\
+    import torch
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    table = torch.nn.Parameter(torch.randn(4, 300, device="{device}"))
+    q = torch.randn(2, 128, 4, 16, device="{device}").transpose(1, 2)
+    k = torch.randn(2, 128, 2, 16, device="{device}").transpose(1, 2)
+
+    def causal(batch, head, i, j):
+        return i >= j
+
+    def biased(score, batch, head, i, j):
+        return score + table[head, i - j + 128]
+
+    mask = create_block_mask(causal, None, None, 128, 128, device="{device}")
+    out = flex_attention(q, k, k, biased, mask, enable_gqa=True)
+    assert out.shape == q.shape and out.stride() == q.stride()
+    out.sum().backward()
+    assert table.grad.shape == table.shape
+    {more}
+    """
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_flex_attention(tmp_path: Path, device: str) -> None:
+    assert codes(tmp_path, FLEX.format(device=device, more=""), device) == []
+
+
+def test_flex_attention_refuses_a_score_of_many_numbers(tmp_path: Path) -> None:
+    more = "flex_attention(q, k, k, lambda s, *at: s + table[0], enable_gqa=True)"
+    text = FLEX.format(device="cpu", more=more)
+    (found,) = rehearsed(tmp_path, text).findings
+    assert "one number for one score" in found.message
