@@ -105,3 +105,29 @@ def test_the_installed_command_is_the_module() -> None:
     done = subprocess.run([script, "--version"], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stdout.startswith("shapewright ")
+
+
+STANDS = """\
+import signal
+from shapewright.faces.cli import apart
+
+apart.STILL = 0.4
+
+
+def ended(child):
+    print(child)
+    return 7
+
+
+print(apart.run(lambda parent: signal.pause(), ended))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
+def test_a_program_that_waits_for_ever_is_ended() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STANDS],
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "computed nothing for 0.4 s" in done.stdout
+    assert done.stdout.endswith("7\n")

@@ -16,6 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import torch
 
+from shapewright.capture.child_processes import wait_for_end
 from shapewright.capture.files.confinement import confine, end_with_parent
 from shapewright.capture.files.patches import files_kept, layer_in_use
 from shapewright.capture.pipes import distant_pipe
@@ -56,6 +57,7 @@ class Children(Generic[Request, Result]):
         self.seconds = seconds
         self.width = width
         self.idle: list[_Child[Request, Result]] = []
+        self.late = 0  # requests that had no answer in time
         self.folders = contextlib.ExitStack()
 
     def __enter__(self) -> Children[Request, Result]:
@@ -86,6 +88,7 @@ class Children(Generic[Request, Result]):
                         continue
                     late = child.until <= time.monotonic()
                     if child.reading in ready or late:
+                        self.late += child.reading not in ready
                         working.remove(child)
                         self.keep(child)
         finally:
@@ -133,7 +136,7 @@ class _Child(Generic[Request, Result]):
         self.until = time.monotonic() + self.seconds
         question = pickle.dumps(requests[at])
         with contextlib.suppress(BrokenPipeError):
-            _send(self.writing, question)
+            _send(self.writing, question, self.until)
 
     def answered(self, found: list[Result | None]) -> bool:
         """Take what has come; whether that is all, or the child is gone."""
@@ -157,18 +160,27 @@ class _Child(Generic[Request, Result]):
         os.close(self.writing)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.number, signal.SIGKILL)
-        os.waitpid(self.number, 0)
+        wait_for_end(self.number, ENDING)
+
+
+ENDING = 5.0
+"""Seconds in which a child that was killed is gone; the kernel may hold it longer."""
 
 
 HEAD = struct.Struct("!Q")
 """The length of what follows in a pipe."""
 
 
-def _send(pipe: int, content: bytes) -> None:
-    """All of it, with its length before it."""
+def _send(pipe: int, content: bytes, until: float | None = None) -> None:
+    """All of it, with its length before it; what nobody reads in time is left."""
     left = memoryview(HEAD.pack(len(content)) + content)
     while left:
-        left = left[os.write(pipe, left) :]
+        if until is not None:
+            ready = select.select([], [pipe], [], max(0.0, until - time.monotonic()))
+            if not ready[1]:
+                return
+        part = left if until is None else left[: select.PIPE_BUF]
+        left = left[os.write(pipe, part) :]
 
 
 def _received(pipe: int) -> bytes | None:

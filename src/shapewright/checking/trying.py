@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from shapewright.checking.tried import Overlay, Place, Tried
 
 
+MOST_LATE = 3
+"""Tries without an answer in time, after which no more are made."""
+
+
 class Trying:
     """Children that run a program as its text would be with an edit.
 
@@ -29,6 +33,7 @@ class Trying:
         self.stack = ExitStack()
 
     def __enter__(self) -> Trying:
+        import shapewright.reasoning.hazards.all  # noqa: F401, not in each child
         from shapewright.capture.forking import Children, one_thread
 
         self.stack.enter_context(one_thread())
@@ -72,10 +77,14 @@ class Trying:
 
         requests = list(zip(many, gone, strict=True))
         self.children.seconds = self.allowed
+        if self.children.late >= MOST_LATE:
+            return [Tried() for _ in requests]
         if not apart:
             return [each or Tried() for each in self.children.each(requests)]
         with Children(self.tried, self.allowed, len(many)) as fresh:
-            return [each or Tried() for each in fresh.each(requests)]
+            made = [each or Tried() for each in fresh.each(requests)]
+        self.children.late += fresh.late
+        return made
 
     def tried(self, request: tuple[Overlay, Place]) -> Tried:
         """What one run came to."""

@@ -27,6 +27,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from shapewright.capture.child_processes import Standstill, wait_for_end
 from shapewright.capture.files.confinement import end_with_parent
 from shapewright.capture.pipes import distant, distant_pipe
 from shapewright.faces.cli import output
@@ -39,6 +40,13 @@ GRACE = 2.0
 """Seconds that a child has to end itself after Ctrl-C."""
 
 
+STILL = 300.0
+"""Seconds in which a program that computes nothing is taken to wait for ever."""
+
+STILL_ASKED = 3600.0
+"""The same where somebody sits before a terminal, for whom it may wait."""
+
+
 class Failed(Exception):
     """We failed in the child; the text is its traceback."""
 
@@ -47,14 +55,21 @@ class Failed(Exception):
 class Ended:
     """How a child ended that gave no answer: its exit code, or below 0 the signal.
 
-    `told` is the last that it had to tell.
+    `told` is the last that it had to tell. `still` is for how long it had computed
+    nothing when it was ended for that.
     """
 
     code: int
     seconds: float
     told: Any = None
+    still: float | None = None
 
     def __str__(self) -> str:
+        if self.still is not None:
+            return (
+                f"the program's process was ended: it computed nothing for "
+                f"{self.still:g} s, each of its threads waits"
+            )
         if self.code >= 0:
             return f"the program's process ended with exit code {self.code}"
         name = signal.Signals(-self.code).name
@@ -178,7 +193,8 @@ def run(work: Work, ended: Callable[[Ended], int]) -> int:
                 return messages.code
             code = os.waitstatus_to_exitcode(status)
             seconds = time.monotonic() - began
-            return ended(Ended(code, seconds, _last(shared.fileno())))
+            last = _last(shared.fileno())
+            return ended(Ended(code, seconds, last, messages.still))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -218,6 +234,7 @@ class _Messages:
     def __init__(self) -> None:
         self.received = b""
         self.code: int | None = None
+        self.still: float | None = None  # it was ended, having done nothing so long
         self.here = Here()
 
     def take(self, part: bytes) -> None:
@@ -259,6 +276,7 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
     before = signal.signal(signal.SIGINT, interrupted)
     others = {number: signal.signal(number, _dying(child)) for number in FATAL}
     status, gone = 0, False
+    still = Standstill(child, STILL_ASKED if _is_asked() else STILL)
     try:
         while messages.code is None and not gone:
             ready = select.select([reading], [], [], PATIENCE)[0]
@@ -269,6 +287,9 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
             if part is None:
                 number, status = os.waitpid(child, os.WNOHANG)
                 gone = number == child
+            if part is None and not gone and still.is_met():
+                messages.still = still.seconds
+                break
             if asked and time.monotonic() > asked[0] + GRACE:
                 os.kill(child, signal.SIGKILL)
         while gone and select.select([reading], [], [], 0)[0]:  # written just before
@@ -279,7 +300,8 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
     finally:
         os.close(reading)
         if not gone:
-            if messages.code is not None or sys.exception() is not None:
+            over = messages.code is not None or messages.still is not None
+            if over or sys.exception() is not None:
                 os.kill(child, signal.SIGKILL)  # it has nothing more to do
             status = _ended(child)
         signal.signal(signal.SIGINT, before)
@@ -292,14 +314,19 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
 
 def _ended(child: int) -> int:
     """How a child ends that says no more; what does not end is ended."""
-    until = time.monotonic() + GRACE
-    while time.monotonic() < until:
-        number, status = os.waitpid(child, os.WNOHANG)
-        if number == child:
-            return status
-        time.sleep(PATIENCE / 20)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
+    status = wait_for_end(child, GRACE)
+    if status is None:
+        os.kill(child, signal.SIGKILL)
+        status = wait_for_end(child, GRACE)
+    return signal.SIGKILL if status is None else status
+
+
+def _is_asked() -> bool:
+    """Whether somebody may type what the program reads."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # closed
+        return False
 
 
 FATAL = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else ()
