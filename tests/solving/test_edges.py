@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 import shapewright as sw
 from shapewright.solving.edges import edge_sizes
@@ -33,6 +34,22 @@ class Positions(nn.Module):
         x = x.unflatten(2, (-1, 4)).mean(3)
         rows, columns = x.shape[2:]
         return x + self.positions[: rows * columns].view(rows, columns)
+
+
+class Tokens(nn.Module):
+    """Laid out in rows by the root of their number, which no plain demand says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(962, 8))
+        self.head = nn.Linear(8, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.conv2d(x, torch.ones(8, 3, 14, 14), stride=7).flatten(2).transpose(1, 2)
+        x = x + self.positions[: x.shape[1]]
+        rows = int(x.shape[1] ** 0.5)
+        x = x.unflatten(1, (rows, x.shape[1] // rows))
+        return self.head(x.mean((1, 2)))
 
 
 class Rows(nn.Module):
@@ -88,3 +105,10 @@ def test_upper_bound_stands_at_its_own_edge() -> None:
     solution = sw.solve(Rows(), "f32[B, T]")
     taken = [T for T in range(1, 2048) if solution.takes(B=2, T=T)]
     assert taken == list(range(8, 321, 8))
+
+
+def test_batch_stays_a_letter_where_only_sizes_are_listed() -> None:
+    solution = sw.solve(Tokens(), "f32[B, 3, H, W]")
+    assert solution.tried
+    assert not solution.demands
+    assert str(solution.output.shape) == "(B, 10)"

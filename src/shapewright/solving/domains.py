@@ -133,9 +133,16 @@ class Domain:
             if self.surprise(most) is None:
                 return True
             self.settle(min(most, self.trials.count + AGAIN), SOON)
-            if self.trials.count >= most:
+            if self.trials.count >= most or self.is_unexplained():
                 return False
         return False
+
+    def is_unexplained(self) -> bool:
+        """Whether a place refused sizes that every demand that was found allows."""
+        return any(
+            not place.demands and any(self.takes(t.sizes) for t in place.refusals)
+            for place in self.places.values()
+        )
 
     def surprise(self, most: int) -> dict[str, int] | None:
         """Sizes at an edge at which a run came out otherwise than expected."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shapewright.dims.fitting import Fitter
@@ -14,6 +15,9 @@ from shapewright.trace.record import Trace
 
 MOST = 40
 """Runs that formulas are fitted from."""
+
+EACH = 6
+"""Of these, runs at different sizes of a letter."""
 
 
 def lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
@@ -34,12 +38,31 @@ def lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
 
 
 def chosen(trials: Trials, witness: Trial) -> list[Trial]:
-    """The witness first, then runs whose sizes differ most, taken ones first."""
+    """The witness first, then runs whose sizes differ most, taken ones first.
+
+    Some runs at other sizes of each letter are among them: a letter that is the same
+    in all of them would be a number in every formula.
+    """
     others = [t for t in trials.all if t is not witness and t.sample is not None]
     others.sort(key=lambda t: (not t.taken, -len(set(t.sizes.values()))))
     taken = [trial for trial in others if trial.taken]
     refused = [trial for trial in others if not trial.taken]
-    return [witness, *taken[: MOST - 12], *refused[:12]]
+    varied = [
+        trial
+        for name in witness.sizes
+        for trial in at_each_size(taken, name)
+        if trial.sizes[name] != witness.sizes[name]
+    ]
+    rest = [trial for trial in taken if trial not in varied]
+    return [witness, *varied, *rest[: max(MOST - 12 - len(varied), 0)], *refused[:12]]
+
+
+def at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
+    """A few trials at different sizes of a letter, the first of each."""
+    first: dict[int, Trial] = {}
+    for trial in trials:
+        first.setdefault(trial.sizes[name], trial)
+    return list(first.values())[:EACH]
 
 
 def given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
