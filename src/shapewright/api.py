@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shapewright.commands.trace import Outcome, Progress
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
-from shapewright.tracing import Fed, run_target, searched, unborn, with_loops
+from shapewright.tracing import searched, with_loops
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -19,33 +19,9 @@ if TYPE_CHECKING:
     from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
     from shapewright.trace.rehearsal import Rehearsal
-    from shapewright.trace.report import Chosen, Report, Skipped
+    from shapewright.trace.report import Report
     from shapewright.trace.solution import Solution
     from shapewright.views.lab.page import Drawing
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a command gets: the trace, as far as the program came.
-
-    Of a script that only defines things there are `parts`, a trace of each of them that
-    could be run, and `skipped`. `chosen` are inputs that nobody gave.
-    """
-
-    trace: Trace
-    chosen: Chosen | None = None
-    parts: tuple[Trace, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """0 clean, 1 with findings; a note alone is none."""
-        if self.parts:
-            return max(Outcome(each).exit_code for each in self.parts)
-        found = any(each.severity != "note" for each in self.trace.findings)
-        return 1 if found or not self.trace.complete else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,92 +270,10 @@ def trace_target(
     writes: it goes to a temporary folder. Of a script that only defines things, each of
     them is traced: `outcome.parts`.
     """
+    from shapewright.commands.trace import Manner, trace_command
 
-    how = _Manner(timeout, progress, abandoned, watch, files)
-    outcome = _trace_one(target, spec, arguments, how)
-    if watch is not None:
-        return outcome
-    from shapewright.checking.definitions import with_definitions
-    from shapewright.trace.report import Report
-
-    def report_of(name: str, one: Outcome) -> Report:
-        made = one.trace
-        found = tuple(made.findings)
-        return Report(name, found, (), made.complete, made, chosen=one.chosen)
-
-    whole = with_definitions(
-        report_of(target, outcome),
-        target,
-        lambda name, declared: report_of(
-            name, _trace_one(name, None, arguments, how, declared)
-        ),
-    )
-    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
-    return replace(outcome, parts=parts, skipped=whole.skipped)
-
-
-@dataclass(frozen=True, slots=True)
-class _Manner:
-    """How `trace_target` runs one target, or each of several."""
-
-    timeout: float | None
-    progress: Progress | None
-    abandoned: Callable[[Outcome], None] | None
-    watch: Any
-    files: ProgramFiles | None
-
-
-def _trace_one(
-    target: str,
-    spec: str | None,
-    arguments: Sequence[str],
-    how: _Manner,
-    declared: bool = True,
-) -> Outcome:
-    """One target traced, as `trace_target` says."""
-    from shapewright.inputs.errors import ProgramError
-    from shapewright.inputs.pyfile import read_source
-    from shapewright.inputs.spec import parse
-    from shapewright.inputs.target import parse_target
-
-    parsed = parse_target(target, arguments)
-    given = parse(spec) if spec is not None else None
-    if parsed.kind in ("file", "script"):
-        read_source(parsed.place)  # a mistake in it is told before torch is loaded
-    from shapewright.capture.files.program_files import ProgramFiles, noted
-    from shapewright.capture.guarding import guarded
-    from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, before_any_call
-    from shapewright.capture.telling import Stopped
-    from shapewright.rehearsing.conducting import trace_script
-    from shapewright.solving.tracing import run_lettered
-
-    settings = Settings(target=target, progress=how.progress, watch=how.watch)
-    with on_stderr() as end:
-
-        def last(stopped: Stopped) -> None:
-            end()
-            made = (settings.so_far or partial(before_any_call, target))(stopped)
-            if how.abandoned is not None:
-                how.abandoned(Outcome(made))
-
-        with limited(how.timeout, hard=True, last=last) as limit:
-            settings.ended = limit.hold
-            try:
-                if parsed.kind == "script" and given is None:
-                    made = trace_script(target, settings, arguments, how.files, limit)
-                    return Outcome(made)
-                took: list[Fed] = []
-                with guarded(), (how.files or ProgramFiles()).kept() as layer:
-                    made = run_target(
-                        parsed, given, settings, run_lettered, took, declared
-                    )
-                    chosen = took[0].chosen if took else None
-                    return Outcome(noted(with_loops(made, settings), layer), chosen)
-            except ProgramError as error:
-                return Outcome(unborn(target, error))
-            except Stopped as stopped:
-                return Outcome(before_any_call(target, stopped))
+    how = Manner(arguments, timeout, progress, abandoned, watch, files)
+    return trace_command(target, spec, how)
 
 
 def check(target: Any, *args: Any, **kwargs: Any) -> Report:
@@ -422,23 +316,9 @@ def check_target(
 
     Raises `InputError` for a target or spec that cannot be used.
     """
-    from shapewright.checking.conducting import check_command
-    from shapewright.checking.definitions import refuse_empty, with_definitions
-    from shapewright.inputs.target import parse_target
-    from shapewright.rehearsing.conducting import check_script
+    from shapewright.commands.check import check_command
 
-    def check_one(name: str, declared: bool) -> Report:
-        return check_command(
-            name, None, timeout, first, strict, arguments, files, declared
-        )
-
-    if spec is None and parse_target(target, arguments).kind == "script":
-        report = check_script(target, arguments, timeout, first, strict, files)
-    else:
-        report = check_command(target, spec, timeout, first, strict, arguments, files)
-    report = with_definitions(report, target, check_one, first)
-    refuse_empty(report, target)
-    return report
+    return check_command(target, spec, arguments, timeout, first, strict, files)
 
 
 def rehearse_script(

@@ -14,7 +14,7 @@ from shapewright.faces.cli.display import Display
 from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
-    from shapewright.api import Outcome
+    from shapewright.commands.trace import Outcome
 SUMMARY = "the shape of every tensor"
 
 DESCRIPTION = """\
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         return outcome.exit_code
 
     def ended(child: apart.Ended) -> int:
-        from shapewright.api import Outcome
+        from shapewright.commands.trace import Outcome
         from shapewright.faces.cli.ended import trace_of_ended
 
         outcome = Outcome(trace_of_ended(options.target, child, options.timeout))

@@ -1,0 +1,183 @@
+"""What is removed, renamed, linked, marked or started: led to a layer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from functools import wraps
+from typing import Any
+
+from shapewright.capture.files.layer import Layer
+from shapewright.capture.files.names import Patch, named_in
+
+
+def moving(layer: Layer) -> list[Patch]:
+    """What is removed, renamed or linked without being opened."""
+    rename, unlink, rmdir, rmtree = os.rename, os.remove, os.rmdir, shutil.rmtree
+    copyfile = shutil.copyfile
+
+    def removed(file: Any, *, dir_fd: int | None = None) -> None:
+        file = named_in(file, dir_fd)
+        if layer.path(file) is None:
+            unlink(file)
+        elif os.path.isdir(file) and not os.path.islink(file):
+            raise IsADirectoryError(21, "Is a directory", os.fspath(file))
+        else:
+            layer.remove(file)
+
+    def emptied(folder: Any, *, dir_fd: int | None = None) -> None:
+        folder = named_in(folder, dir_fd)
+        if layer.path(folder) is None:
+            rmdir(folder)
+        elif os.path.exists(folder) and not os.path.isdir(folder):
+            raise NotADirectoryError(20, "Not a directory", os.fspath(folder))
+        elif os.path.isdir(folder) and layer.names(folder):
+            raise OSError(39, "Directory not empty", os.fspath(folder))
+        else:
+            layer.remove(folder)
+
+    def renamed(
+        source: Any,
+        target: Any,
+        *,
+        src_dir_fd: int | None = None,
+        dst_dir_fd: int | None = None,
+    ) -> None:
+        source, target = named_in(source, src_dir_fd), named_in(target, dst_dir_fd)
+        if layer.path(source) is None or layer.path(target) is None:
+            rename(source, target)
+        else:
+            layer.rename(source, target)
+
+    def cleared(
+        folder: Any, ignore_errors: bool = False, *rest: Any, **named: Any
+    ) -> None:
+        folder = named_in(folder, named.pop("dir_fd", None))
+        if layer.path(folder) is None:
+            rmtree(folder, ignore_errors, *rest, **named)
+        elif os.path.isdir(folder) and not os.path.islink(folder):
+            layer.remove(folder)
+        elif not ignore_errors:
+            rmtree(folder, ignore_errors, *rest, **named)  # which says why not
+
+    def linked(
+        source: Any,
+        target: Any,
+        *rest: Any,
+        src_dir_fd: int | None = None,
+        dst_dir_fd: int | None = None,
+        dir_fd: int | None = None,
+        **named: Any,
+    ) -> None:
+        source = named_in(source, src_dir_fd)
+        target = named_in(target, dir_fd if dst_dir_fd is None else dst_dir_fd)
+        beside = os.path.join(os.path.dirname(os.fspath(target)), os.fspath(source))
+        for each in (source, beside):  # a symbolic link's target is seen from there
+            if os.path.exists(each):
+                layer.copy(each, target)
+                return
+
+    def copied(source: Any, target: Any, *, follow_symlinks: bool = True) -> Any:
+        """`shutil.copyfile`, which reads nothing of a file that is the user's."""
+        old, new = layer.path(source), layer.path(target)
+        if old is None or new is None or old == new or not os.path.isfile(source):
+            return copyfile(source, target, follow_symlinks=follow_symlinks)
+        if os.path.isdir(target):
+            raise IsADirectoryError(21, "Is a directory", os.fspath(target))
+        layer.copy(source, target)
+        return target
+
+    return [
+        (shutil, "copyfile", copied),
+        (os, "remove", removed),
+        (os, "unlink", removed),
+        (os, "rmdir", emptied),
+        (os, "rename", renamed),
+        (os, "replace", renamed),
+        (os, "symlink", linked),
+        (os, "link", linked),
+        (shutil, "rmtree", cleared),
+    ]
+
+
+ATTRIBUTES = (
+    "chmod", "lchmod", "chown", "lchown", "utime", "setxattr", "removexattr",
+    "chflags", "lchflags",
+)  # fmt: skip
+"""Functions of `os` that change a file's rights, owner or times: they say nothing of
+shapes, so that the file is there is all that they are asked.
+"""
+
+
+def changing_attributes(layer: Layer) -> list[Patch]:
+    """Rights, owners and times of files, which stay as they are."""
+
+    def marked(original: Any) -> Any:
+        def mark(
+            file: Any, *rest: Any, dir_fd: int | None = None, **named: Any
+        ) -> None:
+            file = named_in(file, dir_fd)
+            if layer.path(file) is None and not isinstance(file, int):
+                original(file, *rest, **named)
+            elif not isinstance(file, int):
+                os.lstat(file)
+
+        return mark
+
+    def passed_over(descriptor: int, *rest: Any) -> None:
+        os.fstat(descriptor)
+
+    return [
+        *((os, name, marked(getattr(os, name, None))) for name in ATTRIBUTES),
+        (os, "fchmod", passed_over),
+        (os, "fchown", passed_over),
+    ]
+
+
+def starting_processes(layer: Layer) -> list[Patch]:
+    """Processes, which see the files of the disk: that they ran is noted."""
+    popen, system = subprocess.Popen.__init__, os.system
+
+    def note(command: Any) -> None:
+        if not is_of_library():
+            layer.started.setdefault(shown_command(command))
+
+    @wraps(popen)
+    def started(self: Any, args: Any, *rest: Any, **named: Any) -> None:
+        if named.get("cwd") is not None:
+            named["cwd"] = layer.reading(named["cwd"])
+        note(args)
+        popen(self, args, *rest, **named)
+
+    @wraps(system)
+    def ran(command: Any) -> int:
+        note(command)
+        return system(command)
+
+    return [(subprocess.Popen, "__init__", started), (os, "system", ran)]
+
+
+LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
+
+
+def is_of_library() -> bool:
+    """Whether what calls now, past us and `subprocess`, is no code of the program's."""
+    frame: Any = sys._getframe()
+    ours = (__file__, subprocess.__file__)
+    while frame is not None and frame.f_code.co_filename in ours:
+        frame = frame.f_back
+    file = frame.f_code.co_filename if frame is not None else ""
+    return any(part in file for part in LIBRARIES)
+
+
+def shown_command(given: Any) -> str:
+    """A command as a line, cut where it is long."""
+    if isinstance(given, bytes | str | os.PathLike):
+        line = os.fsdecode(os.fspath(given))
+    else:
+        line = " ".join(os.fsdecode(os.fspath(word)) for word in given)
+    line = " ".join(line.split())
+    return line if len(line) <= 60 else f"{line[:57]}..."
