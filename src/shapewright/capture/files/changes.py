@@ -166,8 +166,8 @@ LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
 def is_of_library() -> bool:
     """Whether what calls now, past us and `subprocess`, is no code of the program's."""
     frame: Any = sys._getframe()
-    ours = (__file__, subprocess.__file__)
-    while frame is not None and frame.f_code.co_filename in ours:
+    ours = (os.path.dirname(__file__), subprocess.__file__)
+    while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     file = frame.f_code.co_filename if frame is not None else ""
     return any(part in file for part in LIBRARIES)
