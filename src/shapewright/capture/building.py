@@ -17,6 +17,7 @@ from shapewright.capture.identity import BLANK, Info, Storage, intern_meta
 from shapewright.capture.private import UninitializedTensor, step_aside
 from shapewright.capture.replacement import resemble
 from shapewright.capture.threads import followed
+from shapewright.capture.tracers import tracers_kept
 
 
 @contextmanager
@@ -36,6 +37,7 @@ def building(*, put_back: bool = True) -> Iterator[Engine]:
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(claimed_defaults(engine))
         stack.enter_context(generators_claimed(engine))
+        stack.enter_context(tracers_kept(engine))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)
         yield engine

@@ -69,6 +69,15 @@ def outside_transforms() -> AbstractContextManager[Any]:
     return temporarily_clear_interpreter_stack()
 
 
+@contextmanager
+def modes_put_aside() -> Iterator[None]:
+    """For the time of a block no function mode is on; torch can only pop one by one."""
+    with ExitStack() as stack:
+        for _ in range(torch._C._len_torch_function_stack()):
+            stack.enter_context(torch.overrides._pop_mode_temporarily())
+        yield
+
+
 any_autocast: Callable[[], bool] = getattr(
     torch._C, "_is_any_autocast_enabled", torch.is_autocast_enabled
 )
@@ -125,6 +134,14 @@ def without_dynamo() -> Iterator[None]:
 def is_stand_in() -> bool:
     """Whether `torch._dynamo` is at present only the stand-in."""
     return isinstance(sys.modules.get("torch._dynamo"), _StandIn)
+
+
+def import_compiler() -> None:
+    """Torch's compiler for real, for what imports modules of it."""
+    module = sys.modules.get("torch._dynamo")
+    if isinstance(module, _StandIn):
+        vars(torch).pop("_dynamo", None)
+        module.config  # noqa: B018  # any use
 
 
 class _StandIn(types.ModuleType):

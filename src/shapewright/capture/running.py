@@ -40,6 +40,7 @@ from shapewright.capture.taking import Taken, as_taken, module_of, take
 from shapewright.capture.telling import Stopped, failure, findings_of, is_own
 from shapewright.capture.tensor_groups import tensors_grouped
 from shapewright.capture.threads import followed
+from shapewright.capture.tracers import tracers_kept
 from shapewright.capture.tracked.comparisons import Comparisons, Watching
 from shapewright.capture.tracked.reading import remembered
 from shapewright.capture.transforming import transforms_seen
@@ -238,6 +239,7 @@ def watched_run(
         stack.enter_context(storages_kept(engine))
         stack.enter_context(tensors_grouped(engine))
         stack.enter_context(generators_claimed(engine))
+        stack.enter_context(tracers_kept(engine))
         stack.enter_context(claimed_defaults(engine))
         if graph:
             stack.enter_context(backward_seen(engine))

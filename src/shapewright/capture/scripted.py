@@ -25,10 +25,6 @@ class _Below(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.engine = engine
         self.kernels: dict[str, int] = {}
-        self.flops: int | None = None
-        from torch.utils.flop_counter import flop_registry
-
-        self.registry = flop_registry
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -36,12 +32,7 @@ class _Below(TorchDispatchMode):
         name = str(func._overloadpacket)
         self.kernels[name] = self.kernels.get(name, 0) + 1
         physical = nests.on_meta(nests.swap((args, kwargs or {}), self.engine.blank_of))
-        out = func(*physical[0], **physical[1])
-        formula = self.registry.get(func._overloadpacket)
-        if formula is not None:
-            count = formula(*physical[0], **physical[1], out_val=out)
-            self.flops = (self.flops or 0) + int(count)
-        return out
+        return func(*physical[0], **physical[1])
 
 
 def run(
@@ -81,7 +72,6 @@ def run(
         arguments_of(engine, args, kwargs),
         OPAQUE,
         tuple(info.meta for info in outs),
-        flops=below.flops,
         notes=(f"kernels: {kernels}",),
     )
     engine.record(answer, infos, tuple(outs))

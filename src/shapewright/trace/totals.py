@@ -101,6 +101,8 @@ def totals(trace: Trace) -> Totals:
     parameters = [state for state in unique if not state.buffer]
     buffers = [state.fact for state in unique if state.buffer]
     unused = [s for s in parameters if s.fact.tensor and s.fact.tensor not in work.read]
+    if work.opaque:
+        unused = [s for s in unused if not work.is_hidden(s.path)]
     if not trace.complete:
         unused = []
     return Totals(
@@ -130,6 +132,7 @@ class _Work:
         self.written: list[int] = []
         self.uncounted: Counter[str] = Counter()
         self.read: set[int] = set()
+        self.opaque: set[str] = set()  # modules whose parameters no op names
         self.largest: tuple[Op, Fact] | None = None
         self.largest_bytes = -1
         self.activations = 0
@@ -137,9 +140,15 @@ class _Work:
     def add(self, op: Op) -> None:
         self.flops.append(op.flops or 0)
         self.read.update([fact.tensor for fact in op.inputs])
+        if op.kind == "opaque":
+            self.opaque.add(op.module)
         if op.flops is None and calculates(op):
             self.uncounted[op.name] += 1
         self.written.append(self._allocate(op) if allocates(op) else 0)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether a parameter belongs to a module that is seen from outside only."""
+        return any(not each or path.startswith(f"{each}.") for each in self.opaque)
 
     def _allocate(self, op: Op) -> int:
         storages: dict[int, int] = {}

@@ -1,0 +1,255 @@
+"""Torch's own tracers inside a program: `torch.jit.trace`, `torch.export`, `torch.fx`.
+
+What they trace must be torch's own behaviour, on tensors that have data: our stand-ins
+would be written into the graph. So they run with our mode and patches put aside, on a
+copy of the model whose parameters are allocated for the time of the trace.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.capture import nests
+from shapewright.capture.identity import FROM_FILE
+from shapewright.capture.private import import_compiler, modes_put_aside, step_aside
+from shapewright.capture.replacement import replaced
+
+if TYPE_CHECKING:
+    from shapewright.capture.engine import Engine
+
+TRACERS = (
+    ("torch.jit", "trace"),
+    ("torch.jit", "trace_module"),
+    ("torch.jit", "script"),
+    ("torch.export", "export"),
+    ("torch.export", "draft_export"),
+    ("torch.export", "export_for_training"),
+)
+"""What traces a model on example inputs, or compiles its text."""
+
+SYMBOLIC = (
+    ("torch.fx", "symbolic_trace"),
+    ("torch.fx._symbolic_trace", "symbolic_trace"),
+)
+"""What needs no values: the graph has the model's own parameters."""
+
+MAKERS = (
+    ("torch.fx.experimental.proxy_tensor", "make_fx"),
+    ("torch.func", "functionalize"),
+)
+"""What gives a function that traces when it is called."""
+
+FEW = 1 << 22
+"""Elements of the largest tensor that gets numbers; a larger one has zeros."""
+
+
+@contextmanager
+def tracers_kept(engine: Engine) -> Iterator[None]:
+    """For the time of a run, or of the building of a model."""
+    with ExitStack() as stack:
+        for names, make in ((TRACERS, tracing), (SYMBOLIC, looking), (MAKERS, making)):
+            for module, name in names:
+                owner = sys.modules.get(module)
+                if owner is not None and name in vars(owner):
+                    stack.enter_context(replaced(owner, name, make(engine)))
+        stack.enter_context(replaced(torch.fx.Tracer, "trace", looking(engine)))
+        yield
+
+
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def tracing(engine: Engine) -> Make:
+    """A tracer, run on real tensors."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def trace(*args: Any, **kwargs: Any) -> Any:
+            if not is_watched(engine):
+                return original(*args, **kwargs)
+            if original.__module__.startswith("torch.export"):
+                import_compiler()
+            made = engine.run(run_for_real, (engine, original, args, kwargs), {})
+            return nests.swap(made, partial(without_data, engine))
+
+        return trace
+
+    return make
+
+
+def looking(engine: Engine) -> Make:
+    """A tracer that looks at a model with tensors of its own kind."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def trace(*args: Any, **kwargs: Any) -> Any:
+            if not is_watched(engine):
+                return original(*args, **kwargs)
+            with put_aside(engine):
+                return engine.run(original, args, kwargs)
+
+        return trace
+
+    return make
+
+
+def making(engine: Engine) -> Make:
+    """What makes a function that traces."""
+    trace = tracing(engine)
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+            if not is_watched(engine):
+                return original(function, *args, **kwargs)
+            if original.__name__ == "make_fx":
+                import_compiler()
+            with put_aside(engine):
+                real = Real(engine).of(function)
+                return trace(original(real, *args, **kwargs))
+
+        return made
+
+    return make
+
+
+def is_watched(engine: Engine) -> bool:
+    """Whether the program calls, in a run that is going on."""
+    modes = torch.overrides._get_current_function_mode_stack()
+    return get_ident() in engine.threads and engine in modes
+
+
+def run_for_real(
+    engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Any:
+    """Call torch's tracer on copies that have data; what it returns has data, too."""
+    real = Real(engine)
+    with put_aside(engine), torch.random.fork_rng(devices=()):
+        args, kwargs = real.of(args), real.of(kwargs)
+        with real.in_closures(args):
+            return function(*args, **kwargs)
+
+
+def without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
+    """What a traced function gave was computed from numbers that mean nothing."""
+    with torch._C.DisableTorchFunction():
+        blank = tensor.detach().to("meta")
+    engine.adopt(blank, getattr(tensor, FROM_FILE, None))
+    return blank
+
+
+@contextmanager
+def put_aside(engine: Engine) -> Iterator[None]:
+    """In the block torch is as without a run: no mode and none of our patches."""
+    thread, recording = get_ident(), engine.recording
+    with ExitStack() as stack:
+        for unpatched in step_aside:
+            stack.enter_context(unpatched())
+        stack.enter_context(modes_put_aside())
+        engine.threads.discard(thread)
+        engine.recording = False
+        try:
+            yield
+        finally:
+            engine.threads.add(thread)
+            engine.recording = recording
+
+
+class Real:
+    """Copies of tensors and models that have data, the same copy for the same thing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.memo: dict[int, Any] = {}
+        self.kept: list[Any] = []  # so that no id is used again
+
+    def of(self, value: Any) -> Any:
+        """A tensor, a model, or a nest of them."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, nn.Module):
+            return self.module(value)
+        if isinstance(value, dict):
+            return type(value)((key, self.of(item)) for key, item in value.items())
+        if type(value) in (list, tuple):
+            return type(value)(self.of(item) for item in value)
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, nn.Module) and hasattr(value, "__func__"):
+            return value.__func__.__get__(self.module(owner))
+        return value
+
+    def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        """One with the same metadata, and values: known ones, else made up."""
+        found = self.memo.get(id(tensor))
+        if found is None:
+            with torch._C.DisableTorchFunction():
+                found = self.made(tensor)
+            self.memo[id(tensor)] = found
+            self.kept.append(tensor)
+        return found
+
+    def made(self, tensor: torch.Tensor) -> torch.Tensor:
+        info = self.engine.info(tensor)
+        meta = info.meta
+        if meta.layout != "strided":
+            return tensor
+        if info.storage.known:
+            real = self.engine.value_of(tensor).detach().clone()
+        elif not tensor.is_meta:
+            real = tensor.detach().clone()
+        else:
+            real = torch.empty_strided(meta.shape, meta.stride, dtype=meta.torch_dtype)
+            few = real.numel() <= FEW and meta.torch_dtype.is_floating_point
+            real = real.uniform_(0.01, 0.1) if few else real.zero_()
+        if isinstance(tensor, nn.Parameter):
+            real = nn.Parameter(real, requires_grad=meta.requires_grad)
+        elif meta.requires_grad:
+            real.requires_grad_()
+        setattr(real, FROM_FILE, meta.device)
+        return real
+
+    def module(self, module: nn.Module) -> nn.Module:
+        """A copy of a model, with all tensors that its modules hold."""
+        if isinstance(module, torch.jit.ScriptModule):
+            return module
+        if id(module) not in self.memo:
+            for each in module.modules():
+                for value in list(vars(each).values()):
+                    nests.visit(value, self.tensor)
+            self.memo[id(module)] = copy.deepcopy(module, self.memo)
+            self.kept.append(module)
+        return self.memo[id(module)]  # type: ignore[no-any-return]
+
+    @contextmanager
+    def in_closures(self, args: tuple[Any, ...]) -> Iterator[None]:
+        """A function that is traced finds real tensors in what it closes over."""
+        cells = [
+            (cell, cell.cell_contents)
+            for function in args
+            for cell in getattr(function, "__closure__", None) or ()
+            if isinstance(cell.cell_contents, torch.Tensor | nn.Module)
+        ]
+        names = [
+            (function.__globals__, name, function.__globals__[name])
+            for function in args
+            if hasattr(function, "__globals__")
+            for name in function.__code__.co_names
+            if isinstance(function.__globals__.get(name), torch.Tensor | nn.Module)
+        ]
+        for cell, value in cells:
+            cell.cell_contents = self.of(value)
+        for space, name, value in names:
+            space[name] = self.of(value)
+        try:
+            yield
+        finally:
+            for cell, value in cells:
+                cell.cell_contents = value
+            for space, name, value in names:
+                space[name] = value
