@@ -14,6 +14,7 @@ from shapewright.capture.engine import Engine
 from shapewright.capture.generators import generators_claimed
 from shapewright.capture.guarding import guarded, patched
 from shapewright.capture.identity import BLANK, Info, Storage, intern_meta
+from shapewright.capture.nested_tensors import nested_tensors_refused
 from shapewright.capture.private import UninitializedTensor, step_aside
 from shapewright.capture.replacement import resemble
 from shapewright.capture.threads import followed
@@ -38,6 +39,7 @@ def building(*, put_back: bool = True) -> Iterator[Engine]:
         stack.enter_context(claimed_defaults(engine))
         stack.enter_context(generators_claimed(engine))
         stack.enter_context(tracers_kept(engine))
+        stack.enter_context(nested_tensors_refused(engine))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)
         yield engine

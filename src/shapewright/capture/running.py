@@ -28,6 +28,7 @@ from shapewright.capture.generators import generators_claimed
 from shapewright.capture.identity import Info
 from shapewright.capture.interrupts import Heard, undisturbed
 from shapewright.capture.memo import Memo
+from shapewright.capture.nested_tensors import nested_tensors_refused
 from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
@@ -240,6 +241,7 @@ def watched_run(
         stack.enter_context(tensors_grouped(engine))
         stack.enter_context(generators_claimed(engine))
         stack.enter_context(tracers_kept(engine))
+        stack.enter_context(nested_tensors_refused(engine))
         stack.enter_context(claimed_defaults(engine))
         if graph:
             stack.enter_context(backward_seen(engine))
