@@ -46,6 +46,10 @@ TRIES = sum(AT_ONCE)
 the same."""
 ALL_TRIES = 240
 """Tries of all findings."""
+MOST_CALLS = 10
+"""Calls of all tries together, for each call of the program's own run."""
+LEAST_CALLS = 1_000
+"""Calls that the tries of a small program may make all the same."""
 
 
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
@@ -81,6 +85,7 @@ class Told:
     place: Place
     mends: list[Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
+    untried: int = 0  # ways to mend it that had no turn
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
         """Whether what failed at a place works with the best fix of this.
@@ -111,6 +116,8 @@ class Session:
     texts: dict[str, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     left: int = ALL_TRIES
+    calls: int = 0  # that all tries made
+    tried: int = 0  # how many there were
     crowded: set[tuple[str, int]] = field(default_factory=set)
 
     def report(self) -> Report:
@@ -205,28 +212,41 @@ class Session:
         doubtful = any(each.kind == "flattened" for each in found)
         sure = is_sure(program) and not doubtful
         wanted = output_of(program) if sure else None
-        left = min(TRIES, self.left)
         pairs = [(each, self.edited(program, each.fix)) for each in found]
-        known = [(each, texts) for each, texts in pairs if texts is not None][:left]
-        start = 0
+        known = [(each, texts) for each, texts in pairs if texts is not None]
+        start, enough = 0, False
         for turn, count in enumerate(AT_ONCE):
-            some = known[start : start + count]
-            start += count
+            some = known[start : start + min(count, self.room())]
+            start += len(some)
             self.left -= len(some)
             gone = [self.ending(told)] * len(some)
             runs = self.attempt([texts for _, texts in some], gone, False)
+            self.calls += sum(each.ops for each in runs)
+            self.tried += len(runs)
             for (option, texts), run in zip(some, runs, strict=True):
                 if helps(run, told.place, before, program, self.crowded):
                     told.mends.append(Mend(option, texts, run))
             told.mends.sort(key=lambda mend: rank(mend, before, wanted))
-            if told.mends and is_enough(told.mends[0], before, wanted, turn):
+            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
+            if enough:
                 break
+            if len(some) < count:
+                break
+        told.untried = 0 if enough else len(known) - start
         ranks = [rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
             if each == ranks[0]
         ][:SHOWN]
+
+    def room(self) -> int:
+        """How many tries there may still be, each as long as those until now."""
+        calls = max(1, len(self.program.trace.ops))
+        most = max(MOST_CALLS * calls, LEAST_CALLS)
+        if self.tried:
+            calls = max(1, self.calls // self.tried)
+        return max(0, min(self.left, (most - self.calls) // calls))
 
     def ending(self, told: Told) -> Place:
         """The failure at which a run with a mend may end: where no other is beside."""
@@ -352,6 +372,10 @@ class Session:
             if mend.tried.complete and self.is_of_original(mend.fix)
         ]
         made = replace(told.finding, fixes=tuple(fixes[:SHOWN]))
+        if told.untried:
+            ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
+            said = f"{ways} to mend it were not tried: all tries have an end"
+            made = replace(made, lines=(*made.lines, said))
         if made.severity == "error" and ignored_here(self.program, made):
             said = f"`ignore[{made.code}]` changes nothing: errors are not switched off"
             made = replace(made, lines=(*made.lines, said))
