@@ -174,8 +174,8 @@ def test_trace_and_check_cut_such_loops_and_say_so(tmp_path: Path) -> None:
     assert not report.findings
     assert trace.complete
     for told in (report.assumptions, trace.assumptions):
-        (text,) = [each.message for each in told if "ended after" in each.message]
-        assert "of 512" in text
+        (text,) = [each.message for each in told if "turns of 512" in each.message]
+        assert "more were cut" not in text
 
 
 def test_a_rehearsal_says_how_many_turns_were_run(tmp_path: Path) -> None:

@@ -145,7 +145,14 @@ def told_alone(made: Trace, rehearsing: Rehearsing, settings: Settings) -> Trace
 
 def shortened(told: Rehearsal | None) -> tuple[str, ...]:
     """What a command that shows no story says of a run whose loops were cut."""
-    cut = [] if told is None else [*cut_loops(told.story), *told.skipped]
+    if told is None:
+        return ()
+    loops = list(cut_loops(told.story))
+    places = tuple(  # each is said once
+        f"{each.removeprefix('the loop at ').rpartition(' had ')[0]}: "
+        for each in loops
+    )
+    cut = [*loops, *(each for each in told.skipped if not each.startswith(places))]
     if not cut:
         return ()
     more = f", and {len(cut) - 1} more were cut" if len(cut) > 1 else ""
