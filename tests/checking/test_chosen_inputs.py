@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,42 @@ def test_live_model() -> None:
         ' f32[2, 4]; with your own: sw.check(model, "f32[...], shift=f32[...]")'
     )
     assert str(sw.check(Two(), "f32[2, 4]", shift="f32[2, 4]")) == "Two: no findings\n"
+
+
+TUPLE = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(32, 64, batch_first=True)
+        self.fc = nn.Linear(64, 10)
+
+    def forward(self, x):
+        out = self.lstm(x)
+        return self.fc(out)
+"""
+
+
+def test_inputs_are_looked_for_once_and_not_for_each_fix(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shapewright import searching
+
+    reading, writing = os.pipe()  # children write to it too
+    search = searching.search
+
+    def counted(loaded: Any) -> Any:
+        os.write(writing, b"x")
+        return search(loaded)
+
+    monkeypatch.setattr(searching, "search", counted)
+    (folder / "tuple.py").write_text(TUPLE)
+    report = check_target("tuple.py:Net")
+    os.close(writing)
+    assert len(os.read(reading, 100)) == 1
+    os.close(reading)
+    (finding,) = report.findings
+    assert finding.span is not None
+    assert finding.span.line == 12

@@ -23,6 +23,7 @@ from shapewright.tracing import (
 if TYPE_CHECKING:
     from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.checking.tried import Place
+    from shapewright.inputs.spec import Spec
     from shapewright.trace.report import Report
 
 
@@ -101,17 +102,20 @@ def check_command(
 
     took: list[Fed] = []
     seen = Constructions()
+    inputs = given
 
     def run(gone: Place | None = None, loops: bool = False) -> Program:
-        nonlocal seen
+        nonlocal seen, inputs
         settings = Settings(target=target, go_on=True, quick=gone is not None)
         settings.ended = limit.hold if gone is None else None
         if gone is not None:
             settings.gone = os.path.abspath(gone[0]), gone[1]
         seen = Constructions()
+        if inputs is None:
+            inputs = chosen_spec(took)
         try:
             with guarded(), seen.watched():
-                made = run_target(parsed, given, settings, None, took, declared)
+                made = run_target(parsed, inputs, settings, None, took, declared)
         except ProgramError as error:
             made = unborn(target, error)
         if loops:
@@ -147,6 +151,11 @@ def check_command(
                 program = program_of(before_any_call(target, stopped), None, None)
             session = Session(program, first=first, ignored=ignored, strict=strict)
             return with_choice(session.report(), took)
+
+
+def chosen_spec(took: list[Fed]) -> Spec | None:
+    """The inputs that were looked for in an earlier run, for the tries of fixes."""
+    return took[0].spec if took and took[0].chosen is not None else None
 
 
 def with_choice(report: Report, took: list[Fed]) -> Report:
