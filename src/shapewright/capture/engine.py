@@ -19,6 +19,7 @@ from shapewright.capture import (
     nests,
 )
 from shapewright.capture.devices import claim_of
+from shapewright.capture.endless_loops import Waits
 from shapewright.capture.identity import (
     BLANK,
     FROM_FILE,
@@ -40,10 +41,9 @@ from shapewright.capture.private import (
     outside_transforms,
     unwrapped,
 )
-from shapewright.capture.resting import Chosen
 from shapewright.capture.sites import Sites
-from shapewright.capture.supposing import Supposed
-from shapewright.capture.waiting import Waits
+from shapewright.capture.supposed_errors import Chosen
+from shapewright.capture.supposed_values import Supposed
 
 if TYPE_CHECKING:
     from shapewright.capture.tracked.comparisons import Comparisons

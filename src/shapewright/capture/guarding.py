@@ -12,8 +12,8 @@ import torch
 
 from shapewright.capture.private import is_stand_in, without_dynamo
 from shapewright.capture.process import as_before
+from shapewright.capture.random_seeds import seeded
 from shapewright.capture.replacement import resemble
-from shapewright.capture.seeding import seeded
 
 
 @contextmanager

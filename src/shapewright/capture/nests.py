@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.utils.rnn import PackedSequence
 
-from shapewright.capture import seeding
+from shapewright.capture import random_seeds
 from shapewright.capture.identity import DTYPE_NAMES, Info
 from shapewright.capture.tracked.size import KINDS
 from shapewright.capture.tracked.size import plain as plain_number
@@ -133,7 +133,7 @@ def on_meta(
     if generator is not None and device == "meta":
         kwargs = {**kwargs, "generator": None}
     elif generator is not None:
-        seeding.lend(generator)
+        random_seeds.lend(generator)
     if any(isinstance(value, torch.device) for value in args):
         args = tuple(
             torch.device(device) if isinstance(value, torch.device) else value

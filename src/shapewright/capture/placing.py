@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import asking, nests, supposing
+from shapewright.capture import asking, nests, supposed_values
 from shapewright.capture.identity import Info, numel
 from shapewright.capture.names import display_name
 from shapewright.capture.settling import arguments_of
@@ -106,7 +106,7 @@ def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             if info.storage.known:
                 return engine.value_of(value).item()
-        return supposing.guess(engine, info).value.item()
+        return supposed_values.guess(engine, info).value.item()
 
     named = {
         key: nests.swap(value, read if key in FACTORS else number)

@@ -11,12 +11,12 @@ from torch._ops import HigherOrderOperator
 from shapewright.capture import (
     answering,
     attributes,
-    filling,
     flex_attention,
     indexing,
     making,
     moving,
     plans,
+    random_draws,
     reading,
     viewing,
 )
@@ -57,7 +57,7 @@ def plan_for(func: Any) -> Plan:
     if name in plans.MOVES:
         return moving.move
     if name == "normal":
-        return filling.drawn
+        return random_draws.drawn
     if name in plans.FACTORIES:
         return making.factory
     if name == "__getitem__":
@@ -77,7 +77,7 @@ def plan_for(func: Any) -> Plan:
     if getattr(func, "__module__", "") == "torch.nn.init":
         return answering.initialise
     if name in plans.FILLING:
-        return filling.fill
+        return random_draws.fill
     if name == "detach_":
         return attributes.detach_in_place
     if name == "requires_grad_":

@@ -10,12 +10,12 @@ import torch
 
 from shapewright.capture import (
     computing,
+    endless_loops,
     nests,
     overlapping,
     placing,
     settling,
-    supposing,
-    waiting,
+    supposed_values,
 )
 from shapewright.capture.backward import under
 from shapewright.capture.computing import GROWING
@@ -228,29 +228,29 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     Where a loop waits for it, it is in the end what ends the loop.
     """
     if name in ("equal", "allclose", "__contains__"):
-        return not waiting.loop_ends(engine), False
+        return not endless_loops.loop_ends(engine), False
     if info.meta.layout != "strided":
         return representative(name, info), False
     if name in ("__bool__", "is_nonzero"):
-        guess = supposing.truth(engine, info)
+        guess = supposed_values.truth(engine, info)
         out: Any = bool(guess.value)
-        if not guess.sure and waiting.loop_ends(engine):
+        if not guess.sure and endless_loops.loop_ends(engine):
             out = not out
     else:
-        guess = supposing.guess(engine, info)
+        guess = supposed_values.guess(engine, info)
         out = as_python(name, guess.value, info)
-        if type(out) is bool and not guess.sure and waiting.loop_ends(engine):
+        if type(out) is bool and not guess.sure and endless_loops.loop_ends(engine):
             out = not out
         elif type(out) in (int, float) and not guess.sure:
-            out = waiting.number_to_end(engine, out)
+            out = endless_loops.number_to_end(engine, out)
     if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
-        supposing.settle_on(engine, info, out)
+        supposed_values.settle_on(engine, info, out)
     return out, guess.sure
 
 
 def as_python(name: str, value: Tensor, info: Info) -> Any:
     """A representative as the call that reads it gives it out."""
-    large = value.numel() > supposing.LARGEST
+    large = value.numel() > supposed_values.LARGEST
     with torch._C.DisableTorchFunction(), torch.no_grad():
         if name in ("numpy", "__array__", "__dlpack__"):
             dtype = torch.float32 if value.dtype == torch.bfloat16 else value.dtype
@@ -340,8 +340,8 @@ def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]
         known = engine.value_of(mask).nonzero(as_tuple=True)
         return [_indices(engine, item, info) for item in known]
     total = numel(info.meta.shape)
-    rows = supposing.count_of(engine, info)
-    if rows and waiting.loop_ends(engine):
+    rows = supposed_values.count_of(engine, info)
+    if rows and endless_loops.loop_ends(engine):
         rows = 0
         engine.assume("a mask of unknown data keeps none: a loop waits for that")
     elif not quiet:

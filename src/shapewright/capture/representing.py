@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.graph import increment_version
 
-from shapewright.capture import autocast, nests, overlapping, supposing, waiting
+from shapewright.capture import (
+    autocast,
+    endless_loops,
+    nests,
+    overlapping,
+    supposed_values,
+)
 from shapewright.capture.identity import BLANK, Info, Storage, numel
 from shapewright.capture.joining import tied
 from shapewright.capture.names import display_name
@@ -269,7 +275,7 @@ def by_share(
     try:
         made = kept(engine, name, args, kwargs, infos)
         if made is None:
-            ends = engine.recording and waiting.loop_ends(engine)
+            ends = engine.recording and endless_loops.loop_ends(engine)
             made = share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(mismatch(infos) or refused)
@@ -369,7 +375,7 @@ def share(
     known = chosen.storage.known or chosen.meta.layout != "strided"
     count = max(1, total // 2) if total else 0
     if not known and total:
-        count = supposing.count_of(engine, chosen)
+        count = supposed_values.count_of(engine, chosen)
         if chosen.meta.shape != shape and numel(chosen.meta.shape):
             count = count * total // numel(chosen.meta.shape)
     count = 0 if none else count

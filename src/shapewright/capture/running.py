@@ -32,11 +32,11 @@ from shapewright.capture.nested_tensors import nested_tensors_refused
 from shapewright.capture.planning import Plan
 from shapewright.capture.positions import Positions, source_of
 from shapewright.capture.process import leave_if_forked
-from shapewright.capture.resting import rests_on_chosen
 from shapewright.capture.sampling import Sample, sample_of, shapes
 from shapewright.capture.sites import USER
 from shapewright.capture.stepping import stepped
 from shapewright.capture.storing import storages_kept
+from shapewright.capture.supposed_errors import rests_on_chosen
 from shapewright.capture.taking import Taken, as_taken, module_of, take
 from shapewright.capture.telling import Stopped, failure, findings_of, is_own
 from shapewright.capture.tensor_groups import tensors_grouped

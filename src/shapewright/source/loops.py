@@ -14,7 +14,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from shapewright.source.carrying import ADDING, carried, is_uneven
+from shapewright.source.carried_values import ADDING, carried, is_uneven
 from shapewright.source.counting import PLAIN, Counting, counting, counts_one, joined
 
 OVER = "_shapewright_over"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shapewright.capture.rehearsal.carrying import (
+from shapewright.capture.rehearsal.carried_values import (
     More,
     Part,
     difference,

@@ -139,7 +139,7 @@ def report_of_ended(
     target: str, child: apart.Ended, options: argparse.Namespace
 ) -> Report:
     """What there is to say where the program took the check with it."""
-    from shapewright.faces.cli.ended import trace_of_ended
+    from shapewright.faces.cli.process_end import trace_of_ended
     from shapewright.trace.report import Report
 
     trace = trace_of_ended(target, child, options.timeout)

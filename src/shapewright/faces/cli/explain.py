@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return draw(options, apart.Here())
 
     def ended(child: apart.Ended) -> int:
-        from shapewright.faces.cli.ended import finding_of_ended
+        from shapewright.faces.cli.process_end import finding_of_ended
 
         said = finding_of_ended(child, options.timeout).message
         print(f"error: {said}", file=sys.stderr)

@@ -115,7 +115,7 @@ def rehearsed(
 
 def unfinished(options: argparse.Namespace, child: Ended) -> Report:
     """What there is to say where the program took the rehearsal with it."""
-    from shapewright.faces.cli.ended import finding_of_ended, trace_of
+    from shapewright.faces.cli.process_end import finding_of_ended, trace_of
     from shapewright.source.span import Span
     from shapewright.trace.report import Report
 

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         return solution.exit_code
 
     def ended(child: apart.Ended) -> int:
-        from shapewright.faces.cli.ended import finding_of_ended
+        from shapewright.faces.cli.process_end import finding_of_ended
         from shapewright.trace.solution import Solution
 
         why = finding_of_ended(child, options.timeout).message

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
     def ended(child: apart.Ended) -> int:
         from shapewright.commands.trace import Outcome
-        from shapewright.faces.cli.ended import trace_of_ended
+        from shapewright.faces.cli.process_end import trace_of_ended
 
         outcome = Outcome(trace_of_ended(options.target, child, options.timeout))
         told(outcome, apart.Here())

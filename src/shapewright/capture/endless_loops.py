@@ -1,7 +1,7 @@
 """Reads of unknown data that a loop waits for: after a few turns they end it.
 
 `while mask.any(): ...` would never end on a truth that is always the same. Whose end
-hangs on a read is found in the text (`source/waiting.py`); what is read elsewhere keeps
+hangs on a read is found in the text (`source/endless_loops.py`); what is read elsewhere keeps
 its answer, however often it is asked.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.capture.positions import source_of
 from shapewright.capture.sites import OURS, TORCH
-from shapewright.source.waiting import NOTHING, Waiting, waiting_at
+from shapewright.source.endless_loops import NOTHING, Waiting, waiting_at
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine

@@ -13,9 +13,9 @@ import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from shapewright.capture.endless_loops import place_at, tree_of
 from shapewright.capture.sites import OURS, TORCH
-from shapewright.capture.waiting import place_at, tree_of
-from shapewright.source.waiting import Flow, Function, path_to
+from shapewright.source.endless_loops import Flow, Function, path_to
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
