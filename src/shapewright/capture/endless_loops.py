@@ -1,8 +1,8 @@
 """Reads of unknown data that a loop waits for: after a few turns they end it.
 
 `while mask.any(): ...` would never end on a truth that is always the same. Whose end
-hangs on a read is found in the text (`source/endless_loops.py`); what is read elsewhere keeps
-its answer, however often it is asked.
+hangs on a read is found in the text (`source/endless_loops.py`); what is read elsewhere
+keeps its answer, however often it is asked.
 """
 
 from __future__ import annotations
