@@ -49,7 +49,7 @@ ALL_TRIES = 240
 MOST_CALLS = 10
 """Calls of all tries together, for each call of the program's own run."""
 LEAST_CALLS = 1_000
-"""Calls that the tries of a small program may make all the same."""
+"""Calls that the tries of a small program may make all the same, for each error."""
 
 
 Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
@@ -243,7 +243,8 @@ class Session:
     def room(self) -> int:
         """How many tries there may still be, each as long as those until now."""
         calls = max(1, len(self.program.trace.ops))
-        most = max(MOST_CALLS * calls, LEAST_CALLS)
+        errors = max(1, len(places(self.program)))
+        most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
         if self.tried:
             calls = max(1, self.calls // self.tried)
         return max(0, min(self.left, (most - self.calls) // calls))
