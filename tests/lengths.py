@@ -41,6 +41,7 @@ PARTS = {
     "checking/needs/test_packing.py::test_a_program_with_a_packed_sequence": 3,
     "checking/test_check_command.py::test_the_command_prints_and_exits_with_1": 3,
     "checking/test_fixes.py::test_the_first_fix": 4,
+    "inputs/test_failed_search.py::test_wrong_for_every_input_is_an_error": 4,
     "checking/test_several_on_a_line.py::test_calls_are_told_apart_by_what_they_are": 4,
     "explaining/test_calls.py::test_the_note_tells_what_does_not_fit": 4,
     "guards/test_models.py::test_a_watched_run_leaves_the_same_record": 4,
@@ -97,6 +98,13 @@ FILES = {
 """Files of many programs of one kind: one test of so many is in `make test`."""
 
 LONG = (
+    "capture/test_replacements.py::test_a_rehearsal_does",
+    "checking/test_definitions.py::test_findings_alone",
+    "checking/test_definitions.py::test_traces_of_each",
+    "inputs/test_failed_search.py::test_a_function_that_returns_a_module_is_its_builder",
+    "rehearsing/test_command.py::test_what_was_found_until_the_limit_is_told",
+    "solving/test_edges.py::test_batch_stays_a_letter_where_only_sizes_are_listed",
+    "solving/test_solve.py::test_a_need_holds_in_steps_of_sizes_that_come_as_far",
     "capture/test_process_is_as_it_was.py::test_the_compiler_works_afterwards",
     "checking/test_check_command.py::test_first_fixes_together_make_the_program_run",
     "checking/test_messages.py::test_every_line_has_its_sentence",

@@ -113,7 +113,10 @@ def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
     """Ends the process from a thread, or, where Python itself stands still, from C."""
 
     def watch() -> None:
-        if left.wait(wait) or (limit.held and left.wait(TELLING)):
+        if left.wait(wait):
+            return
+        end_from_c(TELLING + GRACE)  # Python does not stand still, as this shows
+        if limit.held and left.wait(TELLING):
             return
         try:
             if last is not None and not limit.held:
@@ -121,15 +124,18 @@ def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
         finally:
             LEAVE(1)
 
+    def end_from_c(seconds: float) -> None:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=2)
+
     owner = threading.get_ident()
     left = threading.Event()
     threading.Thread(target=watch, daemon=True).start()
-    faulthandler.dump_traceback_later(wait + TELLING + GRACE, exit=True, file=2)
+    end_from_c(wait + GRACE)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         left.set()
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _standing(thread: int) -> TracebackType | None:
