@@ -56,7 +56,7 @@ base.close()
 with tarfile.open("all.tar", "w") as file:
     file.add("a.txt")
 with tarfile.open("all.tar") as file:
-    file.extractall("out", filter="data")
+    file.extractall("out")
 """,
     "processes": """
 os.system("rm -rf d a.txt; echo x > e/c.txt; chmod 000 best.pt")
