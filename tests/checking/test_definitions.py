@@ -287,3 +287,13 @@ def test_traces_of_each(folder: Path, capsys: Any) -> None:
 def test_what_cannot_be_read_is_told_as_before(folder: Path) -> None:
     with pytest.raises(InputError):
         check_target("missing.py")
+
+
+def test_the_first_argument_of_a_class_has_any_name(folder: Path, capsys: Any) -> None:
+    text = "from torch import nn\n\n\nclass Net(nn.Module):\n"
+    text += "    def __init__(s):\n        super().__init__()\n"
+    text += "        s.a = nn.Linear(4, 5)\n        s.b = nn.Linear(6, 2)\n\n"
+    text += "    def forward(s, x):\n"
+    text += "        return s.b(s.a(x))\n"
+    assert main(["check", written(folder, text)]) == 1
+    assert "error[inner-dim-mismatch]" in capsys.readouterr().out

@@ -7,11 +7,11 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
 from shapewright.inputs.lookup import required
+from shapewright.source.targets import own_nodes
 
 _BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 _SELF = frozenset(
@@ -50,7 +50,7 @@ def returns_module(found: Any, deep: int = _DEEP) -> bool:
         return False
     if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
         return False
-    nodes = list(_own_nodes(tree.body[0]))
+    nodes = list(own_nodes(tree.body[0]))
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
         return False
     made = {
@@ -104,13 +104,3 @@ def _is_module_class(value: Any) -> bool:
         and isinstance(value, type)
         and issubclass(value, torch.nn.Module)
     )
-
-
-def _own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What stands in a function, without functions and classes inside it."""
-    queue: list[ast.AST] = list(node.body)
-    while queue:
-        current = queue.pop(0)
-        yield current
-        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            queue += ast.iter_child_nodes(current)

@@ -141,7 +141,10 @@ def _runnables(file: _File, tree: ast.Module) -> Iterator[Runnable]:
     for node in _statements(tree.body):
         if isinstance(node, ast.ClassDef) and _is_module_class(file, node):
             yield Runnable(
-                node.name, "class", *_lines(node), _required(_initializer(file, node))
+                node.name,
+                "class",
+                *_lines(node),
+                _required(_initializer(file, node), 1),
             )
         elif isinstance(node, ast.FunctionDef):
             kind = _function_kind(file, node)
@@ -223,8 +226,8 @@ def _initializer(file: _File, node: ast.ClassDef) -> ast.FunctionDef | None:
     return next((each for each in methods if each is not None), None)
 
 
-def _required(node: ast.FunctionDef | None) -> tuple[str, ...]:
-    """Names of the arguments that have to be given, `self` left out."""
+def _required(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
+    """Names of the arguments that have to be given, behind those that are `bound`."""
     if node is None:
         return ()
     given = node.args
@@ -235,8 +238,7 @@ def _required(node: ast.FunctionDef | None) -> tuple[str, ...]:
         for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
         if default is None
     ]
-    names = [*positional, *keywords]
-    return tuple(names[1:] if names[:1] == ["self"] else names)
+    return (*positional[bound:], *keywords)
 
 
 def _makes_module(file: _File, node: ast.expr) -> bool:
@@ -269,7 +271,7 @@ def _makes_module(file: _File, node: ast.expr) -> bool:
 
 
 def _function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
-    if node.name == "example_inputs" or any(map(_is_yield, _own_nodes(node))):
+    if node.name == "example_inputs" or any(map(_is_yield, own_nodes(node))):
         return None
     if returns_module(file, node):
         return "builder"
@@ -287,12 +289,12 @@ def returns_module(file: _File, node: ast.FunctionDef) -> bool:
             return True
     made = {
         target.id
-        for each in _own_nodes(node)
+        for each in own_nodes(node)
         if isinstance(each, ast.Assign) and _makes_module(file, each.value)
         for target in each.targets
         if isinstance(target, ast.Name)
     }
-    for each in _own_nodes(node):
+    for each in own_nodes(node):
         if isinstance(each, ast.Return) and each.value is not None:
             if _makes_module(file, each.value):
                 return True
@@ -301,7 +303,7 @@ def returns_module(file: _File, node: ast.FunctionDef) -> bool:
     return False
 
 
-def _own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
+def own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
     """What stands in a function, without functions and classes inside it."""
     queue: list[ast.AST] = list(node.body)
     while queue:
@@ -322,7 +324,7 @@ def _takes_tensors(file: _File, node: ast.FunctionDef) -> bool:
     if any("Tensor" in ast.unparse(each) for each in said):
         return True
     names = {each.arg for each in arguments if each.annotation is None}
-    return any(_is_tensor_work(file, each, names) for each in _own_nodes(node))
+    return any(_is_tensor_work(file, each, names) for each in own_nodes(node))
 
 
 def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
