@@ -9,6 +9,8 @@ import pytest
 
 from shapewright.faces.cli.main import main
 
+PROGRAMS = Path(__file__).parents[1] / "bugs/programs"
+
 TEXT = '''\
 import torch
 from torch import nn
@@ -134,6 +136,13 @@ def test_images_have_the_channels_of_images(capsys: Any) -> None:
     assert main(["check", "model.py:Patches"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert "at sizes that were chosen: img is f32[2, 3, 224, 224]" in last
+
+
+def test_an_input_with_too_few_dims_is_not_an_error(folder: Path, capsys: Any) -> None:
+    text = (PROGRAMS / "anchor_iou_matching.py").read_text()
+    (folder / "bare.py").write_text(text.replace("def example_inputs", "def _example"))
+    assert main(["check", "--format", "concise", "bare.py:Model"]) == 0
+    assert "error[" not in capsys.readouterr().out
 
 
 def test_a_function_that_returns_a_module_is_its_builder(capsys: Any) -> None:

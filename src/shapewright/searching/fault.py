@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shapewright.inputs.finding.hypothesis import Hypothesis, Tensor
 from shapewright.rules.needs.failure import Failure
 from shapewright.searching.following import back
+from shapewright.searching.mending import OF_RANK
 from shapewright.searching.sizing import placed
 from shapewright.trace.op import Op
 
@@ -36,7 +37,6 @@ OF_INPUT = re.compile(r"'(?:NoneType|dict|list|int|float|str|bool)' object has n
 """But these, where an argument may be of another kind."""
 RANKED = re.compile(r"conv|pool|batch_norm|instance_norm|pixel_|interpolate|upsample")
 """Calls that fix how many dims their input has."""
-RANKS = frozenset(("wrong-rank", "einsum-letters"))
 
 
 def is_programs_own(best: Tried, run: Run) -> bool:
@@ -64,9 +64,9 @@ def _is_torch_failure_own(best: Tried, failure: Failure, run: Run) -> bool:
     way = back(best.trace, best.hypothesis)
     if failure.of_history or not any(way.ancestors(fact) for fact in op.inputs):
         return True
-    if unmet is not None and unmet.code in RANKS:
-        before = (each.name.lower() for each in ops[: failure.op])
-        return any(RANKED.search(name) for name in before)
+    if unmet is not None and unmet.code in OF_RANK:
+        before = (each for fact in op.inputs for each in way.ops(fact))
+        return any(RANKED.search(each.name.lower()) for each in before)
     if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
         facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
         return all(way.carried(fact) is None for fact in facts)

@@ -67,18 +67,24 @@ class Back:
 
     def ancestors(self, fact: Fact) -> list[Path]:
         """The inputs that a tensor depends on, the nearest first."""
-        found: dict[Path, None] = {}
+        found = (self.inputs.get(number) for number in self._history(fact))
+        return list(dict.fromkeys(each[0] for each in found if each is not None))
+
+    def ops(self, fact: Fact) -> list[Op]:
+        """The ops that a tensor is the result of, the nearest first."""
+        numbers = [each for each in self._history(fact) if each not in self.inputs]
+        return [self.makers[each] for each in numbers if each in self.makers]
+
+    def _history(self, fact: Fact) -> list[int]:
+        """A tensor and what it was made of, the nearest first, back to the inputs."""
         met, todo = {fact.tensor}, [fact.tensor]
         for number in todo:
-            if number in self.inputs:
-                found[self.inputs[number][0]] = None
-                continue
-            op = self.makers.get(number)
+            op = None if number in self.inputs else self.makers.get(number)
             for each in op.inputs if op is not None else ():
                 if each.tensor not in met and len(met) < MOST:
                     met.add(each.tensor)
                     todo.append(each.tensor)
-        return list(found)
+        return todo
 
     def carried(self, fact: Fact) -> Path | None:
         """The input whose elements a tensor holds: moved or joined, not changed."""

@@ -16,6 +16,11 @@ from shapewright.trace.fact import Fact
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
+OF_RANK = frozenset(
+    {"wrong-rank", "einsum-letters", "too-many-indices", "dim-out-of-range"}
+)
+"""Codes of calls that want another number of dims."""
+
 FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
 
 
@@ -64,10 +69,10 @@ class Mender:
         yield from self.matched(failure, op, unmet)
         names = list(failure.arguments)
         at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
-        ranks = unmet.code in ("wrong-rank", "einsum-letters")
-        if ranks and at >= 0 and type(unmet.needs) is int:
+        if at >= 0:
             fact = op.inputs[at]
-            yield from self.ranked(fact, unmet.needs - len(fact.shape))
+            more = missing_dims(unmet, len(fact.shape))
+            yield from self.ranked(fact, more) if more else ()
 
     def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
         """Either side of two sizes that do not fit, as the other has it."""
@@ -182,6 +187,18 @@ class Mender:
         """A letter that is not used."""
         used = {dim for _, each in self.hypothesis.tensors() for dim in each.dims}
         return next(letter for letter in FRESH if letter not in used)
+
+
+def missing_dims(unmet: Unmet, rank: int) -> int:
+    """How many dims a tensor lacks for a call; below 0 has too many; 0 if unknown."""
+    if unmet.code in ("wrong-rank", "einsum-letters") and type(unmet.needs) is int:
+        return unmet.needs - rank
+    if unmet.code == "too-many-indices" and type(unmet.has) is int:
+        return unmet.has - rank
+    if unmet.code == "dim-out-of-range" and type(unmet.has) is int:
+        dim = unmet.has
+        return (dim + 1 if dim >= 0 else -dim) - rank
+    return 0
 
 
 def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:

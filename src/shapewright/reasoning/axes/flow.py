@@ -102,6 +102,7 @@ class Flow:
         self.take_inputs()
         # Else the program makes its data itself.
         self.rooted = bool(self.inputs) or bool(program.batches)
+        self.initial = frozenset[int]() if self.rooted else makers_of_states(program)
         for op in program.trace.ops:
             self.step(op)
 
@@ -204,7 +205,7 @@ class Flow:
             self.written(op, given)
             return
         name = op.name.rpartition(".")[2]
-        if not self.rooted and name in RANDOM and not op.inputs:
+        if self.is_data(op, name):
             fact = op.outputs[0]
             made = self.named(fact, f"what `{op.name}` made")
             self.dims[fact.tensor] = made
@@ -230,6 +231,11 @@ class Flow:
             if fact.tensor in self.program.batches and fact.shape:
                 dims = self.of_loader(fact)
             self.dims[fact.tensor] = dims
+
+    def is_data(self, op: Op, name: str) -> bool:
+        """Whether a draw stands for data, in a program without inputs."""
+        drawn = not self.rooted and name in RANDOM and not op.inputs
+        return drawn and op.index not in self.initial
 
     def written(self, op: Op, given: list[Dims]) -> None:
         """A tensor that is written into learns what its dims count."""
@@ -270,6 +276,29 @@ class Flow:
         made, blocks = self.cutter.recut(dims, shape)
         self.recuts += [(op, block) for block in blocks]
         return made
+
+
+def makers_of_states(program: Program) -> frozenset[int]:
+    """The ops, by index, whose results only became parameters and buffers.
+
+    A parameter is a tensor of its own: what it was made of has its shape, and no op
+    reads it.
+    """
+    shapes = {state.fact.shape for state in program.trace.states}
+    ops = list(program.trace.ops)
+    readers: dict[int, set[int]] = {}
+    for op in ops:
+        for fact in op.inputs:
+            readers.setdefault(fact.tensor, set()).add(op.index)
+    made: set[int] = set()
+    for op in reversed(ops):
+        read = [readers.get(fact.tensor, set()) for fact in op.outputs]
+        kept = (fact.shape in shapes for fact in op.outputs)
+        if read and all(
+            r <= made and (r or k) for r, k in zip(read, kept, strict=True)
+        ):
+            made.add(op.index)
+    return frozenset(made)
 
 
 def wrote_itself(op: Op) -> bool:
