@@ -46,22 +46,27 @@ def checked(folder: Path, text: str, name: str = "Net") -> Report:
     return api.check_target(f"{file}:{name}")
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of the program with three errors."""
+    return checked(tmp_path_factory.mktemp("three"), THREE)
+
+
 def fixed(text: str, finding: Finding, nth: int = 0) -> str:
     """The program with one of the finding's fixes."""
     edits = finding.fixes[nth].edits
     return apply_edits(text, [(edit.span, edit.text) for edit in edits])
 
 
-def test_independent_errors_are_all_found_in_one_run(tmp_path: Path) -> None:
-    report = checked(tmp_path, THREE)
-    assert [each.span.line for each in report.findings if each.span] == [16, 18, 19]
-    assert [each.module for each in report.findings] == ["conv2", "fc1", "fc2"]
-    assert report.complete
-    assert report.exit_code == 1
+def test_independent_errors_are_all_found_in_one_run(three: Report) -> None:
+    assert [each.span.line for each in three.findings if each.span] == [16, 18, 19]
+    assert [each.module for each in three.findings] == ["conv2", "fc1", "fc2"]
+    assert three.complete
+    assert three.exit_code == 1
 
 
-def test_both_sides_are_followed_to_where_they_were_decided(tmp_path: Path) -> None:
-    second = checked(tmp_path, THREE).findings[1]
+def test_both_sides_are_followed_to_where_they_were_decided(three: Report) -> None:
+    second = three.findings[1]
     said = [(each.span.line, each.message) for each in second.related]
     assert (11, "expected: 400 is `in_features` of `fc1`") in said
     lines = " ".join(text for _, text in said)
@@ -175,10 +180,10 @@ def test_an_error_on_import_names_what_explains_it(tmp_path: Path) -> None:
     assert explained.code == "inner-dim-mismatch"
 
 
-def test_json_has_the_fixed_fields(tmp_path: Path) -> None:
+def test_json_has_the_fixed_fields(three: Report) -> None:
     from shapewright.views.json import report_json
 
-    data = json.loads(report_json(checked(tmp_path, THREE)))
+    data = json.loads(report_json(three))
     assert data["version"] == 1
     assert data["complete"] is True
     first = data["findings"][0]

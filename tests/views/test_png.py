@@ -7,6 +7,7 @@ import sys
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import shapewright as sw
@@ -16,8 +17,8 @@ from shapewright.views.lab.png import rendered
 CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"
 
 
-def pixels(picture: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
-    """Width, height and all pixels of a PNG with 8 bits for each of RGBA."""
+def pixels(picture: bytes) -> np.ndarray:
+    """The pixels, (height, width, 4), of a PNG with 8 bits for each of RGBA."""
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     at, data, size = 8, b"", (0, 0)
     while at < len(picture):
@@ -31,37 +32,51 @@ def pixels(picture: bytes) -> tuple[int, int, list[tuple[int, ...]]]:
         data += body if kind == b"IDAT" else b""
         at += 12 + length
     width, height = size
-    return width, height, unfiltered(zlib.decompress(data), width, height)
+    raw = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 4 * width + 1)
+    return unfiltered(raw[:, 0], raw[:, 1:].reshape(height, width, 4).astype(int))
 
 
-def unfiltered(raw: bytes, width: int, height: int) -> list[tuple[int, ...]]:
+def unfiltered(kinds: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The pixels of filtered rows, as the format describes."""
-    stride, found = 4 * width, []
-    before = bytearray(stride)
-    for row in range(height):
-        kind, line = raw[row * (stride + 1)], bytearray(stride)
-        given = raw[row * (stride + 1) + 1 : (row + 1) * (stride + 1)]
-        for n, byte in enumerate(given):
-            left, up = line[n - 4] if n >= 4 else 0, before[n]
-            corner = before[n - 4] if n >= 4 else 0
+    before = np.zeros_like(rows[0])
+    for kind, row in zip(kinds, rows, strict=True):
+        if kind == 1:  # what stands at the left was taken away
+            row[:] = np.cumsum(row, axis=0) % 256
+        elif kind == 2:  # what stands above
+            row[:] = (row + before) % 256
+        elif kind:  # their mean, or the nearest of three
+            row[:] = from_left_on(row.tolist(), before.tolist(), mean=kind == 3)
+        before = row
+    return rows
+
+
+def from_left_on(
+    given: list[list[int]], before: list[list[int]], mean: bool
+) -> list[list[int]]:
+    """A row of the two filters in which each pixel needs the one to its left."""
+    last, corners = [0] * 4, [0] * 4
+    for pixel, above in zip(given, before, strict=True):
+        if last == above == corners and not any(pixel):  # most of a plain page
+            pixel[:] = last
+            continue
+        for c, (left, up, corner) in enumerate(zip(last, above, corners, strict=True)):
             guess = left + up - corner
             near = min((left, up, corner), key=lambda one, g=guess: abs(g - one))
-            line[n] = (byte + (0, left, up, (left + up) // 2, near)[kind]) % 256
-        found += [tuple(line[n : n + 4]) for n in range(0, stride, 4)]
-        before = line
-    return found
+            pixel[c] = (pixel[c] + ((left + up) // 2 if mean else near)) % 256
+        last, corners = pixel, above
+    return given
 
 
 def test_a_png_is_the_drawing_by_day(tmp_path: Path) -> None:
     drawing = sw.explain(CALL)
     drawing.save(tmp_path / "gather.png")
-    width, height, found = pixels((tmp_path / "gather.png").read_bytes())
-    assert width == 2 * 760
-    assert height > 800
-    colours = set(found)
+    found = pixels((tmp_path / "gather.png").read_bytes())
+    assert found.shape[1] == 2 * 760
+    assert found.shape[0] > 800
+    colours = found @ [1 << 24, 1 << 16, 1 << 8, 1]
     for colour in ("ffffff", "ddf4ff", "dafbe1", "fff8c5", "0969da", "1a7f37"):
-        assert (*bytes.fromhex(colour), 255) in colours, colour
-    dark = sum(sum(pixel[:3]) < 150 for pixel in found)
+        assert (colours == int(f"{colour}ff", 16)).any(), colour
+    dark = (found[..., :3].sum(axis=2) < 150).sum()
     assert dark > 5000  # the text is there
 
 
