@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from checking.hazards import program, warned
-from shapewright import api
 
 ATTENTION = """\
 self.q = nn.Linear(6, 6)
@@ -258,34 +257,6 @@ LEGAL = {
         "torch.randn(9, 6), torch.randint(0, 9, (2, 20))",
     ),
 }
-
-
-def test_initial_values_of_parameters_are_no_data(tmp_path: Path) -> None:
-    """Routing by agreement: weights over the parts, values summed over the wholes."""
-    file = tmp_path / "run.py"
-    file.write_text("""\
-import torch
-from torch import nn
-
-
-class Capsules(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.W = nn.Parameter(0.05 * torch.randn(1, 10, 36, 8, 4))
-
-    def forward(self, u):
-        votes = torch.matmul(self.W, u[:, None, :, :, None]).squeeze(4)
-        logits = torch.zeros(*votes.shape[:3], 1, device=u.device)
-        for _ in range(2):
-            weights = logits.softmax(dim=1)
-            out = (weights * votes).sum(dim=2)
-            logits = logits + torch.matmul(votes, out.unsqueeze(-1))
-        return out
-
-
-print(Capsules()(torch.rand(3, 36, 4)).shape)
-""")
-    assert api.check_target(str(file)).findings == ()
 
 
 @pytest.mark.parametrize("name", TRUE)

@@ -282,21 +282,24 @@ def makers_of_states(program: Program) -> frozenset[int]:
     """The ops, by index, whose results only became parameters and buffers.
 
     A parameter is a tensor of its own: what it was made of has its shape, and no op
-    reads it.
+    reads it. What was computed with parameters is none.
     """
     shapes = {state.fact.shape for state in program.trace.states}
     ops = list(program.trace.ops)
+    computed = set(program.states)
     readers: dict[int, set[int]] = {}
     for op in ops:
         for fact in op.inputs:
             readers.setdefault(fact.tensor, set()).add(op.index)
+        if any(fact.tensor in computed for fact in op.inputs):
+            computed.update(fact.tensor for fact in op.outputs)
     made: set[int] = set()
     for op in reversed(ops):
         read = [readers.get(fact.tensor, set()) for fact in op.outputs]
-        kept = (fact.shape in shapes for fact in op.outputs)
-        if read and all(
-            r <= made and (r or k) for r, k in zip(read, kept, strict=True)
-        ):
+        kept = [fact.shape in shapes for fact in op.outputs]
+        if any(fact.tensor in computed for fact in op.outputs) or not read:
+            continue
+        if all(r <= made and (r or k) for r, k in zip(read, kept, strict=True)):
             made.add(op.index)
     return frozenset(made)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
+from shapewright.reasoning.program import Program
+from shapewright.trace.module import leaves
 from shapewright.trace.op import Op
 
 FACTORIES = frozenset(
@@ -31,9 +33,10 @@ MOVES = frozenset("to cuda cpu xpu type_as".split())
 def cpu_tensors(scene: Scene) -> Iterator[Finding]:
     """Calls that get a tensor of the model and one that nobody put anywhere."""
     program = scene.program
-    if not scene.model or not program.inputs:
+    given = set(program.inputs) or given_to_models(program)
+    if not scene.model or not given:
         return
-    home = set(program.inputs) | set(program.states)
+    home = given | set(program.states)
     nowhere: dict[int, Op] = {}
     seen = set(home)
     for op in program.trace.ops:
@@ -70,11 +73,18 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
                 nowhere.setdefault(fact.tensor, nowhere[lost[0].tensor])
 
 
+def given_to_models(program: Program) -> set[int]:
+    """What a script calls its modules with: it is where the script put it."""
+    calls = (call for call in program.trace.calls if call.parent == 0)
+    return {fact.tensor for call in calls for fact in leaves(call.inputs)}
+
+
 def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     """Whether a factory was called without a device, by the program's own text."""
     arguments = dict(op.arguments)
     call = scene.program.call_of(op)
-    if call is not None and call.parent is None and scene.of_function:
+    script = scene.of_function or not scene.program.inputs
+    if script and (call is None or call.parent is None):
         return False  # a script that makes its tensors where it makes its model
     return (
         name in FACTORIES
