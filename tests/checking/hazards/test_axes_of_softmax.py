@@ -54,6 +54,19 @@ TRUE = {
         return (weights @ v).transpose(1, 2).reshape(B, T, C)""",
         "torch.randn(3, 7, 6)",
     ),
+    "wrong-axis: compared along the frames, by default": (
+        "self.a, self.b = nn.Linear(6, 8), nn.Linear(5, 8)",
+        """x, y:
+        return F.cosine_similarity(self.a(x), self.b(y))  # here""",
+        "torch.randn(3, 7, 6), torch.randn(3, 7, 5)",
+    ),
+    "wrong-axis: normalised along the tokens, by default": (
+        "self.fc = nn.Linear(6, 8)",
+        """x:
+        x = F.normalize(self.fc(x))  # here
+        return x @ x.mT""",
+        "torch.randn(3, 7, 6)",
+    ),
     "batch-axis: without a dim": (
         "self.fc = nn.Linear(6, 1)",
         """x:
@@ -247,6 +260,14 @@ LEGAL = {
         e = e.masked_fill(adjacent == 0, -1e9)
         return torch.matmul(F.softmax(e, dim=1), h)""",
         "torch.randn(9, 6), torch.ones(9, 9)",
+    ),
+    "channels and rows compared along dim 1, and frames where it is said": (
+        "self.conv, self.fc = nn.Conv2d(3, 8, 3), nn.Linear(6, 8)",
+        """image, x:
+        maps, rows = F.normalize(self.conv(image)), F.normalize(self.fc(x[:, 0]))
+        along = F.cosine_similarity(self.fc(x), self.fc(x + 1), 1)
+        return maps, rows, along, F.normalize(self.fc(x), dim=1)""",
+        "torch.randn(3, 3, 9, 9), torch.randn(3, 7, 6)",
     ),
     "messages along edges": (
         "self.w = nn.Linear(6, 4)",

@@ -44,13 +44,14 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
         if name in MOVES:
             for fact in (*op.inputs[:1], *op.outputs):
                 nowhere.pop(fact.tensor, None)
+                seen.add(fact.tensor)
             if name == "to" and len(op.inputs) > 1:
                 home.update(fact.tensor for fact in op.outputs)
             continue
-        if not op.inputs:
-            if made_nowhere(scene, op, name):
-                for fact in op.outputs:
-                    nowhere[fact.tensor] = op
+        if not op.inputs and made_nowhere(scene, op, name):
+            for fact in op.outputs:
+                nowhere[fact.tensor] = op
+        if not op.inputs or is_of_script(scene, op):
             continue
         for at, fact in enumerate(op.inputs):
             if fact.tensor not in seen and plain_attribute(scene, op, at):
@@ -79,12 +80,18 @@ def given_to_models(program: Program) -> set[int]:
     return {fact.tensor for call in calls for fact in leaves(call.inputs)}
 
 
+def is_of_script(scene: Scene, op: Op) -> bool:
+    """Whether a call was made outside of all modules, by a script."""
+    if not scene.of_function and scene.program.inputs:
+        return False
+    call = scene.program.call_of(op)
+    return call is None or call.parent is None
+
+
 def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     """Whether a factory was called without a device, by the program's own text."""
     arguments = dict(op.arguments)
-    call = scene.program.call_of(op)
-    script = scene.of_function or not scene.program.inputs
-    if script and (call is None or call.parent is None):
+    if is_of_script(scene, op):
         return False  # a script that makes its tensors where it makes its model
     return (
         name in FACTORIES
@@ -104,7 +111,8 @@ def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
     fact = op.inputs[at]
     if not fact.shape or fact.device != "cpu" or fact.requires_grad:
         return False
-    if op.span is None or fact.tensor in scene.program.producers:
+    maker = scene.program.producers.get(fact.tensor)
+    if op.span is None or (maker is not None and not is_of_script(scene, maker)):
         return False
     word = scene.words(op)[at].strip("`")
     # A buffer that `forward` replaces is one before and after.

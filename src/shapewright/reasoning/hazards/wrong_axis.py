@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from shapewright.findings.finding import Finding
@@ -19,6 +20,7 @@ from shapewright.reasoning.program import shape_text
 def wrong_axes(scene: Scene) -> Iterator[Finding]:
     """Softmax over queries, over the batch, or over any axis that is not summed."""
     yield from softmax_of_one(scene)
+    yield from default_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
     told: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
@@ -27,6 +29,46 @@ def wrong_axes(scene: Scene) -> Iterator[Finding]:
             if at is not None and at not in told and at in by_index:
                 told.add(at)
                 yield of_softmax(scene, by_index[at], call, summed)
+
+
+DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
+"""Functions that run along dim 1 where no `dim` is written: the place of `dim`."""
+
+
+def default_dims(scene: Scene) -> Iterator[Finding]:
+    """Vectors in the last dim, compared or normalised along dim 1 by default.
+
+    Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
+    """
+    for call in scene.calls:
+        if call.name not in DEFAULTS or not call.dims or len(call.dims[0]) < 3:
+            continue
+        dims = call.dims[0]
+        if not along_data(dims[1]) or dims[-1][0].kind != "feature":
+            continue
+        if names_no_dim(scene, call, DEFAULTS[call.name]):
+            shape, last = shape_text(call.op.inputs[0]), len(dims) - 1
+            message = (
+                f"{scene.operation(call.op)} of {shape} runs along dim 1, by default;"
+                f" the features are in dim {last}"
+            )
+            yield scene.finding("wrong-axis", call.op, message)
+
+
+def names_no_dim(scene: Scene, call: Call, place: int) -> bool:
+    """Whether the text calls a function without its `dim`."""
+    found = scene.program.node(call.op.span)
+    node = found[1] if found is not None else None
+    if not isinstance(node, ast.Call) or scene.program.layer(call.op) is not None:
+        return False
+    starred = any(isinstance(each, ast.Starred) for each in node.args)
+    keywords = {each.arg for each in node.keywords}
+    return len(node.args) <= place and not starred and not keywords & {"dim", None}
+
+
+def along_data(dim: Dim) -> bool:
+    """Whether a dim counts steps or places of what the program was given."""
+    return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
 def softmax_of_one(scene: Scene) -> Iterator[Finding]:
