@@ -65,6 +65,14 @@ TRUE = {
         return torch.einsum("tbk,km", x, self.w)  # here""",
         "torch.randn(7, 5, 6)",
     ),
+    "batch-axis: an arrow that drops the samples": (
+        "self.rnn = nn.GRU(6, 4, batch_first=True)\n"
+        "self.w = nn.Parameter(torch.randn(3, 4, 4))",
+        """a, b:
+        a, b = self.rnn(a)[0][:, -1], self.rnn(b)[0][:, -1]
+        return torch.einsum("bi,oij,bj->o", a, self.w, b)  # here""",
+        "torch.randn(5, 7, 6), torch.randn(5, 9, 6)",
+    ),
     "cpu-tensor: a mask": (
         "self.fc = nn.Linear(6, 6)",
         """x:
@@ -98,6 +106,15 @@ TRUE = {
 }
 
 LEGAL = {
+    "features against features, and all of it": (
+        "self.rnn = nn.GRU(6, 4, batch_first=True)\n"
+        "self.w = nn.Parameter(torch.randn(4, 4))",
+        """a:
+        a = self.rnn(a)[0][:, -1]
+        both = torch.einsum("bi,bj->ij", a, a) / len(a)
+        return both, torch.einsum("bi,ij,bj->", a, self.w, a)""",
+        "torch.randn(5, 7, 6)",
+    ),
     "dims that are named": (
         CONV,
         """x:

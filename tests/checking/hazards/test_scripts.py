@@ -58,13 +58,18 @@ loss = F.mse_loss(out, torch.zeros(3, 5, 6))
 
 
 @pytest.mark.parametrize(
-    ("text", "codes"),
-    [(CAPSULES, []), (POSE, ["lost-batch"]), (MASK, ["cpu-tensor"])],
+    ("text", "said"),
+    [
+        (CAPSULES, []),
+        (POSE, [("warning", "lost-batch")]),
+        (MASK, [("note", "cpu-tensor")]),
+    ],
     ids=["parameters are no data", "one sample", "a tensor of forward"],
 )
 def test_what_a_script_is_warned_of(
-    text: str, codes: list[str], tmp_path: Path
+    text: str, said: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     file = tmp_path / "run.py"
     file.write_text(HEAD + text)
-    assert [each.code for each in api.check_target(str(file)).findings] == codes
+    found = api.check_target(str(file)).findings
+    assert [(each.severity, each.code) for each in found] == said

@@ -200,6 +200,11 @@ class Flow:
         """What the outputs of an op count."""
         if not op.outputs or op.kind == "same":
             return
+        states = self.program.states
+        if not self.rooted and all(fact.tensor in states for fact in op.outputs):
+            for fact in op.outputs:
+                self.dims[fact.tensor] = self.first_sight(fact)
+            return
         given = [self.of(fact) for fact in op.inputs]
         if wrote_itself(op):
             self.written(op, given)

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.axes.flow import Call, length
-from shapewright.reasoning.axes.products import contraction
+from shapewright.reasoning.axes.products import (
+    contraction,
+    einsum_letters,
+    equation,
+    output_letters,
+)
 from shapewright.reasoning.axes.reducing import reduced_dims, softmax_dim
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
@@ -28,10 +33,38 @@ def batch_axes(scene: Scene) -> Iterator[Finding]:
             along = call.given(1, "dim")
             if isinstance(along, int) and accumulates(scene, call, along):
                 yield told(scene, call, along % len(call.dims[0]))
+        if call.name == "einsum" and call.op.span is not None and scene.sure:
+            letter = summed_samples(scene, call)
+            if letter is not None:
+                yield of_einsum(scene, call, letter)
         if call.name in NORMALISERS and call.op.span is not None:
             at = normalised(call)
             if at is not None and competes(scene, call, at):
                 yield told(scene, call, at)
+
+
+def summed_samples(scene: Scene, call: Call) -> str | None:
+    """The letter of the samples, where an einsum with weights of a layer sums them."""
+    states = scene.program.states
+    found, letters = equation(call), einsum_letters(call)
+    if found is None or letters is None or found[1] is None:
+        return None  # without an arrow `einsum-reduction` tells it
+    if not any(f.tensor in states and len(f.shape) > 1 for f in call.op.inputs):
+        return None
+    kept = output_letters(*found)
+    for letter, dim in letters.items():
+        if letter not in kept and scene.is_batch(dim) and length(dim) > 1:
+            return letter if kept else None
+    return None
+
+
+def of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
+    message = (
+        f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
+        f" one {shape_text(call.op.outputs[0])}"
+    )
+    why = f"`{letter}` stands before the arrow and not behind it"
+    return scene.finding("batch-axis", call.op, message, (call.op, why))
 
 
 def accumulates(scene: Scene, call: Call, at: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.findings.finding import Finding
+from shapewright.findings.finding import Finding, Severity
 from shapewright.reasoning.hazards.registry import hazard
 from shapewright.reasoning.hazards.scene import Scene
 from shapewright.reasoning.program import Program
@@ -132,4 +132,6 @@ def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
     if attribute:
         known = [word for word in scene.words(maker) if word.startswith("`self.")]
         why = f"{known[0]} is no parameter and no buffer, so `model.to` leaves it here"
-    return scene.finding("cpu-tensor", op, message, (maker, why))
+    # A script was run on the device that it names, and there it is no mistake.
+    severity: Severity = "warning" if scene.program.inputs else "note"
+    return scene.finding("cpu-tensor", op, message, (maker, why), severity=severity)
