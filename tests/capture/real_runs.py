@@ -8,8 +8,8 @@ that numbers are equal exactly when identity and aliasing are.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from threading import get_ident
@@ -198,11 +198,29 @@ class Noted(TorchFunctionMode):
         )
 
 
+@contextmanager
+def unnoticed() -> Iterator[None]:
+    """Layers decide for their fused kernels as if nothing were written down."""
+    has_torch_function = torch.overrides.has_torch_function
+
+    def without_ours(relevant_args: Any) -> Any:
+        with torch.overrides._pop_mode_temporarily() as top:
+            if isinstance(top, Noted):  # else it is a mode of the program's
+                return has_torch_function(relevant_args)
+        return has_torch_function(relevant_args)
+
+    torch.overrides.has_torch_function = without_ours
+    try:
+        yield
+    finally:
+        torch.overrides.has_torch_function = has_torch_function
+
+
 def really(program: Callable[..., Any], args: Any, kwargs: Any) -> Run:
     """Run a program on real tensors."""
     noted = Noted()
     try:
-        with backward_seen(noted), noted, warnings.catch_warnings():
+        with backward_seen(noted), unnoticed(), noted, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = program(*args, **kwargs)
     except Exception as error:

@@ -54,6 +54,12 @@ def ask_torch(
     key: tuple[Any, ...] | None,
 ) -> Any:
     """Let torch's own kernels say, on data-free tensors; remember what can be."""
+    if engine.nested:
+        from shapewright.capture.padded_sequences import call_of_padded
+
+        done = call_of_padded(engine, func, args, kwargs)
+        if done is not NotImplemented:
+            return done
     if engine.graph:
         infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
     wrong = (

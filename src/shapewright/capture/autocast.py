@@ -104,7 +104,7 @@ CALLED = {
     "max_pool3d_with_indices": "max_pool3d", "_cdist_forward": "cdist",
     "linalg_inv_ex": "linalg_inv", "norm_except_dim": "norm", "inner": "tensordot",
     "lstm": "mkldnn_rnn_layer", "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
-    "affine_grid": "bmm",
+    "affine_grid": "bmm", "_transformer_encoder_layer_fwd": "addmm",
 }  # fmt: skip
 """Python's names, and those of kernels, for the names of the lists."""
 

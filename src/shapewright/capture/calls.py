@@ -141,21 +141,6 @@ class Calls:
                 nn.Module._call_impl = original  # type: ignore[method-assign]
 
 
-FUSED = frozenset(
-    {nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder}
-)
-"""In inference, torch runs these as one fused kernel, but never under a mode."""
-
-
-def slow_path(engine: Engine, module: nn.Module) -> tuple[str, ...]:
-    """Say that the fused path was not taken, where a real run would take it."""
-    if torch.is_grad_enabled() and any(p.requires_grad for p in module.parameters()):
-        return ()
-    name = type(module).__name__
-    engine.note(f"`nn.{name}`: recorded as its slow path, not as torch's fused kernel")
-    return ("recorded as its slow path",)
-
-
 def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
     """The replacement of `nn.Module._call_impl`."""
     engine = calls.engine
@@ -178,8 +163,6 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
         if progress is not None:
             progress(path)
         call = begin(path, kind.__name__, id(module), here(), args, kwargs)
-        if kind in FUSED and not module.training:
-            call.notes = slow_path(engine, module)
         try:
             if isinstance(module, script):
                 from shapewright.capture import scripted

@@ -132,6 +132,7 @@ class Engine(TorchFunctionMode):
         self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
         self.life = Life()
+        self.nested = False  # batches are held as nested tensors
         self.waits = Waits()  # loops that wait for values that are not known
         self.chosen = Chosen()  # where unknown data were read
         self.rests = False  # the error that ended the run, on one of these

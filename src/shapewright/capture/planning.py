@@ -11,10 +11,12 @@ from torch._ops import HigherOrderOperator
 from shapewright.capture import (
     answering,
     attributes,
+    fast_paths,
     flex_attention,
     indexing,
     making,
     moving,
+    padded_sequences,
     plans,
     random_draws,
     reading,
@@ -28,6 +30,13 @@ if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
 Plan = Callable[["Engine", Any, tuple[Any, ...], dict[str, Any] | None], Any]
+
+PADDED_SEQUENCES: dict[str, Plan] = {
+    "_nested_tensor_from_mask_left_aligned": padded_sequences.is_left_aligned,
+    "_nested_tensor_from_mask": padded_sequences.cut,
+    "to_padded_tensor": padded_sequences.pad,
+}
+"""What `nn.TransformerEncoder` calls before its layers and after them."""
 
 
 def is_profiler(func: Any) -> bool:
@@ -72,6 +81,10 @@ def plan_for(func: Any) -> Plan:
         return passed
     if name == "flex_attention" and isinstance(func, HigherOrderOperator):
         return flex_attention.attend
+    if name in fast_paths.WEIGHTS:
+        return fast_paths.fused
+    if name in PADDED_SEQUENCES:
+        return PADDED_SEQUENCES[name]
     if name == "_assert":
         return reading.asserted
     if getattr(func, "__module__", "") == "torch.nn.init":

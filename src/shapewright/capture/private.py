@@ -69,6 +69,30 @@ def outside_transforms() -> AbstractContextManager[Any]:
     return temporarily_clear_interpreter_stack()
 
 
+def nested_of_lengths(
+    lengths: list[int], width: int, dtype: torch.dtype
+) -> torch.Tensor:
+    """A strided nested tensor of samples `(length, width)`, whose memory is untouched.
+
+    torch makes one of data that are there, or of one buffer, which is private.
+    """
+    sizes = torch.tensor([[length, width] for length in lengths])
+    steps = torch.tensor([[width, 1] for _ in lengths])
+    counts = sizes.prod(1)
+    buffer = torch.empty(int(counts.sum()), dtype=dtype, device="cpu")
+    places = counts.cumsum(0) - counts
+    return torch._nested_view_from_buffer(buffer, sizes, steps, places)
+
+
+def function_modes() -> list[Any]:
+    """The function modes that are on, ours and the program's; torch has no other way.
+
+    Example: `with torch.device("cuda"):` is one of them.
+    """
+    depth = torch._C._len_torch_function_stack()
+    return [torch._C._get_function_stack_at(index) for index in range(depth)]
+
+
 @contextmanager
 def modes_put_aside() -> Iterator[None]:
     """For the time of a block no function mode is on; torch can only pop one by one."""

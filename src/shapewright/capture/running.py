@@ -22,6 +22,7 @@ from shapewright.capture.defaults import claimed_defaults
 from shapewright.capture.derived.recipe import seen_of
 from shapewright.capture.engine import MOST_FAILURES, Engine, NeedsGraph
 from shapewright.capture.failing.ending import frozen
+from shapewright.capture.fast_paths import fast_paths_decided
 from shapewright.capture.folding import Fold, Lazy
 from shapewright.capture.functions import applied
 from shapewright.capture.generators import generators_claimed
@@ -242,6 +243,7 @@ def watched_run(
         stack.enter_context(generators_claimed(engine))
         stack.enter_context(tracers_kept(engine))
         stack.enter_context(nested_tensors_refused(engine))
+        stack.enter_context(fast_paths_decided(engine))
         stack.enter_context(claimed_defaults(engine))
         if graph:
             stack.enter_context(backward_seen(engine))

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.capture import calling, indexing, nests, representing, viewing
+from shapewright.capture import (
+    calling,
+    fast_paths,
+    indexing,
+    nests,
+    representing,
+    viewing,
+)
 from shapewright.capture.counting import counted
 from shapewright.capture.disagreeing import wrong_in
 from shapewright.capture.identity import Info, Meta, contiguous_stride
@@ -36,8 +43,19 @@ UNDONE = "self-check: not compared, torch has no answer"
 
 LIMIT = 1 << 24
 """Elements that are made real, all operands together, to ask the CPU's kernel."""
-CHOOSES = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
-"""torch takes other kernels for them on the CPU than without data."""
+CHOOSES = frozenset(
+    {
+        "scaled_dot_product_attention",
+        "multi_head_attention_forward",
+        "_native_multi_head_attention",
+        "_transformer_encoder_layer_fwd",
+    }
+)
+"""torch takes other kernels for them on the CPU than without data, or has none."""
+
+
+ASKED_AGAIN = (calling.call_op, viewing.view, indexing.index, fast_paths.fused)
+"""Plans whose answers torch could give, too."""
 
 
 class NoAnswer(Exception):
@@ -54,7 +72,7 @@ class Way:
 
 def verified(plan: Plan) -> Plan:
     """The plan of a function, each answer compared with torch's own."""
-    if plan not in (calling.call_op, viewing.view, indexing.index):
+    if plan not in ASKED_AGAIN:
         return plan
 
     def checked(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from shapewright.rules.linear import linear
+from shapewright.rules.matmul import operand
 from shapewright.rules.meta import Made, Meta
 from shapewright.rules.promotion import FLOATING
 from shapewright.rules.registry import rule
@@ -73,7 +75,8 @@ def _sizes(
         return None
     rows = [in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias]
     tensors = [query, key, value, *projections, *(x for x in rows if x is not None)]
-    if query.dtype not in FLOATING or any(t.dtype != query.dtype for t in tensors):
+    mixed = any(t.dtype != query.dtype for t in tensors)
+    if query.dtype not in FLOATING and not mixed:
         return None
     if (bias_k is None) != (bias_v is None):
         return None
@@ -84,11 +87,40 @@ def _sizes(
         (), (3 * width,)
     ) or _shape(out_proj_bias) not in ((), out[:1]):  # fmt: skip
         return None
+    if mixed:
+        if _have_ranks(batched, attn_mask, key_padding_mask):
+            _check_projections((query, key, value), projections, in_proj_bias)
+        return None
     if not _masked(query, attn_mask, key_padding_mask, (q[0], k[0], q[1], heads)):
         return None
     keys = k[0] + (bias_k is not None) + bool(add_zero_attn)
     projected = q[1] * width * (q[0] * width + k[0] * (k[2] + v[2]))
     return _Call(q[0], q[1], keys, heads, width, batched, out[0], projected)
+
+
+def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
+    """Whether the masks have as many dims as torch asks for at first."""
+    rank = 2 if batched else 1
+    return (padding is None or len(padding.shape) == rank) and (
+        mask is None or len(mask.shape) == 2
+    )
+
+
+def _check_projections(given: Any, weights: list[Any], bias: Meta | None) -> None:
+    """Raise what torch says of an input of another dtype than its weight.
+
+    One weight is that of all three, in rows; without a batch, one is added. Masks are
+    merged later.
+    """
+    rows = given[0].shape[-1]
+    for each, weight in zip(given, weights * 3, strict=False):
+        one = operand(each)
+        if len(one.shape) == 2:
+            (length, width), (step, last) = one.shape, one.stride
+            one = one._replace(shape=(length, 1, width), stride=(step, step, last))
+        part = operand(weight)._replace(shape=(rows, weight.shape[1]))
+        along = None if bias is None else operand(bias)._replace(shape=(rows,))
+        linear(one, part, along)
 
 
 def _shape(meta: Meta | None) -> Shape:

@@ -94,13 +94,16 @@ def _mixed_layer_norm(
     except Misfit:
         return NotImplemented
     given = {p.dtype for p in (weight, bias) if p is not None}
-    if 0 in shape:
+    if 0 in shape or weight is None:
         return NotImplemented
-    if dtype in _HALF and given == {"float32"}:
-        return Made(shape, dtype, None, "NativeLayerNormBackward0")
-    if dtype == "float32" and len(given) == 1 and given <= FLOATING:
+    if weight.dtype == dtype and bias is not None:
+        names = (SCALAR_TYPE.get(m.dtype, m.dtype) for m in (input, bias))
+        raise Misfit("expected scalar type {} but found {}".format(*names))
+    if given != {"float32"}:
         raise Misfit("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    return NotImplemented
+    if dtype not in _HALF:
+        raise Misfit("mixed dtype (CPU): all inputs must share same datatype.")
+    return Made(shape, dtype, None, "NativeLayerNormBackward0")
 
 
 @rule("torch.nn.functional.batch_norm")
