@@ -32,6 +32,7 @@ PARTS = {
     "capture/test_default_dtype.py::test_dtypes_are_those_of_a_real_run": 4,
     "capture/test_dtypes_below_autograd.py::test_torch_decides": 5,
     "capture/test_formats.py::test_text_is_refused_where_torch_refuses_it": 7,
+    "capture/test_recurrent_layers.py::test_a_program_with_a_drawn_layer": 24,
     "capture/test_self_check.py::test_corners_of_autograd_agree": 4,
     "capture/test_self_check.py::test_small_models_agree": 4,
     "checking/edges/test_edges.py::test_what_breaks_at_another_size_is_told": 6,

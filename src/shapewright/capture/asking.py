@@ -15,6 +15,7 @@ from shapewright.capture import (
     placing,
     plans,
     ranging,
+    recurrent_layers,
     representing,
 )
 from shapewright.capture.applying import Slot, apply
@@ -26,6 +27,7 @@ from shapewright.capture.identity import Info
 from shapewright.capture.memo import NEW, Answer
 from shapewright.capture.names import display_name, plain_name
 from shapewright.capture.private import any_autocast
+from shapewright.capture.recurrent_layers import answer_recurrent
 from shapewright.capture.ruled import ruled
 from shapewright.capture.settling import (
     node_of,
@@ -62,6 +64,10 @@ def ask_torch(
             return done
     if engine.graph:
         infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
+    if name in recurrent_layers.FUNCTIONS:
+        made = answer_recurrent(engine, func, name, args, kwargs, infos)
+        if made is not None:
+            return made
     wrong = (
         wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
     )
@@ -171,6 +177,9 @@ def asked(
     return counted(engine, func, *physical, casts)
 
 
+TOLD_OTHERWISE = plans.VIEWS | recurrent_layers.FUNCTIONS
+"""Calls whose answers are not remembered together with torch's graph."""
+
 RESHAPING = frozenset(
     """
     t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ set_
@@ -277,7 +286,7 @@ def direct(
         ranging.check_dim(engine, args, kwargs)
     if "out" in kwargs or writes(name, kwargs):
         overlapping.check(engine, func, name, args, kwargs, infos)
-    elif engine.hangs and name not in plans.VIEWS and may_hang(engine):
+    elif engine.hangs and name not in TOLD_OTHERWISE and may_hang(engine):
         if any_autocast():
             parts.append(autocast.state())
         key = tuple(parts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.capture import nests
+from shapewright.capture.hanging import tie
 from shapewright.capture.identity import BLANK, Info
 
 if TYPE_CHECKING:
@@ -27,10 +28,14 @@ class Joined(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
-        return None, *(
+        made = (
             torch.empty(shape, dtype=dtype, device="meta") if wanted else None
             for shape, dtype, wanted in context.like
         )
+        if not torch.is_grad_enabled():
+            return None, *made
+        known = [each for each in gradients if each is not None]
+        return None, *(None if one is None else tie(one, known) for one in made)
 
 
 def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:

@@ -8,6 +8,7 @@ from shapewright.capture.identity import Meta, Metas
 
 if TYPE_CHECKING:
     from shapewright.capture.hanging import Hanging
+    from shapewright.capture.recurrent_layers import RecurrentPlan
     from shapewright.rules.needs.failure import Repair
 
 NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)
@@ -65,10 +66,11 @@ class Answer:
 class Memo:
     """Answers and interned metadata. Two runs that share one ask each question once."""
 
-    __slots__ = ("answers", "hung", "metas", "refused")
+    __slots__ = ("answers", "hung", "metas", "recurrent", "refused")
 
     def __init__(self) -> None:
         self.answers: dict[tuple[Any, ...], Answer] = {}
         self.metas: Metas = {}
         self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph
+        self.recurrent: dict[tuple[Any, ...], RecurrentPlan] = {}
         self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed

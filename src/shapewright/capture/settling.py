@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from shapewright.capture import nests, plans
 from shapewright.capture.devices import claim_of
@@ -127,6 +128,8 @@ def settle(
             now = [engine.info(tensor) for tensor in originals]
             overlapping.check(engine, func, name, args, kwargs, now)
         follow(engine, infos, infos[written])
+        if engine.graph:
+            age_twin(infos[written], before[written])
         if not known:
             poison(infos[written].storage)
     if notes and notes[0].startswith("torch's data-free"):
@@ -218,6 +221,13 @@ def follow(engine: Engine, infos: list[Info], target: Info) -> None:
         from shapewright.capture.engine import NeedsGraph
 
         raise NeedsGraph("a view is written")
+
+
+def age_twin(info: Info, written: Tensor) -> None:
+    """A tensor was written with its values: what a graph saved of it is as old."""
+    twin = info.twin
+    if twin is not None and twin is not written and not twin.is_inference():
+        increment_version(twin)
 
 
 def poison(storage: Storage) -> None:

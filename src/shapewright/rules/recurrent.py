@@ -7,6 +7,7 @@ counted for it as for the others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -18,90 +19,137 @@ from shapewright.rules.strides import contiguous
 Shape = tuple[int, ...]
 
 
-def _usual(input: Meta, states: tuple[Meta, ...], params: Any, gates: int) -> bool:
-    """Whether all sizes and dtypes fit as they should; else torch has the word."""
-    metas = (*states, *params)
-    if len(input.shape) != 3 or 0 in input.shape or input.dtype not in FLOATING:
-        return False
-    if any(meta.dtype != input.dtype for meta in metas):
-        return False
-    hidden = states[0].shape[-1]
-    first = params[0].shape
-    return bool(first == (gates * hidden, input.shape[2]))
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+"""How many times `hidden` rows the weights of each have."""
 
 
-def _sequence(
-    input: Meta,
-    states: tuple[Meta, ...],
-    params: Any,
-    has_biases: bool,
-    num_layers: int,
-    bidirectional: bool,
-    batch_first: bool,
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What one call computes: `steps` of `batch` rows through `number` layers.
+
+    `rows` are those of packed steps, which have no batch dim; None else. `projected` is
+    0 without a projection.
+    """
+
+    gates: int
+    steps: int
+    batch: int
+    rows: int | None
+    width: int
+    hidden: int
+    projected: int
+    number: int
+    directions: int
+    has_biases: bool
+    batch_first: bool
+
+    def input(self) -> Shape:
+        """The shape of what is computed on."""
+        return self._sequence(self.width)
+
+    def output(self) -> Shape:
+        """The shape of what comes out of the last layer."""
+        return self._sequence((self.projected or self.hidden) * self.directions)
+
+    def _sequence(self, width: int) -> Shape:
+        if self.rows is not None:
+            return (self.rows, width)
+        sizes = (self.steps, self.batch, width)
+        return (sizes[1], sizes[0], width) if self.batch_first else sizes
+
+    def states(self) -> list[Shape]:
+        """The shape of the hidden state, and that of an LSTM's cell state."""
+        rows = self.number * self.directions
+        widths = [self.projected or self.hidden, self.hidden]
+        return [(rows, self.batch, width) for width in widths[: 1 + (self.gates == 4)]]
+
+    def weights(self) -> list[Shape]:
+        """The shapes of all weights, layer by layer, direction by direction."""
+        rows, last = self.gates * self.hidden, self.projected or self.hidden
+        shapes: list[Shape] = []
+        for layer in range(self.number):
+            width = last * self.directions if layer else self.width
+            each: list[Shape] = [(rows, width), (rows, last)]
+            each += [(rows,), (rows,)] if self.has_biases else []
+            each += [(last, self.hidden)] if self.projected else []
+            shapes += each * self.directions
+        return shapes
+
+
+def layers_of(
     gates: int,
-) -> Any:
-    directions = 2 if bidirectional else 1
-    fused = gates == 4 and input.dtype == "float32"  # by oneDNN
-    per_layer = (4 if has_biases else 2) * directions
-    if type(params) not in (list, tuple) or len(params) != per_layer * num_layers:
-        return NotImplemented
-    if any(len(state.shape) != 3 for state in states):
-        return NotImplemented
-    if not _usual(input, states, params, gates):
-        return NotImplemented
-    length, batch = input.shape[:2]
-    if batch_first:
-        length, batch = batch, length
-    hidden = states[0].shape[2]
-    want = (num_layers * directions, batch, hidden)
-    if any(state.shape != want for state in states):
-        return NotImplemented
-    width = hidden * directions
-    shape: Shape = (length, batch, width)
-    stride: Shape | None = None
-    if batch_first:
-        a, b, c = contiguous(shape)
-        shape, stride = (batch, length, width), (b, a, c)
-    node: str | None = "CatBackward0" if bidirectional else "StackBackward0"
-    if batch_first:
-        node = "TransposeBackward0" if gates == 4 else "TransposeBackward1"
-    elif fused and not bidirectional:
-        node = "MkldnnRnnLayerBackward0"
-    if gates == 4 and input.dtype not in ("float32", "float64"):
-        node = None  # whether oneDNN takes halves depends on the processor
-    made = Made(shape, input.dtype, stride, node)
-    last = Made(want, input.dtype, None, "StackBackward0")
-    return (made, *(last for _ in states))
+    input: Meta,
+    hx: Any,
+    params: Any,
+    has_biases: Any = True,
+    num_layers: Any = 1,
+    dropout: Any = 0.0,
+    train: Any = False,
+    bidirectional: Any = False,
+    batch_first: Any = False,
+) -> Layers | None:
+    """The layers of a call; None where a size or dtype does not fit.
 
-
-def _packed(
-    data: Meta, batch_sizes: Any, hx: Any, params: Any, has_biases: Any,
-    num_layers: Any, dropout: Any, train: Any, bidirectional: Any, gates: int,
-) -> Any:  # fmt: skip
-    """Rows of all steps, one after the other: (13, 32) into 64 gives (13, 64)."""
+    Packed steps come as rows and batch sizes, and everything else one place later.
+    """
+    steps = None
+    if type(has_biases) in (list, tuple):
+        steps, hx, params, has_biases, num_layers = (
+            hx, params, has_biases, num_layers, dropout,
+        )  # fmt: skip
+        bidirectional, batch_first = batch_first, False
     states = tuple(hx) if isinstance(hx, tuple | list) else (hx,)
-    if not isinstance(params, tuple | list) or len(states) != (1 + (gates == 4)):
-        return NotImplemented
-    if len(batch_sizes.shape) != 1 or type(num_layers) is not int:
-        return NotImplemented
-    directions = 2 if bidirectional else 1
-    each = (4 if has_biases else 2) * directions
-    if len(data.shape) != 2 or len(params) != each * num_layers or 0 in data.shape:
-        return NotImplemented
-    dtype, want = data.dtype, states[0].shape
-    if dtype not in FLOATING or any(m.dtype != dtype for m in (*states, *params)):
-        return NotImplemented
-    if any(state.shape != want for state in states) or len(want) != 3:
-        return NotImplemented
-    if want[0] != num_layers * directions or 0 in want:
-        return NotImplemented
-    if params[0].shape != (gates * want[2], data.shape[1]):
-        return NotImplemented
-    shape = (data.shape[0], want[2] * directions)
-    last = Made(want, dtype, None, "StackBackward0")
-    fused = gates == 4 and dtype != "float64"  # oneDNN may, where lengths are equal
-    node = None if fused else "CatBackward0"
-    return (Made(shape, dtype, None, node), *(last for _ in states))
+    if type(params) not in (list, tuple) or type(num_layers) is not int:
+        return None
+    metas = (*states, *params)
+    if len(states) != 1 + (gates == 4) or any(len(s.shape) != 3 for s in states):
+        return None
+    if input.dtype not in FLOATING or any(m.dtype != input.dtype for m in metas):
+        return None
+    sizes, first = input.shape, states[0].shape
+    if any(0 in meta.shape for meta in (input, *metas)):
+        return None
+    if len(sizes) != (3 if steps is None else 2):
+        return None
+    if steps is not None and len(steps.shape) != 1:
+        return None
+    projected = first[2] if first[2] != states[-1].shape[2] else 0
+    batch = sizes[0 if batch_first else 1] if steps is None else first[1]
+    length = sizes[1 if batch_first else 0] if steps is None else steps.shape[0]
+    layers = Layers(
+        gates, length, batch, None if steps is None else sizes[0], sizes[-1],
+        states[-1].shape[2], projected, num_layers, 2 if bidirectional else 1,
+        bool(has_biases), bool(batch_first),
+    )  # fmt: skip
+    if [s.shape for s in states] != layers.states():
+        return None
+    return layers if [p.shape for p in params] == layers.weights() else None
+
+
+def outputs_of(layers: Layers, dtype: str) -> tuple[Made, ...]:
+    """The output and the last states, with the names of their nodes on the CPU.
+
+    oneDNN takes an LSTM without projections in float32, and of packed steps where all
+    lengths are equal; whether it takes halves depends on the processor.
+    """
+    lstm = layers.gates == 4
+    fused = lstm and not layers.projected and dtype != "float64"
+    packed = layers.rows is not None
+    node: str | None = "StackBackward0"
+    if layers.batch_first:
+        node = "TransposeBackward0" if lstm else "TransposeBackward1"
+    elif packed or layers.directions == 2:
+        node = "CatBackward0"
+    elif fused:
+        node = "MkldnnRnnLayerBackward0"
+    if fused and (packed or dtype != "float32"):
+        node = None
+    shape, stride = layers.output(), None
+    if layers.batch_first:
+        a, b, c = contiguous((shape[1], shape[0], shape[2]))
+        stride = (b, a, c)
+    lasts = (Made(want, dtype, None, "StackBackward0") for want in layers.states())
+    return (Made(shape, dtype, stride, node), *lasts)
 
 
 def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
@@ -113,40 +161,8 @@ def _flops(input: Meta, hx: Any, params: Any, *more: Any, **__: Any) -> int:
     return 2 * prod(input.shape[:2]) * int(weights)
 
 
-@rule("torch.lstm", flops=_flops)
-def lstm(
-    input: Meta,
-    hx: Any,
-    params: Any,
-    has_biases: Any = True,
-    num_layers: Any = 1,
-    dropout: Any = 0.0,
-    train: Any = False,
-    bidirectional: Any = False,
-    batch_first: Any = False,
-) -> Any:
-    """`(16, 8, 32)` into 64 gives (16, 8, 64) and two states (1, 8, 64)."""
-    if hasattr(hx, "shape"):
-        return _packed(
-            input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-            batch_first, 4,
-        )  # fmt: skip
-    if type(hx) not in (list, tuple) or len(hx) != 2 or type(has_biases) is not bool:
-        return NotImplemented
-    return _sequence(
-        input,
-        tuple(hx),
-        params,
-        has_biases,
-        num_layers,
-        bidirectional,
-        batch_first,
-        4,
-    )
-
-
 def _register(name: str, gates: int) -> None:
-    @rule(name, flops=_flops)
+    @rule(f"torch.{name}", flops=_flops)
     def recurrent(
         input: Meta,
         hx: Any,
@@ -158,22 +174,16 @@ def _register(name: str, gates: int) -> None:
         bidirectional: Any = False,
         batch_first: Any = False,
     ) -> Any:
-        if hasattr(params, "shape"):
-            return _packed(
-                input, hx, params, has_biases, num_layers, dropout, train,
-                bidirectional, batch_first, gates,
-            )  # fmt: skip
-        if not hasattr(hx, "shape") or type(has_biases) is not bool:
-            return NotImplemented
-        return _sequence(
-            input, (hx,), params, has_biases, num_layers, bidirectional, batch_first,
-            gates,
+        """`(16, 8, 32)` into 64 gives (16, 8, 64) and states (1, 8, 64)."""
+        layers = layers_of(
+            gates, input, hx, params, has_biases, num_layers, dropout, train,
+            bidirectional, batch_first,
         )  # fmt: skip
+        return NotImplemented if layers is None else outputs_of(layers, input.dtype)
 
 
-_register("torch.gru", 3)
-_register("torch.rnn_tanh", 1)
-_register("torch.rnn_relu", 1)
+for _name, _gates in GATES.items():
+    _register(_name, _gates)
 
 
 def _cell_flops(
