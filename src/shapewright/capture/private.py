@@ -26,7 +26,7 @@ GROUPING = (torch._C, "_group_tensors_by_device_and_dtype")
 
 
 INNER_NESTED_MAKERS = (
-    (torch._C._nested, "nested_tensor"),
+    (torch._C._nested, "nested_tensor"),  # type: ignore[attr-defined]
     (torch, "_nested_tensor_from_tensor_list"),
     (jagged_tensors, "jagged_from_list"),
     (jagged_tensors, "jagged_from_tensor_and_lengths"),
