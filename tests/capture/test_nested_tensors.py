@@ -1,4 +1,4 @@
-"""Jagged nested tensors are refused with a word, where the program makes them."""
+"""Nested tensors are refused with a word, where the program makes them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
+from torch.nested import as_nested_tensor, nested_tensor
 
 import shapewright as sw
 from tests.rehearsing.rehearsed import rehearsed
@@ -36,12 +38,43 @@ def test_in_a_check() -> None:
     assert WORD in found.message
 
 
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.parametrize("make", [nested_tensor, as_nested_tensor])
+def test_imported_by_name_before_the_run(make: Any, layout: torch.layout) -> None:
+    """Whatever replaces `torch.nested.nested_tensor`, these names are the originals."""
+    linear = nn.Linear(8, 4)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return linear(make([x[0, :3], x[1]], layout=layout)).to_padded_tensor(0.0)
+
+    for findings in (
+        sw.trace(program, "f32[2, 6, 8]").findings,
+        sw.check(program, "f32[2, 6, 8]").findings,
+    ):
+        (found,) = findings
+        assert WORD in found.message
+        assert found.span is not None
+
+
+def test_one_of_the_user() -> None:
+    """A strided one has no form without data that a layer takes."""
+    with pytest.warns(UserWarning, match="prototype"):
+        pieces = nested_tensor([torch.randn(3, 8), torch.randn(5, 8)])
+    for findings in (
+        sw.trace(nn.Linear(8, 4), pieces).findings,
+        sw.check(nn.Linear(8, 4), pieces).findings,
+    ):
+        (found,) = findings
+        assert WORD in found.message
+
+
+@pytest.mark.parametrize("layout", ["strided", "jagged"])
 @pytest.mark.parametrize("call", ["nested_tensor", "as_nested_tensor"])
-def test_in_a_rehearsal(call: str, tmp_path: Path) -> None:
+def test_in_a_rehearsal(call: str, layout: str, tmp_path: Path) -> None:
     text = f"""\
         import torch
         pieces = [torch.randn(3, 8), torch.randn(5, 8)]
-        nested = torch.nested.{call}(pieces, layout=torch.jagged)
+        nested = torch.nested.{call}(pieces, layout=torch.{layout})
         print(nested.shape, torch.nn.Linear(8, 4)(nested).shape)
         """
     (found,) = rehearsed(tmp_path, text).findings

@@ -112,3 +112,26 @@ def test_batch_stays_a_letter_where_only_sizes_are_listed() -> None:
     assert solution.tried
     assert not solution.demands
     assert str(solution.output.shape) == "(B, 10)"
+
+
+class Row(nn.Module):
+    """Patches of 16 in a row of 392: an image of 224 x 448, say, never a square one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(392))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool2d(x, 16, ceil_mode=True).flatten(2) + self.positions
+
+
+def test_where_no_side_fits_alone_both_are_moved() -> None:
+    """No height is taken with a usual width; what is taken is not told too narrowly."""
+    solution = sw.solve(Row(), "f32[B, 3, H, W]")
+    assert solution.works is not None
+    for height, width in ((224, 448), (448, 224), (112, 896), (224, 224), (440, 216)):
+        sizes = {"B": 2, "H": height, "W": width}
+        said = [each.demand for each in solution.demands]
+        said += [] if solution.whole is None else [solution.whole]
+        rows, columns = -(-height // 16), -(-width // 16)
+        assert {each.holds(sizes) for each in said} == {rows * columns == 392}

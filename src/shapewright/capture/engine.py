@@ -34,6 +34,7 @@ from shapewright.capture.identity import (
 )
 from shapewright.capture.memo import INPLACE, Answer, Memo
 from shapewright.capture.names import plain_name
+from shapewright.capture.nested_tensors import refusal
 from shapewright.capture.planning import Plan, plan_for
 from shapewright.capture.private import (
     UninitializedTensor,
@@ -172,7 +173,10 @@ class Engine(TorchFunctionMode):
             return plan(self, func, args, kwargs)
         except Exception as error:
             if error is self.error:
-                raise
+                told = refusal(error, args, kwargs)
+                if told is error:
+                    raise
+                return self.raise_theirs(told)
             return self.fault(error, func, args, kwargs)
 
     # -- running torch -----------------------------------------------------------

@@ -1,7 +1,10 @@
-"""Nested tensors, which are refused where the program makes them.
+"""Nested tensors, which are refused with a word.
 
 One with `layout=torch.jagged` has a size that is no number (torch's `NestedInt`), which
-neither our records nor our arithmetic can hold; it ended the process.
+neither our records nor our arithmetic can hold; it ended the process. A strided one has
+no form without data: the first layer that it met raised "NestedTensorImpl doesn't
+support sizes", which is not the program's error. Both are refused where the program
+makes them; one that was made before the run, at the first call that does not take it.
 """
 
 from __future__ import annotations
@@ -13,43 +16,62 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.capture import nests
+from shapewright.capture.private import INNER_NESTED_MAKERS
 from shapewright.capture.replacement import replaced
 
 if TYPE_CHECKING:
     from shapewright.capture.engine import Engine
 
 MAKERS = (
-    "nested_tensor", "as_nested_tensor", "nested_tensor_from_jagged", "narrow",
-    "masked_select",
-)  # fmt: skip
-ALWAYS_JAGGED = frozenset({"nested_tensor_from_jagged", "masked_select"})
+    (torch.nested, "nested_tensor"),
+    (torch.nested, "as_nested_tensor"),
+    (torch.nested, "nested_tensor_from_jagged"),
+    (torch.nested, "narrow"),
+    (torch.nested, "masked_select"),
+    *INNER_NESTED_MAKERS,
+)
+ADVICE = (
+    "trace the model with padded sequences and a mask, whose shapes are those of the "
+    "pieces"
+)
+
+
+class NotFollowed(NotImplementedError):
+    """The program does what a run without data cannot follow, and torch can."""
+
+
+def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
+    """What to raise where torch raised `error`: a word of ours for nested tensors."""
+    if isinstance(error, NotFollowed) or not has_nested(args, kwargs):
+        return error
+    return NotFollowed(
+        f"shapewright does not follow nested tensors through this call: {ADVICE}"
+    )
+
+
+def has_nested(args: Any, kwargs: Any) -> bool:
+    """Whether one of the tensors among the arguments of a call is nested."""
+    with torch._C.DisableTorchFunction():
+        return any(tensor.is_nested for tensor in nests.tensors((args, kwargs or {})))
 
 
 @contextmanager
 def nested_tensors_refused(engine: Engine) -> Iterator[None]:
-    """For the time of a run; a nested tensor that is strided is left to torch."""
+    """For the time of a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*args: Any, **kwargs: Any) -> Any:
-            jagged = (
-                original.__name__ in ALWAYS_JAGGED
-                or kwargs.get("layout") is torch.jagged
-                or torch.jagged in [each for each in args if type(each) is torch.layout]
-            )
-            if jagged and get_ident() in engine.threads:
+        def refuse(*args: Any, **kwargs: Any) -> Any:
+            if get_ident() in engine.threads:
                 engine.raise_theirs(
-                    NotImplementedError(
-                        "shapewright does not follow nested tensors with "
-                        "`layout=torch.jagged`: trace the model with padded sequences "
-                        "and a mask, whose shapes are those of the pieces"
-                    )
+                    NotFollowed(f"shapewright does not follow nested tensors: {ADVICE}")
                 )
             return original(*args, **kwargs)
 
-        return made
+        return refuse
 
     with ExitStack() as stack:
-        for name in MAKERS:
-            if name in vars(torch.nested):
-                stack.enter_context(replaced(torch.nested, name, make))
+        for owner, name in MAKERS:
+            if name in vars(owner):  # not in every torch
+                stack.enter_context(replaced(owner, name, make))
         yield

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch.nested._internal import nested_tensor as jagged_tensors
 from torch.nn import parameter
 
 FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
@@ -22,6 +23,19 @@ FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
 
 GROUPING = (torch._C, "_group_tensors_by_device_and_dtype")
 """Where optimizers ask for tensors of one device and dtype; torch.optim reads it."""
+
+
+INNER_NESTED_MAKERS = (
+    (torch._C._nested, "nested_tensor"),  # type: ignore[attr-defined]
+    (torch, "_nested_tensor_from_tensor_list"),
+    (jagged_tensors, "jagged_from_list"),
+    (jagged_tensors, "jagged_from_tensor_and_lengths"),
+    (jagged_tensors, "nested_view_from_values_offsets_lengths"),
+)
+"""What the functions of `torch.nested` call, by name, each time.
+
+A program may have imported those before a run replaced them.
+"""
 
 
 is_transformed: Callable[[torch.Tensor], bool] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations, product
 from typing import Any
 
 from shapewright.dims.demand import Always, Both, Demand, Equal, Fits, Square
@@ -34,6 +35,12 @@ SURPRISES = 16
 
 AGAIN = 24
 """Runs that tell new demands apart, after one at an edge that came out otherwise."""
+
+ROUND = (*range(1, 17), *range(32, 513, 16))
+"""Sizes of two letters that are tried together."""
+
+TOGETHER = 12
+"""Pairs of them at which two demands are compared."""
 
 LARGE = 2048
 BATCH = 64
@@ -85,6 +92,7 @@ class Domain:
         self.most = MOST + max(0, len(self.letters) - 2) * MOST // 2
         self.sure = False
         self.held = False
+        self.pairs: dict[Demand, list[dict[str, int]]] = {}  # by what holds at them
 
     # -- what is known ---------------------------------------------------------------
 
@@ -150,7 +158,8 @@ class Domain:
         groups: list[tuple[str, ...]] = [sides] if len(sides) == 2 else []
         groups += [(name,) for name in sorted(self.letters, key=is_batch)]
         base = self.witness.sizes
-        for sizes in edge_sizes(self.takes, base, groups, self.highest):
+        edges = edge_sizes(self.takes, base, groups, self.highest)
+        for sizes in chain(edges, self.rare()):
             if self.key(sizes) in self.trials.made:
                 continue
             if self.trials.count >= most:
@@ -292,6 +301,7 @@ class Domain:
                 for name in self.letters:
                     base[name] = self.size(name, base[name])
                 yield from self.holding(part, base)
+            yield from self.together(part)
         for _ in range(200):
             base = dict(self.draw.choice(taken))
             for name in self.letters:
@@ -306,6 +316,28 @@ class Domain:
                 if part.holds(moved):
                     yield moved
                     break
+
+    def together(self, part: Demand) -> Iterator[dict[str, int]]:
+        """Sizes at which a demand holds, two letters moved: of a product, say."""
+        if part not in self.pairs:
+            names = sorted(name for name in part.letters() if not is_batch(name))
+            self.pairs[part] = [
+                moved
+                for pair in combinations(names, 2)
+                for sizes in product(ROUND, repeat=2)
+                if part.holds(
+                    moved := {
+                        **self.witness.sizes, **dict(zip(pair, sizes, strict=True))
+                    }
+                )
+            ]  # fmt: skip
+        found = self.pairs[part]
+        yield from self.draw.sample(found, min(len(found), TOGETHER))
+
+    def rare(self) -> Iterator[dict[str, int]]:
+        """Sizes at which demands hold that hold at few, away from the witness."""
+        for part in equalities([place.demand for place in self.places.values()]):
+            yield from self.together(part)
 
     def size(self, name: str, now: int) -> int:
         """Some size of a letter."""

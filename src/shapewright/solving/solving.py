@@ -110,10 +110,7 @@ def demanded(place: Place, witness: Trial) -> Demanded:
 
 def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     """The demands, those marked that the others together make superfluous."""
-    points = [trial.sizes for trial in domain.trials.all]
-    points += [
-        dict(each) for each, _ in zip(domain.anywhere(), range(MANY), strict=False)
-    ]
+    points = points_of(domain)
     kept = list(demands)
     for each in [d for d in demands if not isinstance(d.demand, Always)]:
         others = [other for other in kept if other is not each]
@@ -136,9 +133,9 @@ def unexplained(domain: Domain) -> bool:
 
 
 def points_of(domain: Domain) -> list[Sizes]:
-    """Sizes that were run, and others at random."""
+    """Sizes that were run, others at random, and those that are hit by no chance."""
     points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
-    return [*points, *islice(domain.anywhere(), MANY)]
+    return [*points, *islice(domain.anywhere(), MANY), *domain.rare()]
 
 
 def whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations, product
 
 from shapewright.dims.expression import Expression
 from shapewright.solving.accepting import Trial, Trials
@@ -14,6 +15,9 @@ MOST = 90
 
 WIDEST = 400
 """Sizes of a letter at which two formulas are compared."""
+
+ROUND = (*range(1, 33), *range(40, 513, 8))
+"""Sizes of two letters that are tried together."""
 
 
 def witnessed(trials: Trials) -> Trial | None:
@@ -102,10 +106,21 @@ class Search:
                 yield from ({**trial.sizes, name: size} for size in range(1, 33))
 
     def fitting(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
-        """Sizes that make a pair of the call equal, one letter moved, the nearest."""
+        """Sizes that make a pair of the call equal, one letter moved, the nearest.
+
+        Where no letter does it alone, two are moved: an image of 224 x 448 in patches
+        of 16 is 392 of them, and no height is, beside the width that was tried.
+        """
         for one, two in dict.fromkeys([*call.stated, *call.pairs]):
-            for name in sorted(one.letters() | two.letters()):
-                yield from self.equal(trial.sizes, one, two, name)
+            names = sorted(one.letters() | two.letters())
+            alone = [
+                moved
+                for name in names
+                for moved in self.equal(trial.sizes, one, two, name)
+            ]
+            yield from alone
+            for pair in () if alone else combinations(names, 2):
+                yield from self.equal_together(trial.sizes, one, two, pair)
 
     def equal(
         self, sizes: Mapping[str, int], one: Expression, two: Expression, name: str
@@ -119,6 +134,27 @@ class Search:
                 fits.append(size)
         fits.sort(key=lambda size: abs(size - now))
         yield from ({**sizes, name: size} for size in fits[:3])
+
+    def equal_together(
+        self,
+        sizes: Mapping[str, int],
+        one: Expression,
+        two: Expression,
+        names: tuple[str, str],
+    ) -> Iterator[dict[str, int]]:
+        """Up to three sizes of two letters at which two formulas are equal.
+
+        The most nearly square come first, and of these the largest: a round number
+        where a formula rounds down or up to it.
+        """
+        fits = []
+        for pair in product(ROUND, repeat=2):
+            moved = {**sizes, **dict(zip(names, pair, strict=True))}
+            if one.value(moved) == two.value(moved):
+                fits.append(pair)
+        fits.sort(key=lambda pair: (max(pair) / min(pair), -min(pair)))
+        for pair in fits[:3]:
+            yield {**sizes, **dict(zip(names, pair, strict=True))}
 
 
 def reached(trial: Trial) -> int:
