@@ -52,6 +52,7 @@ PARTS = {
     "checking/needs/test_packing.py::test_a_program_with_a_packed_sequence": 5,
     "checking/test_check_command.py::test_the_command_prints_and_exits_with_1": 5,
     "checking/test_fixes.py::test_the_first_fix": 6,
+    "inputs/test_failed_search.py::test_a_right_program_has_no_error": 9,
     "inputs/test_failed_search.py::test_wrong_for_every_input_is_an_error": 4,
     "checking/test_several_on_a_line.py::test_calls_are_told_apart_by_what_they_are": 6,
     "explaining/test_calls.py::test_the_note_tells_what_does_not_fit": 4,

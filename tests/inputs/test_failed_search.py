@@ -138,10 +138,22 @@ def test_images_have_the_channels_of_images(capsys: Any) -> None:
     assert "at sizes that were chosen: img is f32[2, 3, 224, 224]" in last
 
 
-def test_an_input_with_too_few_dims_is_not_an_error(folder: Path, capsys: Any) -> None:
-    text = (PROGRAMS / "anchor_iou_matching.py").read_text()
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("anchor_iou_matching:Model", 0),  # an input with too few dims gets more
+        ("recsys_two_towers_in_batch:main", 0),  # all of them had one too many
+        ("chess_move_policy:Model", 2),  # a batch was taken for the channels
+        ("detr_style_box_matching:Model", 2),  # a list, not a tensor
+    ],
+)
+def test_a_right_program_has_no_error(
+    program: str, code: int, folder: Path, capsys: Any
+) -> None:
+    name, _, target = program.partition(":")
+    text = (PROGRAMS / f"{name}.py").read_text()
     (folder / "bare.py").write_text(text.replace("def example_inputs", "def _example"))
-    assert main(["check", "--format", "concise", "bare.py:Model"]) == 0
+    assert main(["check", "--format", "concise", f"bare.py:{target}"]) == code
     assert "error[" not in capsys.readouterr().out
 
 

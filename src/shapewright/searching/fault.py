@@ -70,6 +70,8 @@ def _is_torch_failure_own(best: Tried, failure: Failure, run: Run) -> bool:
     if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
         facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
         return all(way.carried(fact) is None for fact in facts)
+    if unmet is None and any(way.input(fact) for fact in op.inputs):
+        return False  # torch refused the input as it was given, and no rule says why
     sides = {_sides(failure)}
     for hypothesis in islice(_resized(best.hypothesis), MOST):
         tried = run(hypothesis)
@@ -108,7 +110,10 @@ def _never_meet(sides: set[tuple[object, object]]) -> bool:
 
 
 def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
-    """The same with another size for one dim, or for both sides of an image."""
+    """The same with another size for one dim, or for both sides of an image.
+
+    Each input has a dim more, too: a program that takes a batch may run without one.
+    """
     used = {dim for _, tensor in hypothesis.tensors() for dim in tensor.dims}
     changes: list[tuple[str, ...]] = [
         (letter,) for letter in hypothesis.sizes if letter in used
@@ -119,6 +124,8 @@ def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
         for change in (_double, _next):
             sizes = {each: change(hypothesis.sizes[each]) for each in letters}
             yield hypothesis.with_sizes(sizes)
+    for path, tensor in hypothesis.tensors():
+        yield hypothesis.with_value(path, replace(tensor, dims=(2, *tensor.dims)))
     for path, tensor in hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
             for change in (_double, _next) if isinstance(dim, int) else ():

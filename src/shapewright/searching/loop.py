@@ -169,6 +169,17 @@ class Search:
         self.ends.add(found)
         return not known
 
+    def flatter(self, best: Tried) -> Tried | None:
+        """The same with a dim less for each input, where that fits."""
+        from shapewright.inputs.finding.beginning import settled
+
+        hypothesis = best.hypothesis
+        wide = [(p, each) for p, each in hypothesis.tensors() if len(each.dims) > 1]
+        for path, each in wide:
+            hypothesis = hypothesis.with_value(path, replace(each, dims=each.dims[1:]))
+        tried = self.tried(settled(hypothesis)) if wide else None
+        return tried if tried is not None and tried.fits else None
+
     def nicer(self, found: Tried) -> Tried:
         """The same with a size of images that people choose, if that fits, too."""
         sizes = found.hypothesis.sizes
@@ -245,5 +256,7 @@ def search(loaded: Loaded) -> Found | None:
         return Found(best.candidate, True, under_way.runs)
     from shapewright.searching.fault import is_programs_own
 
+    if (flat := under_way.flatter(best)) is not None:
+        return Found(flat.candidate, True, under_way.runs)
     own = is_programs_own(best, under_way.tried)
     return Found(best.candidate, False, under_way.runs, own, best.failed)
