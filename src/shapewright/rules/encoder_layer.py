@@ -119,10 +119,20 @@ def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
         return NotImplemented
     if len(mask.shape) != 2 or mask_type == MASK:
         if mask.shape != scores:
+            if len(mask.shape) != len(scores):
+                raise Misfit(_unmerged(mask, scores))
             raise Misfit("For mask_type == 2 mask shape should match input shape")
     elif mask.shape != (batch, keys):
         raise Misfit("For mask_type == 1 mask shape should be (B, L)")
     return None
+
+
+def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
+    """What `nn.MultiheadAttention.merge_masks` says of a mask that does not fit."""
+    batch, _, rows, keys = scores
+    first = f"{batch}, -1" if len(mask.shape) == 3 else "1, 1"
+    count = prod(mask.shape)
+    return f"shape '[{first}, {rows}, {keys}]' is invalid for input of size {count}"
 
 
 def _dense(shape: tuple[int, ...], dtype: str) -> Operand:
