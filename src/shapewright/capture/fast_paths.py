@@ -26,7 +26,7 @@ from shapewright.capture.padded_sequences import call_of_padded, padded_of
 from shapewright.capture.private import any_autocast, function_modes, in_transform
 from shapewright.capture.replacement import replaced
 from shapewright.capture.settling import arguments_of, failed
-from shapewright.rules.encoder_layer import MASK
+from shapewright.rules.encoder_layer import UNMERGED
 from shapewright.rules.wording import SCALAR_TYPE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
     def make_merge(original: Callable[..., Any]) -> Callable[..., Any]:
         def merge_masks(self: Any, attn_mask: Any, padding: Any, query: Any) -> Any:
             if get_ident() in engine.threads and is_misfit(attn_mask, query):
-                return attn_mask, MASK  # told of where the kernel gets it
+                return attn_mask, UNMERGED  # told of where the kernel gets it
             return original(self, attn_mask, padding, query)
 
         return merge_masks

@@ -23,6 +23,9 @@ from shapewright.rules.wording import C_TYPE, unsupported
 MASK = 2
 """The type of a mask that says it for each batch, head, query and key."""
 
+UNMERGED = -2
+"""Our own type of a mask of queries and keys that `merge_masks` would refuse."""
+
 
 def _attention_flops(
     query: Meta, key: Meta, value: Meta, embed_dim: int, num_head: int,
@@ -114,13 +117,15 @@ def _attended(
 
 def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
     """None where the mask fits the scores, of whatever dtype it is."""
-    batch, _, _, keys = scores
+    batch, heads, rows, keys = scores
+    if mask_type == UNMERGED:
+        if mask.shape not in ((rows, keys), (batch * heads, rows, keys)):
+            raise Misfit(_unmerged(mask, scores))
+        return None
     if mask_type not in (1, MASK):
         return NotImplemented
     if len(mask.shape) != 2 or mask_type == MASK:
         if mask.shape != scores:
-            if len(mask.shape) != len(scores):
-                raise Misfit(_unmerged(mask, scores))
             raise Misfit("For mask_type == 2 mask shape should match input shape")
     elif mask.shape != (batch, keys):
         raise Misfit("For mask_type == 1 mask shape should be (B, L)")

@@ -76,9 +76,13 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
         return None
     batch, heads, length, _ = scores
     one, many = (length, length), (batch * heads, length, length)
-    have = mask.shape
+    have, fitting = mask.shape, scores
     if len(have) == len(scores):  # it had three dims
         have = (prod(have[:2]), *have[2:])
+    else:
+        fitting = many if len(have) == len(many) else one
+        if have == fitting:
+            return None
     return Unmet(
         "attention-mask-shape",
         f"{{op}} takes a mask of {text(one)} = (queries, keys), or {text(many)} ="
@@ -86,7 +90,7 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
         Place("mask"),
         has=text(have),
         needs=text(many if len(have) == len(many) else one),
-        grants=(Grant("mask", Made(scores, mask.dtype)),),
+        grants=(Grant("mask", Made(fitting, mask.dtype)),),
         lines=(READ,),
     )
 
