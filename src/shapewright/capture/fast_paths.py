@@ -13,6 +13,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 from torch.nn.parameter import Buffer, Parameter
 
 from shapewright.capture import nests
@@ -25,6 +26,7 @@ from shapewright.capture.padded_sequences import call_of_padded, padded_of
 from shapewright.capture.private import any_autocast, function_modes, in_transform
 from shapewright.capture.replacement import replaced
 from shapewright.capture.settling import arguments_of, failed
+from shapewright.rules.encoder_layer import UNMERGED
 from shapewright.rules.wording import SCALAR_TYPE
 
 if TYPE_CHECKING:
@@ -55,8 +57,30 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
 
         return has_torch_function
 
-    with replaced(torch.overrides, "has_torch_function", make):
+    def make_merge(original: Callable[..., Any]) -> Callable[..., Any]:
+        def merge_masks(self: Any, attn_mask: Any, padding: Any, query: Any) -> Any:
+            if get_ident() in engine.threads and is_misfit(attn_mask, query):
+                return attn_mask, UNMERGED  # told of where the kernel gets it
+            return original(self, attn_mask, padding, query)
+
+        return merge_masks
+
+    with (
+        replaced(torch.overrides, "has_torch_function", make),
+        replaced(nn.MultiheadAttention, "merge_masks", make_merge),
+    ):
         yield
+
+
+def is_misfit(mask: Any, query: Any) -> bool:
+    """Whether a mask of queries and keys has not the elements for its sequences."""
+    if not isinstance(mask, torch.Tensor) or query.is_nested:
+        return False
+    batch, length, _ = query.shape
+    count, rows = mask.numel(), length * length
+    if not count or not batch * rows:
+        return False
+    return bool(count % (batch * rows) if mask.dim() == 3 else count != rows)
 
 
 def is_plain(engine: Engine, tensors: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -111,6 +111,19 @@ def has_own_mode(module: nn.Module) -> bool:
         kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
         for kind in kinds
     )
+
+
+def as_evaluated(
+    module: nn.Module | None, training: bool | None
+) -> AbstractContextManager[None]:
+    """Attention in evaluation runs without gradients, as most programs evaluate.
+
+    Only then torch takes its fused kernels, which refuse masks that training ignores.
+    """
+    if module is None or training is not False:
+        return nullcontext()
+    attends = any(isinstance(each, nn.MultiheadAttention) for each in module.modules())
+    return torch.no_grad() if attends else nullcontext()
 
 
 @contextmanager

@@ -84,7 +84,7 @@ def runner(
     may change weights, is not called.
     """
     from shapewright.capture.memo import Memo
-    from shapewright.capture.resizing import has_own_mode, in_mode
+    from shapewright.capture.resizing import as_evaluated, has_own_mode, in_mode
     from shapewright.capture.running import Settings, record
 
     memo = Memo()
@@ -108,7 +108,8 @@ def runner(
             if mode is not None and mode != fed.module.training:
                 return Seen("unsure")
             mode = None
-        with fed.running(), in_mode(fed.module, mode):
+        evaluated = as_evaluated(fed.module, mode)
+        with fed.running(), in_mode(fed.module, mode), evaluated:
             trace = record(fed.callable, *made, settings)
             return seen(as_program(trace, settings), request.look == "steps")
 

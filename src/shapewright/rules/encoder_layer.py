@@ -23,6 +23,9 @@ from shapewright.rules.wording import C_TYPE, unsupported
 MASK = 2
 """The type of a mask that says it for each batch, head, query and key."""
 
+UNMERGED = -2
+"""Our own type of a mask of queries and keys that `merge_masks` would refuse."""
+
 
 def _attention_flops(
     query: Meta, key: Meta, value: Meta, embed_dim: int, num_head: int,
@@ -114,7 +117,11 @@ def _attended(
 
 def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
     """None where the mask fits the scores, of whatever dtype it is."""
-    batch, _, _, keys = scores
+    batch, heads, rows, keys = scores
+    if mask_type == UNMERGED:
+        if mask.shape not in ((rows, keys), (batch * heads, rows, keys)):
+            raise Misfit(_unmerged(mask, scores))
+        return None
     if mask_type not in (1, MASK):
         return NotImplemented
     if len(mask.shape) != 2 or mask_type == MASK:
@@ -123,6 +130,14 @@ def _masks(mask: Meta, mask_type: int | None, scores: tuple[int, ...]) -> Any:
     elif mask.shape != (batch, keys):
         raise Misfit("For mask_type == 1 mask shape should be (B, L)")
     return None
+
+
+def _unmerged(mask: Meta, scores: tuple[int, ...]) -> str:
+    """What `nn.MultiheadAttention.merge_masks` says of a mask that does not fit."""
+    batch, _, rows, keys = scores
+    first = f"{batch}, -1" if len(mask.shape) == 3 else "1, 1"
+    count = prod(mask.shape)
+    return f"shape '[{first}, {rows}, {keys}]' is invalid for input of size {count}"
 
 
 def _dense(shape: tuple[int, ...], dtype: str) -> Operand:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from shapewright.capture import nests
 from shapewright.capture.lab.operators import function_of
 from shapewright.rules.maps.all import MAPS
 
 READS = frozenset("__get__ dim size numel is_floating_point is_complex".split())
+
+SEVERAL = "it is several calls of torch, which are not drawn as one"
+TURNS = (
+    "with `batch_first` it turns its inputs around first; without, and with the length "
+    "before the batch, it is drawn"
+)
 
 
 @dataclass(slots=True)
@@ -24,6 +32,8 @@ class Inner:
     name: str = ""
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] | None = None
+    reason: str = ""
+    """Why there is none, where the layer makes several calls."""
 
 
 @cache
@@ -42,6 +52,7 @@ class _Looking(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[Inner, Any]] = []
+        self.made = 0  # calls that gave a tensor, drawn or not
         self.last: Inner | None = None  # the call that raised, if one did
 
     def __torch_function__(
@@ -49,10 +60,13 @@ class _Looking(TorchFunctionMode):
     ) -> Any:
         name = drawn_names().get(func)
         if name is None or getattr(func, "__name__", "") in READS:
-            return func(*args, **(kwargs or {}))
+            out = func(*args, **(kwargs or {}))
+            self.made += isinstance(out, torch.Tensor | tuple)
+            return out
         inner = self.last = Inner(func, name, args, kwargs or {})
         out = func(*args, **(kwargs or {}))
         self.last = None
+        self.made += 1
         self.calls.append((inner, out))
         return out
 
@@ -82,9 +96,11 @@ def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
 
 
 def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
-    """The operator whose result a layer returns, or which refuses what it gets.
+    """The operator that does a layer's work, or which refuses what it gets.
 
-    Its `func` is None where none can be drawn.
+    It gets the very tensors that the layer gets, and gives what the layer gives. Its
+    `func` is None where there is none: `nn.TransformerEncoderLayer` ends with a norm of
+    something else, and `nn.Conv2d(..., padding_mode="circular")` pads first.
     """
     looking = _Looking()
     try:
@@ -93,9 +109,35 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
     except Exception:
         if looking.last is None:
             raise
-        return looking.last
-    for inner, made in looking.calls:
-        # Multi-head attention's layer turns what its operator makes around.
-        if made is out or isinstance(layer, nn.MultiheadAttention):
+        return with_masks(looking.last, layer, args, kwargs)
+    for call, made in reversed(looking.calls):
+        inner = with_masks(call, layer, args, kwargs)
+        given, used = identities((args, kwargs)), identities((inner.args, inner.kwargs))
+        if given <= used and identities(out) <= identities(made):
             return inner
-    return Inner()
+    if getattr(layer, "batch_first", False) and isinstance(
+        layer, nn.MultiheadAttention
+    ):
+        return Inner(reason=TURNS)
+    return Inner(reason=SEVERAL if looking.made > 1 else "")
+
+
+def identities(nest: Any) -> set[int]:
+    """Which tensors stand in a nest."""
+    return {id(tensor) for tensor in nests.tensors(nest)}
+
+
+def with_masks(inner: Inner, layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+    """The call with the masks that the layer of attention got.
+
+    The layer makes numbers of truths, which the function does itself, too.
+    """
+    if not isinstance(layer, nn.MultiheadAttention) or inner.kwargs is None:
+        return inner
+    named = signature(layer.forward).bind(*args, **kwargs).arguments
+    masks = {
+        name: named[name]
+        for name in ("key_padding_mask", "attn_mask")
+        if named.get(name) is not None and inner.kwargs.get(name) is not None
+    }
+    return replace(inner, kwargs={**inner.kwargs, **masks})

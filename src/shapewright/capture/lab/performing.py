@@ -20,7 +20,7 @@ from shapewright.capture.lab.drawing import (
     typed_tensor,
 )
 from shapewright.capture.lab.explaining import on_meta
-from shapewright.capture.lab.layers import built, inside, layer_class
+from shapewright.capture.lab.layers import built, identities, inside, layer_class
 from shapewright.capture.lab.operators import Unknown, function_of
 from shapewright.capture.lab.stores import said_of
 from shapewright.rules.maps.drawn import Drawn
@@ -159,9 +159,13 @@ def attempt(call: TypedCall, func: Any, making: Making) -> Drawn:
     except Exception as error:
         return draw_call(raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
-        return draw_call(layer, call.name, args, kwargs, call.text)
+        drawn = draw_call(layer, call.name, args, kwargs, call.text)
+        return replace(drawn, reason=inner.reason or drawn.reason)
     named = inner.name, inner.args, inner.kwargs or {}
     drawn = draw_with(inner.func, *named, call.text)
+    if drawn.error and not identities((args, kwargs)) <= identities(named):
+        said = f"`{inner.name}` gets what the layer makes of its inputs"
+        drawn = replace(drawn, notes=(*drawn.notes, said))
     return in_letters(drawn, call, making, named)
 
 

@@ -105,13 +105,18 @@ def pointed(program: Program, failure: Failure) -> Iterator[Option]:
     yield from options("operands", 3.6, exchanging.operands(program, failure))
 
 
+FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
+"""Kernels of evaluation; a flag that turns them off repairs nothing that they need."""
+
+
 def possible(program: Program, failure: Failure) -> Iterator[Option]:
     """Another word, name or number along the ways that led to the call."""
     lines = suspects(program, failure)
     yield from options("keyword", 3.0, words.keywords(program, lines))
     yield from options("flattened", 1.9, cutting.flattens(program, lines))
     yield from options("copied", 3.2, words.copied(program, lines))
-    yield from options("flag", 4.1, words.flags(program, lines))
+    if not program.trace.ops[failure.op].name.endswith(FUSED):
+        yield from options("flag", 4.1, words.flags(program, lines))
     yield from options("squeeze", 3.0, cutting.squeezes(program, lines))
     yield from options("dropped", 3.3, words.dropped(program, lines))
     yield from options("method", 3.5, words.methods(program, lines[:1]))

@@ -16,6 +16,8 @@ from shapewright.views.lab.operands import Written, operands_of, written_at
 from shapewright.views.visits import looping_lines, visits
 
 Range = tuple[int, int]
+LONGEST = 69
+"""Columns of an expression that are shown."""
 
 
 @dataclass(slots=True)
@@ -24,7 +26,8 @@ class Step:
 
     `ops[0]` is drawn. `code` is the expression as written; `module` the path of the
     layer that made the call, seen from the code of the line, and empty for a call that
-    stands on the line itself. `names` are the program's words for the inputs.
+    stands on the line itself. `names` are the program's words for the inputs. `inside`
+    says that the expression makes other calls, too, as a layer of attention does.
     """
 
     code: str
@@ -32,6 +35,13 @@ class Step:
     class_name: str = ""
     names: tuple[str, ...] = ()
     ops: list[Op] = field(default_factory=list)
+    inside: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is drawn: `F.relu(x)`, or `F.pad, inside self.conv(x)`."""
+        code = self.code if len(self.code) <= LONGEST else f"{self.code[:LONGEST]}..."
+        return f"{self.ops[0].name}, inside {code}" if self.inside else code
 
     @property
     def failed(self) -> bool:
@@ -89,6 +99,9 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
         step.ops.append(op)
     times = times_run(trace, file, text, lines)
     found = tuple(steps.values())
+    spans = Counter(step.ops[0].span for step in found)
+    for step in found:
+        step.inside = spans[step.ops[0].span] > 1
     return LineCalls(lines, code, times, tuple(owners), found, tuple(sorted(inside)))
 
 

@@ -154,13 +154,7 @@ def without_calls(line: DrawnLine) -> Iterator[str]:
 
 def heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
     """`2 of 3: F.relu(self.conv1(x))`."""
-    code = shortened(one.step.code)
-    return f"{number} of {len(line.calls.steps)}: {code}"
-
-
-def shortened(code: str, most: int = 72) -> str:
-    """An expression in few columns."""
-    return code if len(code) <= most else f"{code[: most - 3]}..."
+    return f"{number} of {len(line.calls.steps)}: {one.step.title}"
 
 
 def told_of_step(one: DrawnStep) -> list[str]:

@@ -33,7 +33,7 @@ def worded(
     valued = {now[order[at]].name for at in known if order[at] in now}
     return replace(
         made,
-        text=step.code,
+        text=step.title if step.inside else step.code,
         notes=(*made.notes, *notes, *of_values(made, valued)),
     )
 
