@@ -2,10 +2,12 @@
 
     .venv/bin/python tests/solving/models_of_others.py CHECKOUT [NAME ...] [--real N]
 
-CHECKOUT holds vit-pytorch; `einops` must be installed. Each model is built as its
-README builds it. For each: every printed demand, and at how many of 50 sizes they say
-what a plain trace says, half of the sizes near what is taken, half anywhere. With
-`--real`, so many are also run on the CPU with data.
+CHECKOUT holds vit-pytorch, x-transformers or denoising-diffusion-pytorch; what they
+import must be installed. Each model is built as its README builds it. For each: every
+printed demand, and at how many of 50 sizes they say what a plain trace says, half of
+the sizes near what is taken, half anywhere. With `--real`, so many are also run on the
+CPU with data; and of each demand, as many sizes that violate it alone, all of which
+torch must refuse.
 """
 
 from __future__ import annotations
@@ -78,9 +80,42 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     }),
 }  # fmt: skip
 
+IMAGES = ("f32[B, 3, H, W]",)
+TOKENS = ("i64[B, T]",)
+LAYERS = {"dim": 512, "depth": 6, "heads": 8}
+
+OF_TOKENS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "GPT": ("Decoder", LAYERS | {"depth": 12}, {"max_seq_len": 1024}),
+    "BERT": ("Encoder", LAYERS | {"depth": 12}, {"max_seq_len": 1024}),
+    "Memory": ("Encoder", LAYERS | {"attn_num_mem_kv": 16}, {"max_seq_len": 1024}),
+    "Rotary": ("Decoder", LAYERS | {"rotary_pos_emb": True}, {"max_seq_len": 1024}),
+    "ALiBi": ("Decoder", LAYERS | {"alibi_pos_bias": True}, {
+        "max_seq_len": 1024, "use_abs_pos_emb": False,
+    }),
+}  # fmt: skip
+"""Layers and what they are wrapped with, of x-transformers."""
+
+
+def models_in(checkout: Path) -> dict[str, tuple[str, ...]]:
+    """The names of a checkout's models, and what each is fed."""
+    if (checkout / "x_transformers").is_dir():
+        return dict.fromkeys(OF_TOKENS, TOKENS)
+    if (checkout / "denoising_diffusion_pytorch").is_dir():
+        return {"Unet": (*IMAGES, "i64[B]")}
+    return dict.fromkeys(MODELS, IMAGES)
+
 
 def built(name: str) -> torch.nn.Module:
     """A model as its README builds it, in evaluation."""
+    if name == "Unet":
+        found = __import__("denoising_diffusion_pytorch")
+        return found.Unet(dim=64, dim_mults=(1, 2, 4, 8), flash_attn=False).eval()  # type: ignore[no-any-return]
+    if name in OF_TOKENS:
+        kind, layers, around = OF_TOKENS[name]
+        found = __import__("x_transformers")
+        inner = getattr(found, kind)(**layers)
+        whole = found.TransformerWrapper(num_tokens=20000, attn_layers=inner, **around)
+        return whole.eval()  # type: ignore[no-any-return]
     module, arguments = MODELS[name]
     found = __import__(f"vit_pytorch.{module}", fromlist=[name])
     made: torch.nn.Module = getattr(found, name)(**arguments)
@@ -109,27 +144,65 @@ def sizes_of(solution: Solution, draw: random.Random) -> Iterator[dict[str, int]
             }
 
 
-def trace_takes(model: torch.nn.Module, sizes: dict[str, int]) -> bool:
+def fed(spec: str, sizes: dict[str, int]) -> str:
+    """A spec with sizes for its letters."""
+    dtype, dims = spec.rstrip("]").split("[")
+    shape = [str(sizes.get(dim, dim)) for dim in dims.split(", ")]
+    return f"{dtype}[{', '.join(shape)}]"
+
+
+def trace_takes(
+    model: torch.nn.Module, specs: tuple[str, ...], sizes: dict[str, int]
+) -> bool:
     """Whether a plain trace of these sizes comes to its end without an error."""
-    shape = f"f32[{sizes['B']}, 3, {sizes['H']}, {sizes['W']}]"
-    made = sw.trace(model, shape)
+    made = sw.trace(model, *[fed(spec, sizes) for spec in specs])
     return made.complete and not any(f.severity == "error" for f in made.findings)
 
 
-def torch_takes(model: torch.nn.Module, sizes: dict[str, int]) -> bool:
+def torch_takes(
+    model: torch.nn.Module, specs: tuple[str, ...], sizes: dict[str, int]
+) -> bool:
     """Whether torch takes real data of these sizes."""
+    inputs = []
+    for spec in specs:
+        dtype, dims = fed(spec, sizes).rstrip("]").split("[")
+        shape = [int(dim) for dim in dims.split(", ")]
+        kind = torch.int64 if dtype == "i64" else torch.float32
+        inputs.append(torch.zeros(shape, dtype=kind))
     with torch.inference_mode():
         try:
-            model(torch.zeros(sizes["B"], 3, sizes["H"], sizes["W"]))
+            model(*inputs)
         except Exception:  # of the model, for any reason
             return False
     return True
 
 
+def violating_alone(solution: Solution, at: int, count: int) -> list[dict[str, int]]:
+    """The smallest sizes at which one of the demands alone does not hold."""
+    shown = [each.demand for each in solution.demands if not each.implied]
+    others = [demand for place, demand in enumerate(shown) if place != at]
+    assert solution.works is not None
+    base = dict(solution.works.sizes)
+    sides = [name for name in base if name != "B"]
+    found: dict[tuple[int, ...], dict[str, int]] = {}
+    for size in range(1, WIDEST + 65):
+        moves = [dict.fromkeys(sides, size), *({name: size} for name in sides)]
+        for move in moves:
+            sizes = base | move
+            if not shown[at].holds(sizes) and all(d.holds(sizes) for d in others):
+                found[tuple(sizes.values())] = sizes
+    draw = random.Random(at)
+    near = sorted(found.values(), key=lambda sizes: sum(sizes.values()))
+    return (
+        near[:1] + draw.sample(near[1:], min(count - 1, len(near) - 1)) if near else []
+    )
+
+
 def told(
     solution: Solution,
     model: torch.nn.Module,
-    takes: Callable[[torch.nn.Module, dict[str, int]], bool],
+    specs: tuple[str, ...],
+    takes: Callable[[torch.nn.Module, tuple[str, ...], dict[str, int]], bool],
     count: int,
     seed: int,
 ) -> tuple[int, list[str]]:
@@ -143,7 +216,7 @@ def told(
             continue
         known.add(key)
         says = all(each.demand.holds(sizes) for each in solution.demands)
-        real = takes(model, sizes)
+        real = takes(model, specs, sizes)
         right += says == real
         if says != real:
             wrong.append(f"{sizes} {'taken' if real else 'refused'}")
@@ -162,12 +235,14 @@ def main() -> int:
     package = ModuleType("vit_pytorch")  # without its `__init__`: it wants torchvision
     package.__path__ = [str(options.checkout / "vit_pytorch")]
     sys.modules["vit_pytorch"] = package
+    sys.path.insert(0, str(options.checkout))
+    models = models_in(options.checkout)
     torch.set_num_threads(1)
     bad = 0
-    for name in options.names or MODELS:
-        model = built(name)
+    for name in options.names or models:
+        model, specs = built(name), models[name]
         start = time.process_time()
-        solution = sw.solve(model, "f32[B, 3, H, W]")
+        solution = sw.solve(model, *specs)
         spent = time.process_time() - start
         print(f"{name}: {solution.runs} runs, {spent:.1f} s of CPU", flush=True)
         if solution.works is None or solution.tried:
@@ -183,12 +258,22 @@ def main() -> int:
             ("torch", torch_takes, options.real),
         ):
             if count:
-                right, wrong = told(solution, model, takes, count, options.seed)
+                right, wrong = told(solution, model, specs, takes, count, options.seed)
                 bad += len(wrong)
                 sure = "" if solution.sure else " (not said to be sure)"
                 print(f"  true at {right} of {count}, by {kind}{sure}", flush=True)
                 for each in wrong:
                     print(f"    wrong: {each}")
+        for at, printed in enumerate(shown if options.real else ()):
+            violating = violating_alone(solution, at, options.real)
+            taken_all_the_same = [
+                sizes for sizes in violating if torch_takes(model, specs, sizes)
+            ]
+            bad += len(taken_all_the_same)
+            print(
+                f"  alone, {printed.text}: violated at {len(violating)} sizes", end=""
+            )
+            print(f", of which torch takes {taken_all_the_same or 'none'}", flush=True)
     return bad > 0
 
 

@@ -116,9 +116,14 @@ def recorded(
 ) -> Trace:
     """One run, and once more where it needs torch's own autograd or more values."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
+    taken = settings.taken
     try:
+        if taken is not None and "graph" in taken.needs:
+            raise NeedsGraph("as the runs before")
         made = attempt(target, args, kwargs, settings, settings.graph)
     except NeedsGraph:
+        if taken is not None:
+            taken.needs.add("graph")
         with kept_around(target, settings):
             made = attempt(target, args, kwargs, settings, True)
     failed = not made.complete or bool(settings.failures)

@@ -38,6 +38,8 @@ class Taken:
     model: Callable[[], list[str]]
     seen: dict[int, tuple[torch.Tensor, Info]] = field(default_factory=dict)
     """What the first run learnt of the model's tensors, for those that follow."""
+    needs: set[str] = field(default_factory=set)
+    """`graph`, where a run needed torch's autograd: those that follow begin with it."""
 
 
 @dataclass(slots=True)
