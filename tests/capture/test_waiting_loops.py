@@ -251,6 +251,24 @@ def test_a_check_inside_a_loop_that_waits_is_no_condition_of_it() -> None:
     assert not trace.findings
 
 
+def test_a_number_that_ends_a_loop_lies_in_its_range() -> None:
+    read: list[int] = []
+
+    def program(w: Values) -> Values:
+        policy = torch.distributions.Categorical(logits=w[0, :4])
+        while True:
+            action = policy.sample()
+            read.append(int(action.item()))
+            policy.log_prob(action)
+            if sum(read) > 90:
+                return w
+
+    trace = sw.trace(program, "f32[300, 400]")
+    assert trace.complete
+    assert not trace.findings
+    assert set(read) <= {0, 1, 2, 3}
+
+
 def test_the_number_that_ends_a_loop_is_said() -> None:
     said = [
         each.message for each in sw.trace(wait_for_token, "f32[300, 400]").assumptions

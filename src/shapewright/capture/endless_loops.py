@@ -65,8 +65,11 @@ def loop_ends(engine: Engine) -> bool:
     return engine.waits.turn(truth=True) is not None
 
 
-def number_to_end(engine: Engine, usual: Any) -> Any:
-    """What a number is taken as: as usual, or what may end the loop that waits."""
+def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
+    """What a number is taken as: as usual, or what may end the loop that waits.
+
+    It stays between `least` and `most`, which what made it promises.
+    """
     turned = engine.waits.turn(truth=False)
     if turned is None:
         return usual
@@ -77,6 +80,7 @@ def number_to_end(engine: Engine, usual: Any) -> Any:
         choices += number, *(near if isinstance(usual, float) else ())
         choices += number - 1, number + 1
     choices += 0, -1, 1
+    choices = [each for each in choices if least <= each <= most] or [usual]
     return type(usual)(choices[before % len(choices)])
 
 

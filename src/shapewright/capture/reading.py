@@ -242,7 +242,8 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
         if type(out) is bool and not guess.sure and endless_loops.loop_ends(engine):
             out = not out
         elif type(out) in (int, float) and not guess.sure:
-            out = endless_loops.number_to_end(engine, out)
+            least, most = supposed_values.range_of(engine, info)
+            out = endless_loops.number_to_end(engine, out, least, most)
     if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
         supposed_values.settle_on(engine, info, out)
     return out, guess.sure

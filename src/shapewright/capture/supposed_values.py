@@ -22,6 +22,7 @@ from shapewright.capture.memo import INPLACE, Answer
 from shapewright.capture.names import plain_name
 from shapewright.capture.plans import RANDOM
 from shapewright.capture.supports import (
+    ANY,
     BOTH,
     CARRIED,
     COMPARED,
@@ -29,6 +30,7 @@ from shapewright.capture.supports import (
     PROMISED,
     REPEATED,
     SEEN,
+    bounds,
     exact,
     half_true,
     is_ranged,
@@ -111,6 +113,24 @@ def truth(engine: Engine, info: Info) -> Guess:
         asking = Asking(engine)
         asking.suppose_all(info, len(engine.events), 0)
         return asking.of(info, len(engine.events), 0)
+
+
+def range_of(engine: Engine, info: Info) -> tuple[float, float]:
+    """The least and the most that an unknown tensor can hold, by the call behind it."""
+    engine.supposed.look(engine.events)
+    asking, before = Asking(engine), len(engine.events)
+    for _ in range(DEEPEST):
+        made = asking.maker(info, before)
+        if made is None:
+            break
+        before, (answer, ins, _, _, _) = made
+        name = plain_name(answer.func).strip("_")
+        if name in SEEN and len(ins) == 1 and ins[0].meta.dtype == info.meta.dtype:
+            info = ins[0]
+            continue
+        args, kwargs = answer.arguments
+        return bounds(name, args, kwargs, info.meta)
+    return ANY
 
 
 def settle_on(engine: Engine, info: Info, value: Any) -> None:
