@@ -294,3 +294,32 @@ def test_in_colours_it_is_the_same_page(desk: Path) -> None:
         assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == drawing.text(width)
         for line in coloured.splitlines():
             assert line.count("\x1b[0m") * 2 == line.count("\x1b[")
+
+
+ATTENTION = """\
+import torch, torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(4, 2)
+
+    def forward(self, x):
+        mask = torch.ones(3, 3, dtype=torch.bool).triu(1)
+        return self.attn(x, x, x, attn_mask=mask)[0]
+"""
+
+
+def test_calls_inside_a_layer_are_named(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "a.py").write_text(ATTENTION)
+    line = line_of(ATTENTION, "self.attn(x, x")
+    assert main(["explain", f"a.py:{line}", "-i", "f32[3, 2, 4]"]) == 0
+    text = capsys.readouterr().out
+    call = "inside self.attn(x, x, x, attn_mask=mask)"
+    assert re.search(rf"1 of \d: torch.zeros_like, {re.escape(call)}\n", text)
+    assert re.search(
+        rf"\d of \d: F.multi_head_attention_forward, {re.escape(call)}", text
+    )
