@@ -163,3 +163,14 @@ def test_a_run_leaves_torch_as_it_was() -> None:
         sw.trace(Encoder(6).eval(), "f32[2, 6, 16]")
     after = torch.overrides.has_torch_function, nn.MultiheadAttention.merge_masks
     assert before == after
+
+
+def test_what_torch_says_of_its_nested_tensors() -> None:
+    mask = torch.arange(6).expand(2, 6) >= torch.tensor([[6], [4]])
+    (found,) = sw.check(padded, "f32[2, 6, 15]", mask).findings
+    assert found.torch_message.startswith("Shape mismatch for NestedTensor Matmul")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (found,) = sw.check(padded, "f32[2, 6, 16]", mask).findings
+    assert found.torch_message == "expected scalar type Float but found BFloat16"
+    (found,) = sw.check(padded, "f32[2, 6, 16]", torch.ones(2, 6).bool()).findings
+    assert found.torch_message.startswith("to_padded_tensor: at least one constituent")

@@ -37,6 +37,10 @@ ADVICE = (
 )
 
 
+PADDED = "_sw_padded"
+"""The attribute of a nested tensor that stands for a batch with padding: the batch."""
+
+
 class NotFollowed(NotImplementedError):
     """The program does what a run without data cannot follow, and torch can."""
 
@@ -51,9 +55,15 @@ def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
 
 
 def has_nested(args: Any, kwargs: Any) -> bool:
-    """Whether one of the tensors among the arguments of a call is nested."""
+    """Whether a nested tensor that we do not follow is among the arguments of a call.
+
+    Those that torch's encoder makes of a padding mask are followed.
+    """
     with torch._C.DisableTorchFunction():
-        return any(tensor.is_nested for tensor in nests.tensors((args, kwargs or {})))
+        return any(
+            tensor.is_nested and not hasattr(tensor, PADDED)
+            for tensor in nests.tensors((args, kwargs or {}))
+        )
 
 
 @contextmanager

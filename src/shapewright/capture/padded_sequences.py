@@ -17,6 +17,7 @@ from shapewright.capture import nests, representing
 from shapewright.capture.calling import call_op
 from shapewright.capture.identity import BLANK, Info, Meta, numel
 from shapewright.capture.names import display_name, plain_name
+from shapewright.capture.nested_tensors import PADDED
 from shapewright.capture.private import nested_of_lengths
 from shapewright.capture.settling import arguments_of, failed, settle, versions_of
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
-
-PADDED = "_sw_padded"
-"""The attribute of a nested tensor that has its `Padded`."""
 
 BY_SAMPLE = frozenset(
     """
