@@ -383,6 +383,8 @@ net = Net()
 
 REFUSED = {
     ("compile", "LSTM"): "dynamo takes no recurrent layer, which is not told",
+    ("jit.script", "LSTM"): "it has no `forward`, so torch cannot call it either",
+    ("frozen", "LSTM"): "it has no `forward`, so torch cannot call it either",
     ("compile", "GRU"): "dynamo takes no recurrent layer, which is not told",
 }
 """What is not compared. Where torch refuses to trace, there is nothing to compare."""
