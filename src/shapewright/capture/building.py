@@ -38,7 +38,7 @@ def building(*, put_back: bool = True) -> Iterator[Engine]:
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(claimed_defaults(engine))
         stack.enter_context(generators_claimed(engine))
-        stack.enter_context(tracers_kept(engine))
+        stack.enter_context(tracers_kept())
         stack.enter_context(nested_tensors_refused(engine))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)

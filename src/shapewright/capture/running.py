@@ -246,7 +246,7 @@ def watched_run(
         stack.enter_context(storages_kept(engine))
         stack.enter_context(tensors_grouped(engine))
         stack.enter_context(generators_claimed(engine))
-        stack.enter_context(tracers_kept(engine))
+        stack.enter_context(tracers_kept())
         stack.enter_context(nested_tensors_refused(engine))
         stack.enter_context(fast_paths_decided(engine))
         stack.enter_context(claimed_defaults(engine))
@@ -449,7 +449,7 @@ def finish(
         },
         letters=dict(settings.letters),
         complete=error is None,
-        training=bool(root.training) if root is not None else False,
+        training=bool(getattr(root, "training", False)),  # a frozen one has none
         seconds=time.perf_counter() - began,
         torch_version=torch.__version__,
     )

@@ -20,6 +20,7 @@ from torch import nn
 
 from shapewright.capture import nests
 from shapewright.capture.identity import FROM_FILE
+from shapewright.capture.memo import READ, Answer
 from shapewright.capture.private import import_compiler, modes_put_aside, step_aside
 from shapewright.capture.replacement import replaced
 
@@ -42,94 +43,127 @@ SYMBOLIC = (
 )
 """What needs no values: the graph has the model's own parameters."""
 
-MAKERS = (
-    ("torch.fx.experimental.proxy_tensor", "make_fx"),
-    ("torch.func", "functionalize"),
-)
+MAKERS = (("torch.fx.experimental.proxy_tensor", "make_fx"),)
 """What gives a function that traces when it is called."""
+
+FUNCTIONAL = (("torch.func", "functionalize"),)
+"""What gives a function of the same results."""
 
 FEW = 1 << 22
 """Elements of the largest tensor that gets numbers; a larger one has zeros."""
 
 
-@contextmanager
-def tracers_kept(engine: Engine) -> Iterator[None]:
-    """For the time of a run, or of the building of a model."""
-    with ExitStack() as stack:
-        for names, make in ((TRACERS, tracing), (SYMBOLIC, looking), (MAKERS, making)):
-            for module, name in names:
-                owner = sys.modules.get(module)
-                if owner is not None and name in vars(owner):
-                    stack.enter_context(replaced(owner, name, make(engine)))
-        stack.enter_context(replaced(torch.fx.Tracer, "trace", looking(engine)))
-        yield
-
-
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def tracing(engine: Engine) -> Make:
+@contextmanager
+def tracers_kept() -> Iterator[None]:
+    """For the time of a run, or of the building of a model."""
+    makes = (
+        (TRACERS, tracing),
+        (SYMBOLIC, looking),
+        (MAKERS, making),
+        (FUNCTIONAL, passing),
+    )
+    with ExitStack() as stack:
+        for names, make in makes:
+            for module, name in names:
+                owner = sys.modules.get(module)
+                if owner is not None and name in vars(owner):
+                    stack.enter_context(replaced(owner, name, make))
+        stack.enter_context(replaced(torch.fx.Tracer, "trace", looking))
+        yield
+
+
+def running_engine() -> Engine | None:
+    """That of the run that goes on.
+
+    It need not be the one in which a file got hold of a tracer, by
+    `from torch.jit import trace`.
+    """
+    from shapewright.capture.engine import Engine
+
+    modes = torch.overrides._get_current_function_mode_stack()
+    engines = [mode for mode in modes if isinstance(mode, Engine)]
+    return next((e for e in reversed(engines) if get_ident() in e.threads), None)
+
+
+def tracing(original: Callable[..., Any]) -> Callable[..., Any]:
     """A tracer, run on real tensors."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def trace(*args: Any, **kwargs: Any) -> Any:
-            if not is_watched(engine):
-                return original(*args, **kwargs)
-            if original.__module__.startswith("torch.export"):
-                import_compiler()
-            made = engine.run(run_for_real, (engine, original, args, kwargs), {})
-            return nests.swap(made, partial(without_data, engine))
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        engine = running_engine()
+        if engine is None:
+            return original(*args, **kwargs)
+        if original.__module__.startswith("torch.export"):
+            import_compiler()
+        return traced_for_real(engine, original, args, kwargs)
 
-        return trace
-
-    return make
+    return trace
 
 
-def looking(engine: Engine) -> Make:
+def looking(original: Callable[..., Any]) -> Callable[..., Any]:
     """A tracer that looks at a model with tensors of its own kind."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def trace(*args: Any, **kwargs: Any) -> Any:
-            if not is_watched(engine):
-                return original(*args, **kwargs)
-            with put_aside(engine):
-                return engine.run(original, args, kwargs)
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        engine = running_engine()
+        if engine is None:
+            return original(*args, **kwargs)
+        with put_aside(engine):
+            return engine.run(original, args, kwargs)
+
+    return trace
+
+
+def making(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a function that traces when it is called."""
+
+    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+        def trace(*inputs: Any, **named: Any) -> Any:
+            engine = running_engine()
+            if engine is None:
+                return traced(function, *inputs, **named)
+            import_compiler()
+            return traced_for_real(engine, traced, (function, *inputs), named)
+
+        def traced(real: Any, *given: Any, **words: Any) -> Any:
+            return original(real, *args, **kwargs)(*given, **words)
 
         return trace
 
-    return make
+    return made
 
 
-def making(engine: Engine) -> Make:
-    """What makes a function that traces."""
-    trace = tracing(engine)
+def passing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a function of the same results, which is run as it is."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def made(function: Any, *args: Any, **kwargs: Any) -> Any:
-            if not is_watched(engine):
-                return original(function, *args, **kwargs)
-            if original.__name__ == "make_fx":
-                import_compiler()
-            with put_aside(engine):
-                real = Real(engine).of(function)
-                return trace(original(real, *args, **kwargs))
+    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+        def called(*inputs: Any, **named: Any) -> Any:
+            if running_engine() is not None:
+                return function(*inputs, **named)
+            return original(function, *args, **kwargs)(*inputs, **named)
 
-        return made
+        return called
 
-    return make
+    return made
 
 
-def is_watched(engine: Engine) -> bool:
-    """Whether the program calls, in a run that is going on."""
-    modes = torch.overrides._get_current_function_mode_stack()
-    return get_ident() in engine.threads and engine in modes
+def traced_for_real(
+    engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Any:
+    """What torch's tracer gives for copies that have data, its tensors without."""
+    real = Real(engine)
+    made = engine.run(run_for_real, (engine, real, function, args, kwargs), {})
+    infos = [engine.info(tensor) for tensor in real.parameters]
+    if infos:  # the program has used them
+        engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
+    return nests.swap(made, partial(without_data, engine))
 
 
 def run_for_real(
-    engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
+    engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
     """Call torch's tracer on copies that have data; what it returns has data, too."""
-    real = Real(engine)
     with put_aside(engine), torch.random.fork_rng(devices=()):
         args, kwargs = real.of(args), real.of(kwargs)
         with real.in_closures(args):
@@ -168,6 +202,7 @@ class Real:
         self.engine = engine
         self.memo: dict[int, Any] = {}
         self.kept: list[Any] = []  # so that no id is used again
+        self.parameters: list[torch.Tensor] = []  # of the models that were copied
 
     def of(self, value: Any) -> Any:
         """A tensor, a model, or a nest of them."""
@@ -219,6 +254,7 @@ class Real:
         if isinstance(module, torch.jit.ScriptModule):
             return module
         if id(module) not in self.memo:
+            self.parameters += module.parameters()
             for each in module.modules():
                 for value in list(vars(each).values()):
                     nests.visit(value, self.tensor)

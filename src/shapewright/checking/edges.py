@@ -105,7 +105,7 @@ def runner(
         settings = Settings(go_on=why, quick=True, most=1, memo=memo)
         mode = request.training
         if live and has_own_mode(fed.module):
-            if mode is not None and mode != fed.module.training:
+            if mode not in (None, getattr(fed.module, "training", mode)):
                 return Seen("unsure")
             mode = None
         evaluated = as_evaluated(fed.module, mode)
