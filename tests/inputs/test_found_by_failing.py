@@ -218,3 +218,23 @@ def test_what_is_joined_to_an_input_is_taken_off_its_size() -> None:
     result = found(Slope())
     assert result.fits
     assert str(result.candidate.inputs) == "f32[2, 2]"
+
+
+class Windowed(nn.Module):
+    """Five halvings, then windows of 2: 224 leaves 7, and 256 leaves 8."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 32, stride=32)
+
+    def forward(self, img: torch.Tensor) -> torch.Tensor:
+        features = self.stem(img)
+        if features.shape[-1] % 2:
+            raise ValueError("cannot divide an axis in chunks of 2")
+        return features.unflatten(-1, (-1, 2)).mean(-1)
+
+
+def test_an_image_that_is_not_divided_gets_a_side_of_many_halves() -> None:
+    result = found(Windowed())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[2, 3, 256, 256]"
