@@ -65,7 +65,9 @@ def run_target(
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.load import load
 
-    loaded = load(parsed, building(put_back=False))
+    supposed: list[str] = []
+    loaded = load(parsed, building(put_back=False, supposed=supposed))
+    settings.supposed = tuple(dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():

@@ -218,3 +218,29 @@ def test_what_is_joined_to_an_input_is_taken_off_its_size() -> None:
     result = found(Slope())
     assert result.fits
     assert str(result.candidate.inputs) == "f32[2, 2]"
+
+
+class Windowed(nn.Module):
+    """Five halvings, then windows of 2 x 2: 224 leaves 7, and 256 leaves 8."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 96, 4, stride=4)
+        self.middle = nn.Conv2d(96, 144, 2, stride=2)
+        self.last = nn.Conv2d(144, 192, 4, stride=4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.last(self.middle(self.stem(x)))
+        batch, width, rows, columns = x.shape
+        if rows % 2 or columns % 2:
+            raise ValueError(
+                f"while processing 'b d (h 2) (w 2)': shape is {list(x.shape)}, "
+                f"additional sizes are 2, 2; cannot divide axis of length {rows} by 2"
+            )
+        return x.view(batch, width, -1, 4).mean(-1)
+
+
+def test_an_image_that_is_not_divided_gets_a_side_of_many_halves() -> None:
+    result = found(Windowed())
+    assert result.fits
+    assert str(result.candidate.inputs) == "f32[2, 3, 256, 256]"

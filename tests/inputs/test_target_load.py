@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from inputs.programs import MODEL, loaded, write
+from shapewright.api import trace_target
 from shapewright.inputs.load import load
 from shapewright.inputs.target import parse_target
 
@@ -242,3 +243,24 @@ def test_declared_inputs_in_their_order(folder: Path) -> None:
         args, kwargs = each.arguments()
         shapes.append(tuple(found.callable(*args, **kwargs).shape))
     assert shapes == [(5, 3), (1, 3), (2, 3)]
+
+
+def test_weights_are_not_downloaded_to_build_a_model(folder: Path) -> None:
+    """The real run downloads them; shapes need none, and it is said."""
+    text = """
+        import torch
+        from torch.hub import load_state_dict_from_url
+
+        def make():
+            net = torch.nn.Linear(3, 4)
+            net.load_state_dict(load_state_dict_from_url("https://a.invalid/w.pth"))
+            return net
+        """
+    write(folder, weights=text)
+    trace = trace_target("weights.py:make", "f32[2, 3]").trace
+    assert trace.complete
+    assert trace.findings == ()
+    assert [each.message for each in trace.assumptions] == [
+        "the weights of https://a.invalid/w.pth are not here; taken to fit"
+    ]
+    assert sys.modules["torch.hub"].load_state_dict_from_url.__module__ == "torch.hub"

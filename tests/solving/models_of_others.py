@@ -262,8 +262,8 @@ def main() -> int:
                 bad += len(wrong)
                 sure = "" if solution.sure else " (not said to be sure)"
                 print(f"  true at {right} of {count}, by {kind}{sure}", flush=True)
-                for each in wrong:
-                    print(f"    wrong: {each}")
+                for line in wrong:
+                    print(f"    wrong: {line}")
         for at, printed in enumerate(shown if options.real else ()):
             violating = violating_alone(solution, at, options.real)
             taken_all_the_same = [

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from shapewright.capture.defaults import claimed_defaults
+from shapewright.capture.downloads import downloads_stood_for
 from shapewright.capture.engine import Engine
 from shapewright.capture.generators import generators_claimed
 from shapewright.capture.guarding import guarded, patched
@@ -22,11 +23,13 @@ from shapewright.capture.tracers import tracers_kept
 
 
 @contextmanager
-def building(*, put_back: bool = True) -> Iterator[Engine]:
+def building(
+    *, put_back: bool = True, supposed: list[str] | None = None
+) -> Iterator[Engine]:
     """Constructors run for real, but what they allocate holds no data.
 
     Without `put_back`, what the program sets in the process (a default dtype, a seed)
-    stays for the run that follows.
+    stays for the run that follows. Weights are not downloaded; `supposed` is told so.
 
     Example: inside it, ``nn.Linear(16384, 53248)`` costs no memory and `nn.init` no
     time, while ``torch.linspace(0, 0.1, 12)[3].item()`` is a number as ever.
@@ -40,6 +43,8 @@ def building(*, put_back: bool = True) -> Iterator[Engine]:
         stack.enter_context(generators_claimed(engine))
         stack.enter_context(tracers_kept())
         stack.enter_context(nested_tensors_refused(engine))
+        told = [] if supposed is None else supposed
+        stack.enter_context(downloads_stood_for(told.append))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)
         yield engine

@@ -84,6 +84,7 @@ class Settings:
     method: str = "forward"
     letters: dict[str, int] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    supposed: tuple[str, ...] = ()  # where the target was built
     progress: Callable[[str], None] | None = None
     so_far: Callable[[Stopped], Trace] | None = None
     ended: Callable[[], None] | None = None  # called when the program has ended
@@ -439,7 +440,10 @@ def finish(
         states=Lazy(len(states), fold.all_states),
         output=fold.last(output, engine.writes),
         findings=tuple(findings_of(engine, fold, error, positions)),
-        assumptions=(*supposed(engine, fold), *map(Assumption, settings.assumed)),
+        assumptions=(
+            *supposed(engine, fold),
+            *map(Assumption, (*settings.supposed, *settings.assumed)),
+        ),
         notes=tuple(notes),
         sources={
             positions.relative(name): Source(

@@ -19,6 +19,9 @@ NOTHING = re.compile(
     r"NoneType|is None|must (?:be )?(?:given|specif|provide|pass)|[Yy]ou have to"
     r"|[Pp]rovide|need to (?:be )?(?:give|specif|pass)|required"
 )
+DIVIDING = re.compile(r"\bdivi(?:de|ded|sible)\b|\bmultiples? of\b")
+DIVISIBLE = (256, 512, 384, 192, 128, 64)
+"""Sides of images that are halved often without a rest."""
 
 
 def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
@@ -125,6 +128,12 @@ def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
             change = {side: sizes[side] * times for side in ("H", "W")}
             why = f"{sizes['H']} is too small"
             yield mender.hypothesis.with_sizes(change, why, 0.3 + 0.1 * n)
+    if {"H", "W"} <= used and DIVIDING.search(message):
+        for n, side in enumerate(DIVISIBLE):
+            if side != sizes["H"]:
+                why = f"{sizes['H']} is not divided as the program wants"
+                change = {"H": side, "W": side}
+                yield mender.hypothesis.with_sizes(change, why, 0.5 + 0.1 * n)
     usual = [256, 288, 384, 448, 512, 192, 128, 96, 64, 32, 299, 240, 260, 336]
     for number in found:
         if "H" in used and "W" in used and 8 <= number <= 1024 and number != sizes["H"]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from shapewright.capture.downloads import downloads_stood_for
 from shapewright.capture.rehearsal.groups import end_groups
 from shapewright.capture.rehearsal.loggers import quiet
 from shapewright.capture.rehearsal.scaling import scalers_stood_for
@@ -25,7 +26,9 @@ def helpers_stood_for(stage: Stage) -> Iterator[None]:
         stack.enter_context(quiet(stage))
         stack.enter_context(scalers_stood_for(stage))
         stack.enter_context(processes_inline(stage))
-        stack.enter_context(without_downloads(stage))
+        stack.enter_context(
+            downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
+        )
         yield
 
 
@@ -103,38 +106,3 @@ class Spawned:
 
     def join(self, timeout: Any = None, grace_period: Any = None) -> bool:
         return True
-
-
-class Downloaded(dict[str, Any]):
-    """A state dict that a real run downloads: whatever it is loaded into has it."""
-
-
-@contextmanager
-def without_downloads(stage: Stage) -> Iterator[None]:
-    """Weights that would be downloaded are supposed to fit."""
-    hub = torch.hub
-
-    def downloaded(original: Any) -> Any:
-        def load(url: str, *args: Any, **kwargs: Any) -> Any:
-            stage.engine.assume(f"the weights of {url} are not here; taken to fit")
-            return Downloaded()
-
-        return load
-
-    def loading(original: Any) -> Any:
-        def load_state_dict(
-            self: Any, state_dict: Any, *args: Any, **kwargs: Any
-        ) -> Any:
-            if isinstance(state_dict, Downloaded):
-                out = original(self, self.state_dict(), strict=False)
-            else:
-                out = original(self, state_dict, *args, **kwargs)
-            stage.facts.weights.into(self)
-            return out
-
-        return load_state_dict
-
-    with ExitStack() as stack:
-        stack.enter_context(replaced(hub, "load_state_dict_from_url", downloaded))
-        stack.enter_context(replaced(nn.Module, "load_state_dict", loading))
-        yield
