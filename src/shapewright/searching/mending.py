@@ -72,7 +72,9 @@ class Mender:
         if at >= 0:
             fact = op.inputs[at]
             more = missing_dims(unmet, len(fact.shape))
-            yield from self.ranked(fact, more) if more else ()
+            said = unmet.code in ("wrong-rank", "einsum-letters")
+            for each in self.ranked(fact, more) if more else ():
+                yield each if said else replace(each, cost=each.cost + 3.0)
 
     def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
         """Either side of two sizes that do not fit, as the other has it."""
