@@ -219,7 +219,7 @@ def test_layers_that_do_not_fit_or_are_not_drawn(
     assert "`linear` needs 400 input features, got 256" in text
     status, text = explained(capsys, "nn.LSTM(3, 4)(f32[2, 1, 3])")
     assert status == 0
-    assert "not drawn: no formula is known for `torch.nn.LSTM`" in text
+    assert "not drawn: it is several calls of torch" in text
     assert main(["explain", "nn.Foo(3)(f32[2])"]) == 2
 
 

@@ -72,9 +72,9 @@ class Mender:
         if at >= 0:
             fact = op.inputs[at]
             more = missing_dims(unmet, len(fact.shape))
-            said = unmet.code in ("wrong-rank", "einsum-letters")
+            doubt = 3.0 if unmet.code == "dim-out-of-range" else 0.0
             for each in self.ranked(fact, more) if more else ():
-                yield each if said else replace(each, cost=each.cost + 3.0)
+                yield replace(each, cost=each.cost + doubt)
 
     def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
         """Either side of two sizes that do not fit, as the other has it."""
