@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lengths import FILES, LONG, PARTS, is_long
+from lengths import FILES, LONG, PARTS, ZOO, is_long
 
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", [*LONG, *PARTS])
+@pytest.mark.parametrize("name", [*LONG, *PARTS, *ZOO])
 def test_what_is_left_out_is_a_test(name: str) -> None:
     file, _, function = name.partition("::")
     assert f"\ndef {function}(" in (TESTS / file).read_text("utf-8")
