@@ -78,6 +78,15 @@ PARTS = {
 """Tests with many cases: the first and one of so many are in `make test`."""
 
 FILES = {
+    "capture/test_dtypes_below_autograd.py": 2,
+    "capture/test_nested_tensors.py": 2,
+    "checking/hazards/test_switches.py": 2,
+    "checking/test_definitions.py": 2,
+    "faces/test_explain_line.py": 2,
+    "rehearsing/test_claimed_devices.py": 2,
+    "rehearsing/test_command.py": 2,
+    "rehearsing/test_hanging.py": 2,
+    "rehearsing/test_scalers.py": 2,
     "capture/test_formats.py": 3,
     "checking/test_findings_in_letters.py": 3,
     "rehearsing/test_outer_losses.py": 3,
@@ -123,6 +132,8 @@ ZOO = {
 """Of what is long, one of so many is in `make test-all`, the rest in `make zoo`."""
 
 LONG = (
+    "checking/test_definitions.py::test_the_first_argument_of_a_class_has_any_name",
+    "solving/test_solve.py::test_wanted_outputs_are_run",
     "checking/test_check_command.py::"
     "test_a_file_that_the_program_writes_is_not_written",
     "checking/test_chosen_inputs.py::"
