@@ -181,6 +181,11 @@ def test_what_ends_before_the_first_call(desk: Desk, case: str) -> None:
     assert (finding.code, said in finding.message) == (code, True)
     assert finding.span is not None
     assert (finding.span.file, finding.span.line) == ("model.py", line)
+    solved = desk.server.run(desk.folder, "solve", "-i", "f32[B, 4]", "model.py:Net")
+    assert solved.code == 1, solved
+    assert f"model.py:{line}: " in solved.out
+    assert said in solved.out
+    assert "nothing is known yet" in solved.out
 
 
 # -- what does not end ---------------------------------------------------------------

@@ -111,6 +111,22 @@ def test_every_call_of_a_line_in_order_with_the_programs_names(
     assert text.count("checked: equal to torch at 64 elements") == 3
 
 
+def test_a_convolution_inside_a_layer_that_the_line_calls(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "deep.py").write_text(
+        "import torch\nfrom torch import nn\nimage = torch.randn(2, 3, 8, 8)\n"
+        "layers = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ConvTranspose2d(4, 3, 3))\n"
+        "back = layers(image)\n"
+    )
+    status, text, _ = explained(capsys, "deep.py:5")
+    assert status == 0
+    assert "1 of 2: F.conv2d, inside layers(image)" in text
+    product = "as unfold, product, fold: (4, 27) @ (27, 36), for each of 2 images"
+    assert product in text
+    assert "as product, fold: (27, 4) @ (4, 36), for each of 2 images" in text
+
+
 def test_a_line_that_ran_on_several_shapes_tells_them_all(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -35,7 +35,7 @@ def solve_command(
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
     from shapewright.capture.telling import Stopped
-    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.load import load
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
@@ -64,7 +64,7 @@ def solve_command(
                     loaded.callable, feeding, target, wanted, want or "", prove,
                     lambda modules: seen.places(dict(modules), os.getcwd())[0],
                 )  # fmt: skip
-    except Stopped as stopped:
+    except (Stopped, ProgramError) as stopped:
         return Solution(
             target, spec or "", (), (), None, None, 0, False, stopped=str(stopped)
         )

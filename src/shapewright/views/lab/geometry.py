@@ -32,10 +32,13 @@ def as_a_product(drawn: Drawn) -> list[str]:
         return []
     first, second, *kernel = sides["weight"]
     groups = drawn.arguments.get("groups", 1)
-    batch = prod(sides["input"][: -len(kernel) - 1])
+    data = next(
+        side.shape for side in drawn.inputs if side.name not in ("weight", "bias")
+    )  # by the program's own name where a line is drawn
+    batch = prod(data[: -len(kernel) - 1])
     if one.sizing == "spread":
         rows, inner = second * prod(kernel), first // groups
-        places = prod(sides["input"][-len(kernel) :])
+        places = prod(data[-len(kernel) :])
         how = "product, fold"
     else:
         rows, inner = first // groups, second * prod(kernel)
