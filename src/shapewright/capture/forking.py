@@ -11,10 +11,8 @@ import signal
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
-
-import torch
 
 from shapewright.capture.child_processes import wait_for_end
 from shapewright.capture.files.confinement import confine, end_with_parent
@@ -195,17 +193,6 @@ def _received(pipe: int) -> bytes | None:
         if size == HEAD.size and len(parts) >= size:
             size += HEAD.unpack_from(parts)[0]
     return parts[HEAD.size :]
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """torch computes in this thread alone: no fork copies its pool of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _answer(

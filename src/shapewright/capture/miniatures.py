@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from shapewright.capture import autocast, nests
-from shapewright.capture.forking import one_thread
 from shapewright.capture.identity import Info
+from shapewright.capture.replacement import one_thread
 
 Tensor = torch.Tensor
 Shape = tuple[int, ...]

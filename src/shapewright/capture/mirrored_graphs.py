@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from shapewright.capture import nests
-from shapewright.capture.forking import one_thread
 from shapewright.capture.identity import META
 from shapewright.capture.miniatures import laid_like
+from shapewright.capture.replacement import one_thread
 
 Tensor = torch.Tensor
 Shape = tuple[int, ...]

@@ -1,4 +1,4 @@
-"""An attribute of somebody else's, replaced for the time of a block."""
+"""Attributes and settings of others, replaced for the time of a block."""
 
 from __future__ import annotations
 
@@ -68,3 +68,16 @@ def resemble(replacement: Replacement, original: Any) -> Replacement:
 
 def _is_class(value: object) -> bool:
     return isinstance(value, type)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch computes in this thread alone: no fork copies its pool of threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -34,7 +34,8 @@ class Trying:
 
     def __enter__(self) -> Trying:
         import shapewright.reasoning.hazards.all  # noqa: F401, not in each child
-        from shapewright.capture.forking import Children, one_thread
+        from shapewright.capture.forking import Children
+        from shapewright.capture.replacement import one_thread
 
         self.stack.enter_context(one_thread())
         self.children: Children[tuple[Overlay, Place], Tried] = (

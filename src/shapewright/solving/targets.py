@@ -31,9 +31,9 @@ def solve_command(
     from shapewright.capture.building import building
     from shapewright.capture.failing.built import Constructions
     from shapewright.capture.files.program_files import ProgramFiles
-    from shapewright.capture.forking import one_thread
     from shapewright.capture.guarding import guarded
     from shapewright.capture.limits import limited, on_stderr
+    from shapewright.capture.replacement import one_thread
     from shapewright.capture.telling import Stopped
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.load import load

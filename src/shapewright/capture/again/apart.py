@@ -10,7 +10,8 @@ from typing import TypeVar
 
 import torch
 
-from shapewright.capture.forking import Children, one_thread
+from shapewright.capture.forking import Children
+from shapewright.capture.replacement import one_thread
 
 Result = TypeVar("Result")
 
