@@ -17,9 +17,9 @@ import torch
 import shapewright as sw
 from bench.models import GPT2, Llama, ResNet50, ViT, uninitialised
 from bench.timing import AFTERWARDS, Prepare
-from shapewright.capture.memo import Memo
-from shapewright.capture.running import Settings, record
-from shapewright.capture.taking import take
+from shapewright.engine.memo import Memo
+from shapewright.runtime.restore.snapshot import take
+from shapewright.runtime.run import Settings, record
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -14,10 +14,10 @@ from shapewright.tracing import searched, with_loops
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from shapewright.capture.files.program_files import ProgramFiles
-    from shapewright.capture.memo import Memo
-    from shapewright.capture.recording import Recording
     from shapewright.checking.noting import Explaining
+    from shapewright.engine.memo import Memo
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.recorded_values import Recording
     from shapewright.trace.rehearsal import Rehearsal
     from shapewright.trace.report import Report
     from shapewright.trace.solution import Solution
@@ -131,7 +131,7 @@ def recording(
     On exit, also by an exception, the hooks are gone and the values stay readable.
     Raises `LookupError` for a pattern that matches no module.
     """
-    from shapewright.capture.recording import recording as record_calls
+    from shapewright.runtime.recorded_values import recording as record_calls
 
     return record_calls(model, *paths, detach=detach, cpu=cpu, copy=copy)
 
@@ -180,7 +180,7 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
     from shapewright.views.lab.page import Drawing
 
     if isinstance(call, Op):
-        from shapewright.capture.lab.replaying import replay
+        from shapewright.runtime.operator_calls.recorded_calls import replay
 
         return Drawing(replay(call).drawn)
     if isinstance(call, str):
@@ -193,7 +193,7 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
         from shapewright.drawing import explained
 
         return explained(call)
-    from shapewright.capture.lab.explaining import explain_tensors
+    from shapewright.runtime.operator_calls.live_tensors import explain_tensors
 
     return Drawing(explain_tensors(call, args, kwargs))
 
@@ -216,8 +216,8 @@ def explain_line(
     from shapewright.inputs.line import read_line
 
     line = read_line(place, spec is not None)
-    from shapewright.capture.lab.watching import Watch
     from shapewright.drawing import drawn_line
+    from shapewright.runtime.operator_calls.recorded_calls import Watch
     from shapewright.views.lab.page import Drawing
 
     watch = Watch()
@@ -243,7 +243,7 @@ def draw(tensor: Any, name: str = "tensor") -> Drawing:
     It says whether the tensor is contiguous and why not, whether it is a view, and
     which cells of its storage it reaches. Nothing of it is changed.
     """
-    from shapewright.capture.lab.stores import stored
+    from shapewright.runtime.operator_calls.live_tensors import stored
     from shapewright.views.lab.page import Drawing
 
     return Drawing(stored(tensor, name))
@@ -265,10 +265,10 @@ def trace_target(
     Raises `InputError` for a target or spec that cannot be used. What the program
     raises, prints (to stderr) or exits with is part of the outcome. A program that
     cannot be stopped after `timeout` seconds ends this process; `abandoned` is given
-    the outcome until then. `arguments` are the script's own. `watch` sees every call,
-    as `capture/lab/watching.py` says. `files` says what becomes of what the program
-    writes: it goes to a temporary folder. Of a script that only defines things, each of
-    them is traced: `outcome.parts`.
+    the outcome until then. `arguments` are the script's own. `watch` sees every
+    call, as `runtime/operator_calls/recorded_calls.py` says. `files` says what becomes
+    of what the program writes: it goes to a temporary folder. Of a script that only
+    defines things, each of them is traced: `outcome.parts`.
     """
     from shapewright.commands.trace import Manner, trace_command
 
@@ -454,10 +454,10 @@ def _trace(
     given: Options,
     freed: bool = False,
 ) -> Trace:
-    from shapewright.capture.limits import limited
-    from shapewright.capture.running import Settings, before_any_call
-    from shapewright.capture.telling import Stopped
+    from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
+    from shapewright.runtime.limits import limited
+    from shapewright.runtime.run import Settings, before_any_call
     from shapewright.solving.tracing import traced
 
     settings = Settings(

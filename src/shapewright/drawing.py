@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from shapewright.trace.record import Trace
 
 if TYPE_CHECKING:
-    from shapewright.capture.lab.watching import Watch
     from shapewright.inputs.line import Line
     from shapewright.rules.maps.drawn import Drawn
+    from shapewright.runtime.operator_calls.recorded_calls import Watch
     from shapewright.views.lab.line_page import DrawnLine
     from shapewright.views.lab.page import Drawing
 
 
 def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     """The calls of a line, each called again and drawn."""
-    from shapewright.capture.lab.replaying import replay
+    from shapewright.runtime.operator_calls.recorded_calls import replay
     from shapewright.views.lab.line_calls import line_calls, nearest, variants
     from shapewright.views.lab.line_page import MOST_STEPS, DrawnLine, DrawnStep
     from shapewright.views.lab.line_words import worded
@@ -49,7 +49,7 @@ def explained(text: str) -> Drawing:
     call = parse_call(text)
     if call.name != "tensor":
         return Drawing(explain_call(text))
-    from shapewright.capture.lab.stores import typed
+    from shapewright.runtime.operator_calls.live_tensors import typed
 
     (leaf,) = call.leaves()
     return Drawing(typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
@@ -65,9 +65,12 @@ def explain_call(text: str) -> Drawn:
     from shapewright.inputs.operation import parse_call
 
     call = parse_call(text)
-    from shapewright.capture.lab.layers import is_layer
-    from shapewright.capture.lab.operators import Unknown, unknown_name
-    from shapewright.capture.lab.performing import perform
+    from shapewright.runtime.operator_calls.operator_names import (
+        Unknown,
+        is_layer,
+        unknown_name,
+    )
+    from shapewright.runtime.operator_calls.typed_calls import perform
 
     try:
         return perform(call)

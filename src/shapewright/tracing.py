@@ -59,11 +59,11 @@ def run_target(
 
     Without `declared`, the `example_inputs` of its file are not for this target.
     """
-    from shapewright.capture.building import building
-    from shapewright.capture.running import record
     from shapewright.inputs.bind import bind
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.load import load
+    from shapewright.runtime.model_building import building
+    from shapewright.runtime.run import record
 
     supposed: list[str] = []
     loaded = load(parsed, building(put_back=False, supposed=supposed))
@@ -88,9 +88,9 @@ def run_once(
     loaded: Loaded, given: Spec, settings: Any, took: list[Fed] | None = None
 ) -> Trace:
     """The target on a spec, at its stated and usual sizes."""
-    from shapewright.capture.running import record
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.example import materialize
+    from shapewright.runtime.run import record
 
     args, kwargs = materialize(given, made_of)
     settings.letters = dict(given.letters)
@@ -170,7 +170,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     function. None where nothing runs. The program must be running
     (``with loaded.program.running()``).
     """
-    from shapewright.capture.running import Settings
+    from shapewright.runtime.run import Settings
 
     for candidate in declared_for(loaded):
         if on_candidate(loaded, candidate, Settings()).complete:
@@ -195,7 +195,7 @@ def on_candidate(
     took: list[Fed] | None = None,
 ) -> Trace:
     """A run on these inputs, which says what they are."""
-    from shapewright.capture.running import record
+    from shapewright.runtime.run import record
 
     args, kwargs = candidate.arguments(made_of)
     settings.assumed = (f"inputs: {described(candidate)}",)
@@ -266,8 +266,8 @@ def with_loops(made: Trace, settings: Any) -> Trace:
     """The trace with a note on each loop over elements, where the run met one."""
     if not settings.stepped:
         return made
-    from shapewright.capture.lab.trying import same
     from shapewright.reasoning.loops.finding import python_loops
+    from shapewright.runtime.operator_calls.loop_trials import same
 
     found = python_loops(made, same, settings.stepped)
     return replace(made, findings=(*made.findings, *found)) if found else made
@@ -295,7 +295,7 @@ def unborn(target: str, error: Any) -> Trace:
 
 def whole_line(file: str, line: int) -> tuple[Span, Source | None]:
     """The span of a line's text, and the file that it stands in."""
-    from shapewright.capture.positions import source_of
+    from shapewright.engine.call_sites import source_of
 
     source = source_of(file)
     text = source.text.split("\n") if source and source.text else []

@@ -63,7 +63,7 @@ def checked(name: str) -> dict[str, Any]:
 
 def row(name: str) -> Row:
     """One program, checked and compared with its label."""
-    from shapewright.capture.forking import Lost, in_child
+    from shapewright.runtime.processes.forks import Lost, in_child
 
     label = verify.label(name)
     mistakes = label.get("mistakes", [])
@@ -176,8 +176,8 @@ def main() -> int:
     if options.corpus:
         verify.PROGRAMS = options.corpus.resolve() / "programs"
         verify.LABELS = options.corpus.resolve() / "labels"
-    from shapewright.capture import running  # noqa: F401  (before any fork)
     from shapewright.inputs import load  # noqa: F401
+    from shapewright.runtime import run  # noqa: F401  (before any fork)
 
     names = options.names or verify.names()
     with ThreadPoolExecutor(options.jobs) as pool:

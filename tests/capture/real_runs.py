@@ -21,8 +21,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
 import shapewright as sw
-from shapewright.capture.backward import backward_seen, under
-from shapewright.capture.names import OPERATORS, plain_name
+from shapewright.engine.backward import backward_seen, under
+from shapewright.engine.function_names import OPERATORS, plain_name
 from shapewright.trace import Fact
 
 Tensor = torch.Tensor

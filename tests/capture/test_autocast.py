@@ -11,7 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves
 
 import shapewright as sw
-from shapewright.capture import autocast
+from shapewright.engine import autocast
 from shapewright.trace.module import leaves
 from tests.capture.autocast_programs import LAYERS, OPS
 from tests.capture.real_runs import Built, check

@@ -6,13 +6,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from shapewright.capture import running
 from shapewright.rules.needs.failure import Failure
+from shapewright.runtime import run
 
 
 def failures(program, graph: bool) -> list[Failure]:
-    settings = running.Settings(go_on=True, graph=graph)
-    running.record(program, (), {}, settings)
+    settings = run.Settings(go_on=True, graph=graph)
+    run.record(program, (), {}, settings)
     return settings.failures
 
 

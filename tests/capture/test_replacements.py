@@ -16,9 +16,9 @@ import torch
 import torch.distributed
 
 import shapewright as sw
-from shapewright.capture.building import building
-from shapewright.capture.failing.built import Constructions
-from shapewright.capture.files.program_files import ProgramFiles
+from shapewright.engine.failures.constructions import Constructions
+from shapewright.runtime.files.program_files import ProgramFiles
+from shapewright.runtime.model_building import building
 from tests.capture import replacements
 from tests.rehearsing.rehearsed import rehearsed
 

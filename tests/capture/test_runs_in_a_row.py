@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 import shapewright as sw
-from shapewright.capture.memo import Memo
-from shapewright.capture.running import Settings, record
-from shapewright.capture.taking import take
+from shapewright.engine.memo import Memo
+from shapewright.runtime.restore.snapshot import take
+from shapewright.runtime.run import Settings, record
 
 CACHE: dict[str, torch.Tensor] = {}
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import shapewright as sw
 from examples.lenet import Net
 from models import CASES, representative
-from shapewright.capture.memo import Memo
+from shapewright.engine.memo import Memo
 from tests.capture.autograd_programs import PROGRAMS
 from tests.capture.real_runs import MODES
 from zoo import torchvision_stub

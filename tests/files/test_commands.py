@@ -15,7 +15,7 @@ import pytest
 from faces.processes import Server
 from files.harmful import HEAD, MODEL, SCRIPTS
 from files.trees import tree
-from shapewright.capture.files.confinement import confine
+from shapewright.runtime.files.confinement import confine
 
 KILLS = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
 HELD_BY_THE_KERNEL = ("processes", "C")

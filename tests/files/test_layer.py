@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from files.trees import tree
-from shapewright.capture.files.patches import files_kept
+from shapewright.runtime.files.program_files import files_kept
 
 FILES = {"a": "one", "b": "two", "d/a": "three", "d/e/b": "four", "f/a": "five"}
 NAMES = ("a", "b", "c", "d", "d/a", "d/c", "d/e", "d/e/b", "f", "f/a", "g", "g/h")

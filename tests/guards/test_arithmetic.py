@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapewright.capture.tracked.comparisons import Comparisons
-from shapewright.capture.tracked.size import KINDS, plain, tracked
+from shapewright.engine.tracked_sizes.comparisons import Comparisons
+from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
 from shapewright.trace.guards import COMPARED, Read, value_of
 
 Program = Callable[[list[Any]], Any]

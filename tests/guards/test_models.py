@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from models import CASES
-from shapewright.capture.running import Settings, record
-from shapewright.capture.tracked.asking import Numbers, guards_of
-from shapewright.capture.tracked.comparisons import Watching
+from shapewright.engine.tracked_sizes.comparisons import Watching
+from shapewright.engine.tracked_sizes.guards_of_a_run import Numbers, guards_of
 from shapewright.inputs.target import parse_target
+from shapewright.runtime.run import Settings, record
 from shapewright.source.demands import Demand
 from shapewright.trace.fact import Fact
 from shapewright.trace.guards import Guard, outcome_of, reads_of

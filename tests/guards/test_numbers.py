@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from shapewright.capture.running import Settings, record
-from shapewright.capture.tracked.comparisons import Watching
+from shapewright.engine.tracked_sizes.comparisons import Watching
+from shapewright.runtime.run import Settings, record
 from shapewright.trace.guards import reads_of
 from tests.guards.watching import program, told, watched
 

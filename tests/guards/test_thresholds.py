@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapewright.capture.tracked.comparisons import Comparisons
-from shapewright.capture.tracked.size import tracked
+from shapewright.engine.tracked_sizes.comparisons import Comparisons
+from shapewright.engine.tracked_sizes.numbers import tracked
 from shapewright.trace.guards import Guard, Read
 from shapewright.trace.thresholds import thresholds
 

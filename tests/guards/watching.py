@@ -10,9 +10,9 @@ from typing import Any
 from torch import Tensor
 
 import shapewright as sw
-from shapewright.capture.running import Settings, record
-from shapewright.capture.tracked.asking import guards_of
-from shapewright.capture.tracked.comparisons import Watching
+from shapewright.engine.tracked_sizes.comparisons import Watching
+from shapewright.engine.tracked_sizes.guards_of_a_run import guards_of
+from shapewright.runtime.run import Settings, record
 from shapewright.trace.guards import Guard, Guards
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from shapewright.capture.lab.drawing import draw_call
 from shapewright.rules.maps.drawn import Drawn
+from shapewright.runtime.operator_calls.drawing import draw_call
 
 Case = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A dotted torch name and the arguments of one call."""

@@ -28,11 +28,11 @@ from maps import (
     test_views,
 )
 from maps.oracle import Case, drawn
-from shapewright.capture.lab.drawing import arguments_of, tensors_in
 from shapewright.rules.maps.costs import costs, repeats
 from shapewright.rules.maps.counting import times_read
 from shapewright.rules.maps.drawn import Drawn
 from shapewright.rules.registry import RULES
+from shapewright.runtime.operator_calls.drawing import arguments_of, tensors_in
 from shapewright.views.lab.following import reader
 from shapewright.views.lab.formula import loop
 

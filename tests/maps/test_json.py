@@ -12,10 +12,10 @@ import torch
 import shapewright as sw
 from maps.families import families
 from maps.oracle import drawn
-from shapewright.capture.lab.drawing import SHOWN, check
 from shapewright.rules.maps.decode import UnreadableDrawing, decode
 from shapewright.rules.maps.drawn import Drawn, Side
 from shapewright.rules.maps.encode import VERSION, encode
+from shapewright.runtime.operator_calls.drawing import SHOWN, check
 from shapewright.views.lab.page import Drawing
 
 

@@ -10,9 +10,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from shapewright.capture import running
-from shapewright.capture.engine import Engine
-from shapewright.capture.memo import Memo
+from shapewright.engine.engine import Engine
+from shapewright.engine.memo import Memo
+from shapewright.runtime import run
 from shapewright.trace.fact import Fact
 from shapewright.trace.record import Trace
 
@@ -100,8 +100,8 @@ def traced(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        settings = running.Settings(graph=True, memo=memo)
-        trace = running.record(program, (), {}, settings)
+        settings = run.Settings(graph=True, memo=memo)
+        trace = run.record(program, (), {}, settings)
     assert trace.complete, trace.findings
     return trace
 
@@ -174,6 +174,6 @@ def test_what_autograd_refuses_is_refused_in_later_steps(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        trace = running.record(program, (), {}, running.Settings(graph=True))
+        trace = run.record(program, (), {}, run.Settings(graph=True))
     assert not trace.complete
     assert words in trace.findings[-1].torch_message

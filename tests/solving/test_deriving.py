@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.capture.running import Settings
+from shapewright.runtime.run import Settings
 from shapewright.solving.deriving import derived_from
 from shapewright.solving.feeding import of_arguments
 from shapewright.solving.running import Runner, alike

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.capture.proving import missing
 from shapewright.dims.demand import AtLeast, Between, Multiple
 from shapewright.dims.expression import Letter
 from shapewright.dims.reading import read
 from shapewright.dims.size import Size
+from shapewright.runtime.symbolic.symbolic_run import missing
 from shapewright.solving.feeding import of_arguments
 from shapewright.solving.proving import proved
 from shapewright.trace.proof import Proof, Statement

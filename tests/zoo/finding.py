@@ -106,7 +106,7 @@ def check(name: str) -> dict[str, Any]:
 
 def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
-    from shapewright.capture.running import Settings
+    from shapewright.runtime.run import Settings
     from shapewright.searching import search
     from shapewright.tracing import on_candidate
     from zoo.ours import not_recorded
@@ -156,7 +156,7 @@ def of_timm(place: str) -> Loaded:
 
 
 def of_transformers(place: str) -> Loaded:
-    from shapewright.capture.building import building
+    from shapewright.runtime.model_building import building
     from zoo.transformers_models import made, without_initialisation
 
     without_initialisation()

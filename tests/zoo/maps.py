@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from shapewright.capture.lab.drawing import Wrong, draw_call
-from shapewright.capture.lab.layers import drawn_names
+from shapewright.runtime.operator_calls.drawing import Wrong, draw_call
+from shapewright.runtime.operator_calls.operator_names import drawn_names
 from zoo.observe import time_limit
 from zoo.samples import BY_NAME, operators, samples
 

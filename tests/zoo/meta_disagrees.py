@@ -3,8 +3,8 @@
     python tests/zoo/meta_disagrees.py
 
 runs every operator sample on both (half a minute) and writes
-`src/shapewright/capture/meta_disagrees.json`: dotted torch name, kinds of disagreement,
-how many samples of how many. Capture must not take bare meta's word there.
+`src/shapewright/engine/dispatch/meta_disagrees.json`: dotted torch name, kinds of
+disagreement, how many samples of how many. The engine must not take meta's word there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from zoo.observe import differences, observe, on_meta, time_limit  # noqa: E402
 from zoo.samples import Sample, forms, operators, samples  # noqa: E402
 
-TARGET = ROOT / "src" / "shapewright" / "capture" / "meta_disagrees.json"
+TARGET = ROOT / "src" / "shapewright" / "engine" / "dispatch" / "meta_disagrees.json"
 PROPERTIES = ("__get__", "__set__", "__delete__")
 
 

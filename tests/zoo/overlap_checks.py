@@ -3,8 +3,8 @@
     python tests/zoo/overlap_checks.py
 
 tries every operator (two minutes) and writes
-`src/shapewright/capture/overlap_checks.json`: dotted torch name, form of the call, and
-for each written tensor what its kernel asks (`overlapping.Asked` in capture).
+`src/shapewright/engine/dispatch/overlap_checks.json`: dotted torch name, form of the
+call, and for each written tensor what its kernel asks (`memory_overlap.Asked`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from shapewright.capture.identity import Info, Storage, intern_meta  # noqa: E402
-from shapewright.capture.overlapping import expanded, overlap  # noqa: E402
+from shapewright.engine.dispatch.memory_overlap import expanded, overlap  # noqa: E402
+from shapewright.engine.identity import Info, Storage, intern_meta  # noqa: E402
 from zoo.meta_disagrees import Calls  # noqa: E402
 from zoo.observe import Observation, on_meta, tensors  # noqa: E402
 from zoo.overlapping import Trial, names, trials  # noqa: E402
 from zoo.overlaps import MEMORY, observations  # noqa: E402
 
-TARGET = ROOT / "src" / "shapewright" / "capture" / "overlap_checks.json"
+TARGET = ROOT / "src" / "shapewright" / "engine" / "dispatch" / "overlap_checks.json"
 Outcomes = dict[tuple[str, str], dict[int, dict[int | None, dict[str, set[bool]]]]]
 """By function and form: by written tensor, by operand, by layout: was it refused?"""
 

@@ -15,7 +15,7 @@ import torch
 
 from maps.families import families
 from maps.oracle import function
-from shapewright.capture.lab.drawing import Wrong, draw_call
+from shapewright.runtime.operator_calls.drawing import Wrong, draw_call
 
 CASES = 1000
 SEED = 20

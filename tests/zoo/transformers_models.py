@@ -144,7 +144,7 @@ def said(error: BaseException) -> str:
 
 def ours(loaded: Any, candidate: Any) -> dict[str, Any]:
     """Trace on these inputs."""
-    from shapewright.capture.running import Settings
+    from shapewright.runtime.run import Settings
     from shapewright.tracing import on_candidate
     from zoo.ours import not_recorded
 

@@ -21,22 +21,22 @@ from shapewright.tracing import (
 )
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.checking.tried import Place
     from shapewright.inputs.spec import Spec
+    from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.trace.report import Report
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """What `shapewright.check` finds in a live model or function."""
-    from shapewright.capture.running import Settings, record
-    from shapewright.capture.taking import module_of
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
+    from shapewright.runtime.restore.snapshot import module_of
+    from shapewright.runtime.run import Settings, record
 
     settings = Settings(go_on=True)
     took: list[Fed] = []
@@ -77,22 +77,22 @@ def check_command(
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
-    from shapewright.capture.failing.built import Constructions
-    from shapewright.capture.files.program_files import ProgramFiles, noted
-    from shapewright.capture.forking import Children
-    from shapewright.capture.guarding import guarded
-    from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, before_any_call
-    from shapewright.capture.telling import Stopped
     from shapewright.checking.edges import runner, with_edges
     from shapewright.checking.lettering import in_letters
     from shapewright.checking.session import Session
     from shapewright.checking.trying import Trying, processors
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
+    from shapewright.runtime.files.program_files import ProgramFiles, noted
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.processes.forks import Children
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.run import Settings, before_any_call
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None

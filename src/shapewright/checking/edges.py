@@ -68,7 +68,7 @@ def told_better(finding: Finding, found: Sequence[Finding]) -> bool:
 
 def can_vary(fed: Fed) -> bool:
     """Whether a model got tensors whose sizes can be changed."""
-    from shapewright.capture.resizing import can_resize
+    from shapewright.runtime.input_tensors import can_resize
 
     return fed.module is not None and can_resize((fed.args, fed.kwargs))
 
@@ -83,9 +83,9 @@ def runner(
     With `live` the model is somebody's own: a `train` or `eval` of its own class, which
     may change weights, is not called.
     """
-    from shapewright.capture.memo import Memo
-    from shapewright.capture.resizing import as_evaluated, has_own_mode, in_mode
-    from shapewright.capture.running import Settings, record
+    from shapewright.engine.memo import Memo
+    from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
+    from shapewright.runtime.run import Settings, record
 
     memo = Memo()
 
@@ -118,9 +118,9 @@ def runner(
 
 def at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments at other sizes; None where they cannot have them."""
-    from shapewright.capture.resizing import resized
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.example import materialize
+    from shapewright.runtime.input_tensors import resized
     from shapewright.searching.feeding import made_of
 
     args, kwargs = fed.args, fed.kwargs

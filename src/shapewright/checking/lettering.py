@@ -82,11 +82,11 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
 
     Of one in which other calls fail than in the first, only what came before.
     """
-    from shapewright.capture.memo import Memo
-    from shapewright.capture.running import Settings, record
-    from shapewright.capture.taking import take
+    from shapewright.engine.memo import Memo
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.example import materialize
+    from shapewright.runtime.restore.snapshot import take
+    from shapewright.runtime.run import Settings, record
     from shapewright.searching.feeding import made_of
 
     assert fed.spec is not None

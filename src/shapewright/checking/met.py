@@ -13,8 +13,7 @@ from shapewright.rules.needs.failure import Failure
 from shapewright.source.span import Span
 
 if TYPE_CHECKING:
-    from shapewright.capture.again.again import Again, Run
-    from shapewright.capture.again.ways import Place
+    from shapewright.runtime.real_errors.second_run import Again, Place, Run
 
 SECONDS = 10.0
 """A child that answers nothing for so long is ended: it runs the program's own code."""
@@ -42,9 +41,14 @@ class Met:
 
 def met_again(place: Place, error: BaseException) -> Met | None:
     """The first of the ways to run it again that fails as the real run did."""
-    from shapewright.capture.again.apart import apart, may_fork
-    from shapewright.capture.again.standing import may_be_torchs
-    from shapewright.capture.again.ways import layers_again, lines_again, own_again
+    from shapewright.runtime.real_errors.second_run import (
+        apart,
+        layers_again,
+        lines_again,
+        may_fork,
+        own_again,
+    )
+    from shapewright.runtime.real_errors.tracebacks import may_be_torchs
 
     own = list(own_again(place))
     needs_own = False

@@ -28,8 +28,7 @@ from shapewright.trace.record import Trace
 from shapewright.tracing import nothing
 
 if TYPE_CHECKING:
-    from shapewright.capture.again.loads import Load
-    from shapewright.capture.again.ways import Place
+    from shapewright.runtime.real_errors.second_run import Load, Place
 
 
 def explained(error: BaseException) -> tuple[Finding, Trace] | None:
@@ -38,9 +37,8 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
     It is said of calls of torch's functions, methods, operators and layers, and of
     `load_state_dict`. Nothing of the run is changed.
     """
-    from shapewright.capture.again.loads import load_of
-    from shapewright.capture.again.standing import is_explainable, stack_of
-    from shapewright.capture.again.ways import place_of
+    from shapewright.runtime.real_errors.second_run import load_of, place_of
+    from shapewright.runtime.real_errors.tracebacks import is_explainable, stack_of
 
     stack = stack_of(error.__traceback__) if is_explainable(error) else None
     if stack is None:
@@ -167,14 +165,14 @@ def attempts(
     runs = [partial(attempt, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
-    from shapewright.capture.again.apart import apart
+    from shapewright.runtime.real_errors.second_run import apart
 
     return [each or Tried() for each in apart(runs, SECONDS)]
 
 
 def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
     """The call with one changed text."""
-    from shapewright.capture.again.rebuilding import rebuilt
+    from shapewright.runtime.real_errors.layer_owners import rebuilt
     from shapewright.source.expressions import Text
 
     again = met.again
@@ -188,8 +186,8 @@ def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
 
 def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
     """What explains a state dict that does not fit."""
-    from shapewright.capture.again.owners import relative
-    from shapewright.capture.positions import source_of
+    from shapewright.engine.call_sites import source_of
+    from shapewright.runtime.real_errors.layer_owners import relative
 
     span = relative(place.span)
     finding = state_dicts.explained_load(span, load.refused)

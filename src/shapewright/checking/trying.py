@@ -12,8 +12,8 @@ from shapewright.reasoning.program import Program, kept
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from shapewright.capture.forking import Children
     from shapewright.checking.tried import Overlay, Place, Tried
+    from shapewright.runtime.processes.forks import Children
 
 
 MOST_LATE = 3
@@ -34,8 +34,8 @@ class Trying:
 
     def __enter__(self) -> Trying:
         import shapewright.reasoning.hazards.all  # noqa: F401, not in each child
-        from shapewright.capture.forking import Children
-        from shapewright.capture.replacement import one_thread
+        from shapewright.engine.replacement import one_thread
+        from shapewright.runtime.processes.forks import Children
 
         self.stack.enter_context(one_thread())
         self.children: Children[tuple[Overlay, Place], Tried] = (
@@ -53,8 +53,8 @@ class Trying:
 
     def changed(self, texts: Overlay, gone: Place | None) -> Program:
         """The program run with changed texts, in this process."""
-        from shapewright.capture.files.patches import files_kept
         from shapewright.inputs import overlay
+        from shapewright.runtime.files.program_files import files_kept
 
         overlay.install(texts)
         with files_kept():
@@ -62,7 +62,7 @@ class Trying:
 
     def again(self, texts: Overlay) -> Program | None:
         """The program run with changed texts, whole."""
-        from shapewright.capture.forking import Lost, in_child
+        from shapewright.runtime.processes.forks import Lost, in_child
 
         try:
             return in_child(lambda: kept(self.changed(texts, None)), self.allowed)
@@ -73,8 +73,8 @@ class Trying:
         self, many: Sequence[Overlay], gone: Sequence[Place], apart: bool
     ) -> list[Tried]:
         """The program run with each of many changes, in short."""
-        from shapewright.capture.forking import Children
         from shapewright.checking.tried import Tried
+        from shapewright.runtime.processes.forks import Children
 
         requests = list(zip(many, gone, strict=True))
         self.children.seconds = self.allowed

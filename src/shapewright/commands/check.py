@@ -11,7 +11,7 @@ from shapewright.inputs.target import parse_target
 from shapewright.rehearsing.conducting import check_script
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.trace.report import Report
 
 

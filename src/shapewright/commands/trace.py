@@ -11,7 +11,7 @@ from shapewright.trace.record import Trace
 from shapewright.tracing import Fed, run_target, unborn, with_loops
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.trace.report import Chosen, Report, Skipped
 
 Progress = Callable[[str], None]
@@ -89,12 +89,12 @@ def _trace_one(
     given = parse(spec) if spec is not None else None
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
-    from shapewright.capture.files.program_files import ProgramFiles, noted
-    from shapewright.capture.guarding import guarded
-    from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, before_any_call
-    from shapewright.capture.telling import Stopped
+    from shapewright.engine.failures.run_ends import Stopped
     from shapewright.rehearsing.conducting import trace_script
+    from shapewright.runtime.files.program_files import ProgramFiles, noted
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.run import Settings, before_any_call
     from shapewright.solving.tracing import run_lettered
 
     settings = Settings(target=target, progress=how.progress, watch=how.watch)

@@ -210,7 +210,7 @@ def _run(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
     """How many calls of a plain run give tensors, and the error that ends it."""
-    from shapewright.capture.running import Settings, record
+    from shapewright.runtime.run import Settings, record
 
     made = record(target, args, kwargs, Settings())
     last = made.findings[-1] if made.findings else None

@@ -14,12 +14,12 @@ from shapewright.reasoning.training.conducting import mistakes
 from shapewright.rehearsing.scripts import Script, told_alone
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
-    from shapewright.capture.limits import Limit
-    from shapewright.capture.rehearsal.rehearsing import Heard, Rehearsing
-    from shapewright.capture.running import Settings
     from shapewright.checking.tried import Place
     from shapewright.reasoning.program import Program
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.limits import Limit
+    from shapewright.runtime.run import Settings
+    from shapewright.runtime.training.rehearsal import Heard, Rehearsing
     from shapewright.trace.record import Trace
     from shapewright.trace.report import Report
 
@@ -45,9 +45,9 @@ def rehearse_command(
     files: ProgramFiles | None = None,
 ) -> Report:
     """What `shapewright rehearse` finds, and the story of the run."""
-    from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target import parse_target
+    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
 
     try:
         Machine(device)
@@ -95,13 +95,13 @@ def checked(
     heard: Heard | None = None,
 ) -> Report:
     """A script run and explained; its fixes are tried in child processes."""
-    from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.running import Settings, before_any_call
-    from shapewright.capture.telling import Stopped
     from shapewright.checking.session import Session
     from shapewright.checking.trying import Trying
+    from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.pyfile import read_source
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.run import Settings, before_any_call
 
     read_source(script.target.place)
     ignored = ignored_codes(folder_of_place(script.target))
@@ -170,7 +170,7 @@ def trace_script(
 
     It is run once more with all turns if it failed behind a cut and time is left.
     """
-    from shapewright.capture.failing.built import Constructions
+    from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.target import parse_target
 
     made = Script(parse_target(script), arguments, files=files)

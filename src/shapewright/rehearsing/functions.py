@@ -26,18 +26,18 @@ def rehearse_function(
     full: bool = False,
 ) -> Report:
     """What `shapewright.rehearse` finds in a function, and the story of the run."""
-    from shapewright.capture.failing.built import Constructions
-    from shapewright.capture.guarding import guarded
-    from shapewright.capture.owning import owned_kept, place_of
-    from shapewright.capture.rehearsal.looping import called
-    from shapewright.capture.rehearsal.machine import Machine, UnknownDevice
-    from shapewright.capture.rehearsal.rehearsing import Rehearsing
-    from shapewright.capture.running import Settings, record
     from shapewright.checking.session import Session
+    from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.living import functions_changed
+    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+    from shapewright.runtime.loops.loop_calls import called
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.surroundings import owned_kept, place_of
+    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.training.rehearsal import Rehearsing
 
     if device is not None:
         try:

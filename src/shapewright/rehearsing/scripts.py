@@ -16,20 +16,20 @@ from shapewright.trace.record import Assumption
 from shapewright.tracing import with_loops
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
-    from shapewright.capture.memo import Memo
-    from shapewright.capture.rehearsal.rehearsing import Heard, Rehearsing
-    from shapewright.capture.running import Settings
     from shapewright.checking.tried import Place
+    from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
     from shapewright.reasoning.program import Program
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.run import Settings
+    from shapewright.runtime.training.rehearsal import Heard, Rehearsing
     from shapewright.trace.record import Trace
     from shapewright.trace.rehearsal import Moment, Rehearsal
 
 
 def new_memo() -> Memo:
     """What torch answers, which all runs of a command share."""
-    from shapewright.capture.memo import Memo
+    from shapewright.engine.memo import Memo
 
     return Memo()
 
@@ -52,7 +52,7 @@ class Script:
         self, hurried: bool = False, heard: Heard | None = None, whole: bool = False
     ) -> Rehearsing:
         """What is watched in one run."""
-        from shapewright.capture.rehearsal.rehearsing import Rehearsing
+        from shapewright.runtime.training.rehearsal import Rehearsing
 
         return Rehearsing(
             self.holds, self.device, self.full, tuple(self.arguments), hurried,
@@ -67,21 +67,21 @@ class Script:
 
     def owns(self, file: str) -> bool:
         """Whether a file belongs to the program, or to a package of the user's."""
-        from shapewright.capture.rehearsal.training_libraries import is_own_package
+        from shapewright.runtime.loops.epochs import is_own_package
 
         return self.holds(file) or is_own_package(file)
 
     def run(self, rehearsing: Rehearsing, settings: Settings, seen: Any) -> Trace:
         """The trace of one run; `seen` takes note of what the program builds."""
-        from shapewright.capture.files.program_files import noted
-        from shapewright.capture.guarding import guarded
-        from shapewright.capture.rehearsal.training_libraries import (
+        from shapewright.inputs.overlay import changing
+        from shapewright.inputs.script import load_script
+        from shapewright.runtime.files.program_files import noted
+        from shapewright.runtime.loops.epochs import (
             of_counting_library,
             of_training_library,
         )
-        from shapewright.capture.running import record
-        from shapewright.inputs.overlay import changing
-        from shapewright.inputs.script import load_script
+        from shapewright.runtime.restore.patches import guarded
+        from shapewright.runtime.run import record
 
         settings.memo = self.memo
         with (
@@ -110,7 +110,7 @@ class Script:
 
         Where no story stands beside it (`alone`), it says itself which loops were cut.
         """
-        from shapewright.capture.failing.built import Constructions
+        from shapewright.engine.failures.constructions import Constructions
 
         settings.go_on, settings.quick = True, gone is not None
         if gone is not None:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 def made_of(leaf: TensorSpec) -> Any:
     """A tensor of a spec, as capture feeds it."""
-    from shapewright.capture.feeding import feed
     from shapewright.inputs.example import filled
+    from shapewright.runtime.input_tensors import feed
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device
     return feed(

@@ -196,9 +196,9 @@ class Search:
 
     def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> Tried | None:
         """Run a hypothesis; None where it cannot be written as a spec."""
-        from shapewright.capture.running import Settings, record
         from shapewright.inputs.errors import InputError
         from shapewright.inputs.example import Candidate
+        from shapewright.runtime.run import Settings, record
         from shapewright.searching.feeding import made_of
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
@@ -222,7 +222,7 @@ class Search:
 
 def counted(most: int) -> Any:
     """What ends a run after so many calls."""
-    from shapewright.capture.telling import Stopped
+    from shapewright.engine.failures.run_ends import Stopped
 
     count = 0
 

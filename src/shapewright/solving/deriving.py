@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.solving.running import Run
 
 if TYPE_CHECKING:
-    from shapewright.capture.derived.recipe import Recipe
+    from shapewright.engine.derived.recipe import Recipe
     from shapewright.solving.feeding import Feeding
 
 Sizes = Mapping[str, int]
@@ -35,8 +35,8 @@ class Derived:
 
         False where the rules do not answer what the run did, at its own sizes.
         """
-        from shapewright.capture.derived.deriving import Deriving
-        from shapewright.capture.derived.recipe import Underivable
+        from shapewright.engine.derived.recipe import Underivable
+        from shapewright.engine.derived.replay import Deriving
 
         base = self.base
         fresh = {key_of(each): dict(each) for each in wanted}

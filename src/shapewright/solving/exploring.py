@@ -14,7 +14,7 @@ from shapewright.solving.running import Run, Runner
 from shapewright.solving.symbols_fed import symbolic_arguments
 
 if TYPE_CHECKING:
-    from shapewright.capture.proving import Symbolic
+    from shapewright.runtime.symbolic.symbolic_run import Symbolic
     from shapewright.solving.feeding import Feeding
 
 MOST_RUNS = 40
@@ -27,7 +27,7 @@ class Explorer:
     def __init__(
         self, target: Callable[..., Any], feeding: Feeding, seconds: float
     ) -> None:
-        from shapewright.capture.running import Settings
+        from shapewright.runtime.run import Settings
 
         self.target = target
         self.feeding = feeding
@@ -44,7 +44,7 @@ class Explorer:
 
     def run(self, sizes: Mapping[str, int]) -> Symbolic:
         """One symbolic run, led by these sizes."""
-        from shapewright.capture.proving import symbolic_run
+        from shapewright.runtime.symbolic.symbolic_run import symbolic_run
 
         self.plain(sizes)  # so that the model has been looked at
         make = partial(symbolic_arguments, self.feeding)

@@ -26,7 +26,7 @@ from shapewright.trace.proof import PROVEN, REFUTED, UNDECIDED, Proof, Statement
 from shapewright.trace.record import Trace
 
 if TYPE_CHECKING:
-    from shapewright.capture.proving import Dims, Symbolic
+    from shapewright.runtime.symbolic.symbolic_run import Dims, Symbolic
     from shapewright.solving.feeding import Feeding
 
 
@@ -44,7 +44,7 @@ def proved(
     `trace` is one with formulas, and `feeding` that of its runs; without formulas,
     only the demands are looked at.
     """
-    from shapewright.capture.proving import missing
+    from shapewright.runtime.symbolic.symbolic_run import missing
 
     explorer = Explorer(target, feeding, seconds)
     explorer.reason = missing() or ""

@@ -23,7 +23,7 @@ from shapewright.dims.ladder import Ladder, Ladders
 from shapewright.dims.solver import asked
 
 if TYPE_CHECKING:
-    from shapewright.capture.proving import Guard, Symbolic
+    from shapewright.runtime.symbolic.symbolic_run import Guard, Symbolic
 
 Sizes = Mapping[str, int]
 

@@ -98,7 +98,7 @@ class Runner:
 
     def watch(self, sizes: Sizes, stand_ins: bool = True) -> tuple[Run, Watched | None]:
         """A run whose sizes are watched, and what was seen; it is not kept."""
-        from shapewright.capture.tracked.comparisons import Watching
+        from shapewright.engine.tracked_sizes.comparisons import Watching
 
         watching = Watching(stand_ins, own=True)
         self.watched += 1
@@ -121,15 +121,15 @@ class Runner:
 
     def numbers(self) -> dict[str, Numbers]:
         """The whole numbers that the target's modules have names for."""
-        from shapewright.capture.named import numbers_of
+        from shapewright.runtime.module_numbers import numbers_of
 
         return numbers_of(self.taken.near)
 
     def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
-        from shapewright.capture.memo import Memo
-        from shapewright.capture.running import record
-        from shapewright.capture.taking import take
-        from shapewright.capture.telling import Stopped
+        from shapewright.engine.failures.run_ends import Stopped
+        from shapewright.engine.memo import Memo
+        from shapewright.runtime.restore.snapshot import take
+        from shapewright.runtime.run import record
 
         args, kwargs = self.feeding.arguments(sizes)
         if self.memo is None:

@@ -43,7 +43,7 @@ def solved(
     With `prove`, formulas and demands are proven for so many seconds at most. `built`
     says where modules were constructed, of modules by path.
     """
-    from shapewright.capture.running import Settings
+    from shapewright.runtime.run import Settings
 
     def settings() -> Settings:
         return Settings(target=name, go_on=True, quick=True, known=VALUES)

@@ -13,10 +13,10 @@ def symbolic_arguments(
     feeding: Feeding, given: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call, tensors with symbolic sizes among them."""
-    from shapewright.capture.fakes import fed
     from shapewright.inputs import size
     from shapewright.inputs.spec import Spec, mapped
     from shapewright.inputs.tensor_reader import Written
+    from shapewright.runtime.symbolic.fake_models import fed
 
     letters = {**feeding.letters, **given}
 

@@ -13,8 +13,8 @@ from shapewright.solving.wanting import Wanted
 from shapewright.trace.solution import Solution
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.inputs.loaded import Loaded
+    from shapewright.runtime.files.program_files import ProgramFiles
 
 
 def solve_command(
@@ -28,18 +28,18 @@ def solve_command(
     files: ProgramFiles | None = None,
 ) -> Solution:
     """What `shapewright solve` finds."""
-    from shapewright.capture.building import building
-    from shapewright.capture.failing.built import Constructions
-    from shapewright.capture.files.program_files import ProgramFiles
-    from shapewright.capture.guarding import guarded
-    from shapewright.capture.limits import limited, on_stderr
-    from shapewright.capture.replacement import one_thread
-    from shapewright.capture.telling import Stopped
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.engine.failures.run_ends import Stopped
+    from shapewright.engine.replacement import one_thread
     from shapewright.inputs.errors import InputError, ProgramError
     from shapewright.inputs.load import load
     from shapewright.inputs.pyfile import read_source
     from shapewright.inputs.spec import parse
     from shapewright.inputs.target import parse_target
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.model_building import building
+    from shapewright.runtime.restore.patches import guarded
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None

@@ -34,8 +34,8 @@ def traced(
 
     With `freed`, letters that have a size are varied as well.
     """
-    from shapewright.capture.running import record
     from shapewright.inputs.call_mistakes import refuse_sizes
+    from shapewright.runtime.run import record
 
     feeding = of_arguments(args, kwargs)
     if freed:

@@ -20,9 +20,9 @@ import torch
 
 from checking.needs.metas import Seen, filled, mapped, seen, shown
 from rules.oracle import fresh
-from shapewright.capture.failing.granting import with_grants
-from shapewright.capture.failing.layers import with_layer
-from shapewright.capture.ruling import needs_of
+from shapewright.engine.dispatch.rule_lookup import needs_of
+from shapewright.engine.failures.granted_calls import with_grants
+from shapewright.engine.failures.layer_refusals import with_layer
 from shapewright.findings.pages import codes
 from shapewright.rules.meta import Made
 from shapewright.rules.needs.shapes import text as shape_text

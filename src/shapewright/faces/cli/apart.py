@@ -27,11 +27,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from shapewright.capture.child_processes import Standstill, wait_for_end
-from shapewright.capture.files.confinement import end_with_parent
-from shapewright.capture.pipes import distant, distant_pipe
 from shapewright.faces.cli import output
 from shapewright.faces.cli.parser import Unusable
+from shapewright.runtime.files.confinement import end_with_parent
+from shapewright.runtime.processes.child_processes import (
+    Standstill,
+    distant,
+    distant_pipe,
+    wait_for_end,
+)
 
 PATIENCE = 0.1
 """Seconds between two looks whether the child lives, where its pipe stays open."""

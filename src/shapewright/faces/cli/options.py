@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shapewright.faces.cli.parser import Parser, seconds
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.runtime.files.program_files import ProgramFiles
 
 SPECS = (
     'what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, or with '
@@ -65,7 +65,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
     """What becomes of the program's files; `folder` is the only one to write in."""
-    from shapewright.capture.files.program_files import ProgramFiles
+    from shapewright.runtime.files.program_files import ProgramFiles
 
     return ProgramFiles(options.allow_writes, folder)
 

@@ -16,8 +16,8 @@ from shapewright.faces.cli import options as shared
 from shapewright.faces.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
-    from shapewright.capture.files.program_files import ProgramFiles
     from shapewright.faces.cli.apart import Ended
+    from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.trace.record import Source
     from shapewright.trace.rehearsal import Moment, Rehearsal
     from shapewright.trace.report import Report

@@ -9,7 +9,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 class Sample(Protocol):
-    """What one run at stated sizes showed: see `capture/sampling.py`."""
+    """What one run at stated sizes showed: see `engine/derived/recipe.py`."""
 
     @property
     def letters(self) -> Any: ...

@@ -36,7 +36,7 @@ from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
 
 AT_LEAST = 8
-"""Rounds of a loop from which on it is worth a note; see `capture/stepping.py`."""
+"""Rounds of a loop from which on it is worth a note; see `engine/event_record.py`."""
 
 Tried = Callable[[Experiment], bool]
 

@@ -7,13 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from shapewright.findings.finding import Finding
 from shapewright.reasoning.hazards.ignoring import ignored_here
 from shapewright.reasoning.program import Program
-from shapewright.reasoning.training import (
-    gradients,
-    penalties,
-    schedules,
-    states,
-    sums,
-)
+from shapewright.reasoning.training import gradients, penalties, schedules, states, sums
 from shapewright.reasoning.training.scene import Scene
 from shapewright.trace.rehearsal import Rehearsal
 

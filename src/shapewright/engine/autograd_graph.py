@@ -1,0 +1,329 @@
+"""The autograd graph of data-free tensors.
+
+A remembered answer gets a node of torch's own graph; a tensor that torch did not
+compute is joined to the tensors that it came from.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch.answers import Slot, _build
+from shapewright.engine.identity import BLANK, META, Info, Storage
+from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.private import in_dispatch_mode, in_transform, saving_hooks
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+MOST_NODES = 4096
+"""Nodes of one call's graph that are looked at."""
+
+
+class Hanging:
+    """What is remembered of a call: its answer, and what its graph holds.
+
+    `reached` are the inputs, by place, to which gradients come; `saved` and `made` are
+    the inputs and outputs that backward reads.
+    """
+
+    __slots__ = ("answer", "groups", "made", "reached", "saved", "template")
+
+    def __init__(
+        self,
+        answer: Answer,
+        template: Any,
+        reached: tuple[int, ...],
+        saved: tuple[int, ...],
+        made: tuple[int, ...],
+    ) -> None:
+        self.answer = answer
+        self.template = template
+        self.reached = reached
+        self.saved = saved
+        self.made = made
+        by_node: dict[str, list[int]] = {}
+        for at, node in enumerate(answer.grad_fns):
+            by_node.setdefault(node or next(iter(answer.grad_fns)) or "", []).append(at)
+        self.groups = [(node, tuple(places)) for node, places in by_node.items()]
+
+
+class Hung(torch.autograd.Function):
+    """A call whose answer was remembered."""
+
+    of_ours = True
+
+    @staticmethod
+    def forward(
+        context: Any, plan: Hanging, group: tuple[int, ...], *inputs: Tensor
+    ) -> Any:
+        outs = tuple(blanks(plan, group))
+        context.plan = plan
+        context.like = [(each.shape, each.dtype) for each in inputs]
+        made = [outs[n] for n, at in enumerate(group) if at in plan.made]
+        context.save_for_backward(*(inputs[at] for at in plan.saved), *made)
+        context.set_materialize_grads(False)
+        whole = [o for o in outs if not (o.is_floating_point() or o.is_complex())]
+        if whole:
+            context.mark_non_differentiable(*whole)
+        return outs
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        plan: Hanging = context.plan
+        saved = context.saved_tensors  # which refuses what was written or freed
+        found: list[Tensor | None] = [None] * len(context.like)
+        given = [each for each in gradients if each is not None]
+        if given:
+            for at in plan.reached:
+                if context.needs_input_grad[at + 2]:
+                    shape, dtype = context.like[at]
+                    found[at] = torch.empty(shape, dtype=dtype, device=META)
+        if torch.is_grad_enabled():  # of second order: the gradients hang on both
+            known = [*given, *saved[: len(plan.saved)]]
+            found = [None if one is None else tie(one, known) for one in found]
+        return None, None, *found
+
+
+class Tied(torch.autograd.Function):
+    """A gradient that further gradients go through."""
+
+    of_ours = True
+
+    @staticmethod
+    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
+        context.like = [(each.shape, each.dtype) for each in inputs]
+        return made[0].detach()
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return None, *(
+            torch.empty(shape, dtype=dtype, device=META)
+            if wanted and dtype.is_floating_point
+            else None
+            for (shape, dtype), wanted in zip(
+                context.like, context.needs_input_grad[1:], strict=True
+            )
+        )
+
+
+def tie(one: Tensor, known: list[Tensor]) -> Tensor:
+    """A gradient that hangs on others."""
+    function: Any = Tied.apply
+    hung: Tensor = function([one], *known)
+    return hung
+
+
+@cache
+def named(node: str) -> Any:
+    """`Hung`, whose nodes have this name."""
+    kind: Any = type("Hung", (Hung,), {})
+    kind._backward_cls.__name__ = node
+    return kind
+
+
+def blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
+    """Tensors of the metadata that came out, at some places."""
+    return [
+        torch.empty_strided(
+            meta.shape, meta.stride, dtype=meta.torch_dtype, device=META
+        )
+        for meta in [plan.answer.metas[at] for at in group]
+    ]
+
+
+def may_hang(engine: Engine) -> bool:
+    """Whether answers may be remembered here."""
+    return engine.hangs and not (
+        engine.verify or in_transform() or in_dispatch_mode() or saving_hooks()
+    )
+
+
+def hang(
+    engine: Engine, plan: Hanging, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """What a call like one before gives."""
+    answer = plan.answer
+    if plan.reached:
+        inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
+        outs: list[Any] = [None] * len(answer.metas)
+        for name, group in plan.groups:  # a node has one name
+            made_there = named(name).apply(plan, group, *inputs)
+            for at, each in zip(group, made_there, strict=True):
+                outs[at] = each
+    else:
+        outs = blanks(plan, tuple(range(len(answer.metas))))
+    made = []
+    for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
+        info = Info(meta, Storage(meta.device), BLANK, node)
+        out._sw = info
+        out._sw_life = engine.life
+        made.append(info)
+    engine.record(answer, infos, tuple(made))
+    return outs[0] if plan.template is None else _build(plan.template, list(outs))
+
+
+def learn(
+    engine: Engine,
+    key: tuple[Any, ...],
+    before: int,
+    args: Args,
+    kwargs: Kwargs,
+    out: Any,
+) -> None:
+    """Remember a call that torch has just answered, where that is safe."""
+    if len(engine.events) != before + 1:
+        return
+    answer: Answer = engine.events[-1][0]
+    if answer.kind != NEW or not answer.metas or answer.raised is not None:
+        return
+    if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
+        return
+    inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
+    outs = nests.tensors(out)
+    if len(outs) != len(answer.metas) or not all(each.is_meta for each in outs):
+        return
+    if any(engine.info(each).storage.known for each in outs):
+        return
+    if any(each.layout is not torch.strided or is_cut(each) for each in inputs):
+        return
+    stores = [each.untyped_storage()._cdata for each in (*inputs, *outs)]
+    if len(set(stores[len(inputs) :])) != len(outs):
+        return
+    if set(stores[: len(inputs)]) & set(stores[len(inputs) :]):
+        return
+    template = None
+    if not isinstance(out, Tensor):
+        counter = iter(range(1 << 30))
+        nest = nests.swap(out, lambda _: Slot(next(counter)))
+        if type(out) not in (tuple, list):
+            return
+        template = (None, nest)
+    graph = graph_of(inputs, outs)
+    if graph is not None:
+        engine.memo.hung[key] = Hanging(answer, template, *graph)
+
+
+def is_cut(tensor: Tensor) -> bool:
+    """Whether it is a view of a leaf made without gradients, which has no edge."""
+    return tensor.requires_grad and tensor.grad_fn is None and tensor._is_view()
+
+
+def graph_of(
+    inputs: list[Tensor], outs: list[Tensor]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """The inputs that a call's graph reaches; the inputs and outputs that it saved."""
+    graphless = torch.is_inference_mode_enabled()
+    edges = {
+        (edge.node, edge.output_nr): at
+        for at, each in enumerate(inputs)
+        if each.requires_grad and not graphless
+        for edge in (get_gradient_edge(each),)
+    }
+    ends = {node for node, _ in edges}
+    places = {each.untyped_storage()._cdata: at for at, each in enumerate(inputs)}
+    results = {each.untyped_storage()._cdata: at for at, each in enumerate(outs)}
+    reached: set[int] = set()
+    saved: set[int] = set()
+    made: set[int] = set()
+    waiting = [each.grad_fn for each in outs if each.grad_fn is not None]
+    seen: set[Any] = set()
+    while waiting:
+        node: Any = waiting.pop()
+        if node in seen or node in ends:
+            continue
+        seen.add(node)
+        if len(seen) > MOST_NODES:
+            return None
+        for name in dir(node):
+            if name == "_saved_sparse" and getattr(node, name):
+                return None
+            if name.startswith("_saved_"):
+                for each in nests.tensors((getattr(node, name),)):
+                    if each.layout is not torch.strided:
+                        return None
+                    store = each.untyped_storage()._cdata
+                    if store in places:
+                        saved.add(places[store])
+                    elif store in results:
+                        made.add(results[store])
+        for after, number in node.next_functions:
+            if after is None:
+                continue
+            at = edges.get((after, number))
+            if at is not None:
+                reached.add(at)
+            elif after not in ends:
+                waiting.append(after)
+    return tuple(sorted(reached)), tuple(sorted(saved)), tuple(sorted(made))
+
+
+class Joined(torch.autograd.Function):
+    """Hangs a substitute on its inputs, so that backward finds its way."""
+
+    of_ours = True
+
+    @staticmethod
+    def forward(context: Any, made: list[Tensor], *inputs: Tensor) -> Tensor:
+        context.like = [(t.shape, t.dtype, t.requires_grad) for t in inputs]
+        return made[0].detach()
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        made = (
+            torch.empty(shape, dtype=dtype, device="meta") if wanted else None
+            for shape, dtype, wanted in context.like
+        )
+        if not torch.is_grad_enabled():
+            return None, *made
+        known = [each for each in gradients if each is not None]
+        return None, *(None if one is None else tie(one, known) for one in made)
+
+
+def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
+    """What comes out, with a node that leads to what went in."""
+    blanks = [engine.blank_of(tensor) for tensor in tensors]
+
+    def with_node(tensor: Tensor) -> Tensor:
+        info = engine.info(tensor)
+        if tensor.dtype.is_floating_point and any(b.requires_grad for b in blanks):
+            function: Any = Joined.apply
+            tied = function([tensor], *blanks)
+            same = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
+            return engine.tell(tied, same)
+        return tensor
+
+    if any(out is tensor for tensor in tensors):
+        return out
+    return nests.swap(out, with_node)
+
+
+def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) -> Any:
+    """The same for what no record knows yet: its node is called as torch calls it."""
+    if not engine.graph or not torch.is_grad_enabled():
+        return out
+    blanks = [engine.blank_of(tensor) for tensor in tensors]
+    if not any(blank.requires_grad for blank in blanks):
+        return out
+
+    def with_node(tensor: Tensor) -> Tensor:
+        own = any(tensor is physical for physical in before)
+        if own or not tensor.is_meta or not tensor.dtype.is_floating_point:
+            return tensor
+        function: Any = Joined.apply
+        hung: Tensor = function([tensor], *blanks)
+        node = vars(tensor).get("_sw_node")
+        if node is not None:
+            vars(hung)["_sw_node"] = node
+        return hung
+
+    return nests.swap(out, with_node)

@@ -1,0 +1,219 @@
+"""Where calls stand in the program: noted while it runs, spans when read."""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import linecache
+import os
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+
+import torch
+
+from shapewright.engine.function_names import OPERATORS
+from shapewright.source.span import Frame, Span
+from shapewright.source.stand_ins import STAND_INS
+from shapewright.trace.record import Source
+
+TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
+OURS = f"{Path(__file__).parents[1]}{os.sep}"
+STDLIB = sysconfig.get_paths()["stdlib"]
+SITE_PACKAGES = tuple({sysconfig.get_paths()[k] for k in ("purelib", "platlib")})
+
+INSTALLED = ("site-packages", "dist-packages")
+
+SKIP, USER, BOUNDARY = range(3)
+
+Site = tuple[tuple[CodeType, int], ...]
+"""Code objects and instruction offsets of the user's frames, innermost first."""
+
+
+def classify(filename: str) -> int:
+    """Whether a frame of this file is the user's: not torch's, ours or Python's."""
+    if filename.startswith((TORCH, OURS)):
+        return SKIP
+    if filename.startswith(STDLIB) and not filename.startswith(SITE_PACKAGES):
+        return SKIP
+    if filename.startswith("<frozen") or filename == "<string>":
+        return SKIP
+    return USER
+
+
+@cache
+def is_installed(filename: str) -> bool:
+    """Whether a file is of an installed library, not of the program."""
+    return filename.startswith(SITE_PACKAGES) or any(
+        each in filename for each in INSTALLED
+    )
+
+
+class Sites:
+    """Walks the stack from a torch call up to the module call that it runs in.
+
+    Code objects are looked up by `id`: their hash reads all their bytecode each time.
+    """
+
+    __slots__ = ("codes", "kinds")
+
+    def __init__(self) -> None:
+        self.kinds: dict[int, int] = {}
+        self.codes: list[CodeType] = []  # kept alive, so that an id names one code
+
+    def bound(self, code: CodeType) -> None:
+        """Frames of this code end the walk: the module call knows its own site."""
+        self.codes.append(code)
+        self.kinds[id(code)] = BOUNDARY
+
+    def kind_of(self, code: CodeType) -> int:
+        """Whether frames of this code are the user's."""
+        kind = self.kinds.get(id(code))
+        if kind is None:
+            self.codes.append(code)
+            kind = self.kinds[id(code)] = classify(code.co_filename)
+        return kind
+
+    def here(self) -> Site:
+        """The user's frames between the running call and its module call."""
+        frame: FrameType | None = sys._getframe(2)
+        get = self.kinds.get
+        found: Site = ()
+        while frame is not None:
+            code = frame.f_code
+            kind = get(id(code))
+            if kind is None:
+                kind = self.kind_of(code)
+            if kind == USER:
+                found += ((code, frame.f_lasti),)
+            elif kind == BOUNDARY:
+                break
+            frame = frame.f_back
+        return found
+
+
+_texts: dict[str, tuple[int, int, Source]] = {}
+
+
+def source_of(filename: str) -> Source | None:
+    """The file's text and hash as it is now; read again only when it changed."""
+    if STAND_INS and filename in STAND_INS:
+        text = STAND_INS[filename]
+        return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
+    try:
+        stat = os.stat(filename)
+        cached = _texts.get(filename)
+        if cached and cached[:2] == (stat.st_mtime_ns, stat.st_size):
+            return cached[2]
+        with open(filename, "rb") as stream:
+            raw = stream.read()
+    except OSError:
+        return cell(filename)
+    source = Source(
+        filename, hashlib.sha256(raw).hexdigest(), raw.decode("utf-8", "replace")
+    )
+    _texts[filename] = (stat.st_mtime_ns, stat.st_size, source)
+    return source
+
+
+def cell(filename: str) -> Source | None:
+    """What was typed into a notebook or at a prompt: Python keeps its lines."""
+    text = "".join(linecache.getlines(filename))
+    if not text:
+        return None
+    return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
+
+
+class Positions:
+    """Spans of instructions, each code object read once."""
+
+    def __init__(self, folder: str, sources: dict[str, Source]) -> None:
+        self.folder = folder
+        self.sources = sources
+        self.spans: dict[tuple[int, int], Frame] = {}
+        self.tables: dict[int, list[tuple[int | None, ...]]] = {}
+        self.alive: list[CodeType] = []  # so that an id names one code
+        self.lines: dict[str, list[str]] = {}
+
+    def frame(self, code: CodeType, offset: int) -> Frame:
+        """The frame that stands at this instruction."""
+        key = (id(code), offset)
+        found = self.spans.get(key)
+        if found is None:
+            found = self.spans[key] = Frame(self.span(code, offset), code.co_qualname)
+        return found
+
+    def span(self, code: CodeType, offset: int) -> Span:
+        table = self.tables.get(id(code))
+        if table is None:
+            self.alive.append(code)
+            table = self.tables[id(code)] = list(code.co_positions())
+        position = offset // 2
+        line, end_line, column, end_column = (
+            table[position] if 0 <= position < len(table) else (None,) * 4
+        )
+        line = line or code.co_firstlineno
+        end_line = end_line or line
+        name = code.co_filename
+        return Span(
+            self.relative(name),
+            line,
+            self.characters(name, line, column),
+            end_line,
+            self.characters(name, end_line, end_column),
+        )
+
+    def relative(self, filename: str) -> str:
+        """Relative to the folder in which the run began, where it lies below it."""
+        prefix = self.folder + os.sep
+        return filename.removeprefix(prefix)
+
+    def characters(self, filename: str, line: int, column: int | None) -> int:
+        """A column as editors count: characters from 1, not bytes from 0."""
+        if column is None:
+            return 1
+        lines = self.lines.get(filename)
+        if lines is None:
+            source = self.sources.get(filename)
+            text = source.text if source and source.text else ""
+            lines = self.lines[filename] = text.split("\n")
+        if line <= len(lines) and not lines[line - 1].isascii():
+            raw = lines[line - 1].encode()[:column]
+            return len(raw.decode("utf-8", "replace")) + 1
+        return column + 1
+
+
+BINARY: dict[str, str] = {
+    str(i): symbol for i, (_, symbol) in enumerate(getattr(dis, "_nb_ops", ()))
+}
+
+
+def operator_at(site: Site, name: str) -> str:
+    """`+` for an `add` that was written as `x + y`; else the name as it is."""
+    if not site:
+        return name
+    code, offset = site[0]
+    raw = code.co_code
+    opcode = dis.opname[raw[offset]] if offset < len(raw) else ""
+    if opcode == "BINARY_OP":
+        return BINARY.get(str(raw[offset + 1]), name)
+    if opcode == "COMPARE_OP":
+        symbol = comparison(raw[offset + 1])
+        return symbol or name
+    if opcode == "UNARY_NEGATIVE" and name.endswith("neg"):
+        return "-"
+    if opcode == "UNARY_INVERT":
+        return "~"
+    return name
+
+
+def comparison(argument: int) -> str:
+    """The operator of a COMPARE_OP; newer Pythons keep flags in its low bits."""
+    shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
+    index = argument >> shift
+    return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""
+
+
+__all__ = ["OPERATORS", "Positions", "operator_at", "source_of"]

@@ -1,0 +1,309 @@
+"""What a run did, as numbers and as steps that can be taken at other sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine.dispatch.plan_tables import wrong_in
+from shapewright.engine.dispatch.rule_lookup import rule_of
+from shapewright.engine.identity import Info, Meta
+from shapewright.engine.memo import INPLACE, OPAQUE, Answer, arguments
+from shapewright.engine.module_calls import Call
+from shapewright.engine.tracked_sizes.comparisons import Comparisons, Seen, Sides
+from shapewright.engine.tracked_sizes.numbers import KINDS, plain
+from shapewright.engine.tracked_sizes.stand_ins import Standing
+from shapewright.rules.meta import Rule
+from shapewright.trace.guards import Applied, Expression, Read
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Shapes = tuple[tuple[int, ...], ...]
+
+WHOLE = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run at stated sizes of the letters.
+
+    For each call: `keys` says which it was (function, place, module), so that calls of
+    two runs can be told to be the same; `taken` and `given` are the shapes in and out,
+    `steps` the strides out, `numbers` the whole numbers among its arguments, those of
+    slices last. What the target returned stands last, as if a call had given it.
+    """
+
+    letters: Mapping[str, int]
+    keys: tuple[Any, ...]
+    taken: tuple[Shapes, ...]
+    given: tuple[Shapes, ...]
+    steps: tuple[Shapes, ...]
+    numbers: tuple[tuple[int, ...], ...]
+
+
+def sample_of(
+    events: Iterable[tuple[Any, ...]],
+    calls: list[Call],
+    letters: Mapping[str, int],
+    output: Shapes | None,
+) -> Sample:
+    """The numbers of a run, without names and facts."""
+    keys: list[Any] = []
+    taken, given, steps, numbers = [], [], [], []
+    known: dict[int, tuple[int, ...]] = {}
+    for answer, ins, outs, site, number in events:
+        call = calls[number] if calls else None
+        kinds = tuple([info.meta.dtype for info in outs])
+        keys.append((answer.func, site, call.path if call else "", kinds))
+        taken.append(shapes(ins))
+        given.append(shapes(outs))
+        steps.append(tuple([info.meta.stride for info in outs]))
+        found = known.get(id(answer))
+        if found is None:
+            given_to = arguments(answer)
+            ends = of_slices(given_to) if is_index(answer.func) else ()
+            found = known[id(answer)] = (*whole_numbers(given_to), *ends)
+        numbers.append(found)
+    if output is not None:
+        keys.append(("output", len(output)))
+        taken.append(())
+        given.append(output)
+        steps.append(())
+        numbers.append(())
+    return Sample(
+        dict(letters), tuple(keys), tuple(taken), tuple(given), tuple(steps),
+        tuple(numbers),
+    )  # fmt: skip
+
+
+def is_index(function: Any) -> bool:
+    """Whether a call is of brackets: `x[:, ::2]`."""
+    return getattr(function, "__name__", "") in ("__getitem__", "__setitem__")
+
+
+def of_slices(nest: Any) -> Iterator[int]:
+    """The whole numbers of slices, which stand in arguments as text."""
+    if isinstance(nest, tuple | list):
+        for item in nest:
+            yield from of_slices(item)
+    elif isinstance(nest, str):
+        yield from map(int, WHOLE.findall(nest))
+
+
+def shapes(infos: Iterable[Info]) -> Shapes:
+    """The shapes of some tensors."""
+    return tuple([info.meta.shape for info in infos])
+
+
+def whole_numbers(nest: Any) -> Iterator[int]:
+    """The whole numbers of a nest, in order."""
+    if isinstance(nest, tuple | list):
+        for item in nest:
+            yield from whole_numbers(item)
+    elif isinstance(nest, int) and not isinstance(nest, bool):
+        yield int(nest)
+
+
+Nest = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Underivable(Exception):
+    """A run whose sizes cannot be worked out without the program; `str()` says why."""
+
+
+class Place:
+    """Stands for a tensor among the arguments of a call."""
+
+    def __repr__(self) -> str:
+        return "tensor"
+
+
+TENSOR = Place()
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One call: which tensors go in and come out, and its other arguments.
+
+    `arguments` have `TENSOR` where tensors stand and an expression where the program
+    gave a size that it had read. `torchs`: they are as torch takes them; else dtypes
+    and the like are names, as rules read them.
+    """
+
+    answer: Answer
+    rule: Rule | None
+    ins: tuple[Info, ...]
+    outs: tuple[Info, ...]
+    arguments: Nest
+    torchs: bool
+    expressions: tuple[Expression, ...]
+    form: Any
+
+    @property
+    def written(self) -> Info | None:
+        """The tensor that the call writes, which comes out as it went in."""
+        if self.answer.kind != INPLACE:
+            return None
+        return self.ins[self.answer.written or 0] if self.ins else None
+
+
+@dataclass(slots=True)
+class Recipe:
+    """The steps of a run, what it was given, what it compared before which step."""
+
+    steps: list[Step]
+    given: tuple[Info, ...]
+    output: tuple[Info, ...]
+    guards: list[tuple[int, Sides]]
+
+
+def noted(args: Any, kwargs: Any) -> Nest:
+    """The arguments of a call without tensors, sizes that remember as expressions."""
+    return bare(tuple(args)), bare(kwargs or {})
+
+
+def bare(value: Any) -> Any:
+    """A nest without tensors, sizes as expressions."""
+    kind = type(value)
+    if kind in KINDS:
+        return value.expression if value.seen.open else plain(value)
+    if kind is Standing:
+        return value.stands_for
+    if isinstance(value, torch.Tensor):
+        return TENSOR
+    if kind is tuple or kind is torch.Size:
+        return tuple([bare(item) for item in value])
+    if kind is list:
+        return [bare(item) for item in value]
+    if kind is dict:
+        return {name: bare(item) for name, item in value.items()}
+    if kind is slice:
+        return slice(bare(value.start), bare(value.stop), bare(value.step))
+    return value
+
+
+def recipe_of(
+    engine: Engine,
+    seen: Comparisons,
+    output: tuple[Info, ...],
+) -> Recipe:
+    """The recipe of a run that was watched; raises `Underivable`."""
+    if engine.graph:
+        raise Underivable("gradients")
+    if seen.full:
+        raise Underivable("more comparisons than are kept")
+    made: dict[int, Step] = {}
+    steps = []
+    for at, (answer, ins, outs, _, _) in enumerate(engine.events):
+        steps.append(step_of(answer, ins, outs, seen.arguments.get(at), made))
+    return Recipe(steps, seen.given, output, seen.order)
+
+
+def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen:
+    """What a watched run leaves beside its record."""
+    try:
+        recipe = recipe_of(engine, seen, output)
+    except Underivable:
+        recipe = None
+    places = {info.number: (-1, nth) for nth, info in enumerate(seen.given)}
+    slices = []
+    known: dict[int, tuple[int, ...]] = {}
+    for at, (answer, ins, outs, _, _) in enumerate(engine.events):
+        for nth, info in enumerate(outs):
+            places.setdefault(info.number, (at, nth))
+        if is_index(answer.func) and ins:
+            ends = known.get(id(answer))
+            if ends is None:
+                told = arguments(answer)
+                found = {*whole_numbers(told), *of_slices(told)}
+                ends = known[id(answer)] = tuple(sorted(n for n in found if n > 1))
+            if ends:
+                slices.append((at, ins[0].number, ends))
+    returned = [places.get(info.number, (-1, -1)) for info in output]
+    return Seen(recipe, places, slices, returned)
+
+
+def step_of(
+    answer: Answer,
+    ins: Any,
+    outs: Any,
+    note: Nest | None,
+    made: dict[int, Step],
+) -> Step:
+    """One call as a step."""
+    if answer.kind == OPAQUE or answer.notes or answer.raised is not None:
+        raise Underivable("a call that is recorded as a whole")
+    before = made.get(id(answer)) if note is None else None
+    if before is not None:
+        return Step(
+            answer, before.rule, tuple(ins), tuple(outs), before.arguments,
+            before.torchs, (), before.form,
+        )  # fmt: skip
+    rule = rule_of(answer.func)
+    if rule is None and wrong_in(answer.func):
+        raise Underivable("a kernel that may be wrong without data")
+    arguments = without_metas(answer.arguments) if note is None else note
+    if sum(1 for each in walk(arguments) if each is TENSOR) != len(ins):
+        raise Underivable("a call whose tensors are not told apart")
+    found = tuple(e for e in walk(arguments) if isinstance(e, Read | Applied))
+    step = Step(
+        answer, rule, tuple(ins), tuple(outs), arguments, note is not None,
+        found, form_of(arguments),
+    )  # fmt: skip
+    if note is None:
+        made[id(answer)] = step
+    return step
+
+
+def without_metas(value: Any) -> Any:
+    """Recorded arguments with `TENSOR` for metadata."""
+    if isinstance(value, Meta):
+        return TENSOR
+    if type(value) is tuple:
+        return tuple([without_metas(item) for item in value])
+    if type(value) is list:
+        return [without_metas(item) for item in value]
+    if type(value) is dict:
+        return {name: without_metas(item) for name, item in value.items()}
+    if type(value) is slice:
+        ends = (value.start, value.stop, value.step)
+        return slice(*[without_metas(end) for end in ends])
+    return value
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """What stands in a nest, in order."""
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from walk(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from walk(item)
+    elif isinstance(value, slice):
+        yield from walk((value.start, value.stop, value.step))
+    else:
+        yield value
+
+
+def form_of(value: Any) -> Any:
+    """A nest as something that compares and hashes; expressions stand aside."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return (kind, *[form_of(item) for item in value])
+    if kind is dict:
+        return (kind, *[(name, form_of(item)) for name, item in value.items()])
+    if kind is slice:
+        return (kind, *map(form_of, (value.start, value.stop, value.step)))
+    if kind is Read or kind is Applied:
+        return Read
+    try:
+        hash(value)
+    except TypeError:
+        return (kind, id(value))
+    return (kind, value)

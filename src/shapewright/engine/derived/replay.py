@@ -1,0 +1,260 @@
+"""All calls of a recipe, in order, at several sizes at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from shapewright.engine.derived.answers import (
+    Column,
+    Columns,
+    Layout,
+    Layouts,
+    answered,
+    changed,
+)
+from shapewright.engine.derived.recipe import (
+    TENSOR,
+    Recipe,
+    Sample,
+    Step,
+    Underivable,
+    is_index,
+    of_slices,
+    whole_numbers,
+)
+from shapewright.engine.identity import DTYPE_NAMES, Meta, contiguous_stride
+from shapewright.engine.memo import Answer, arguments
+from shapewright.rules.meta import setting
+from shapewright.trace.guards import COMPARED, Expression, Read, value_of
+
+A_TENSOR = Meta((), (), torch.float32, 0, "cpu", False, "strided")
+Shapes = tuple[tuple[int, ...], ...]
+Row = tuple[Shapes, Shapes, Shapes, tuple[int, ...]]
+
+
+class Done:
+    """A call at all sizes: what came out, and its row of a sample at each size."""
+
+    __slots__ = ("number", "outs", "rows")
+
+    def __init__(self, outs: tuple[Column, ...], rows: list[Row | None]) -> None:
+        self.outs = outs
+        self.rows = rows
+        self.number = 0
+
+
+class Deriving:
+    """Works a recipe out at some sizes; `shapes` are those of what it is given.
+
+    `own`: the first sizes are those of the run itself, and must give what it gave.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        keys: tuple[Any, ...],
+        shapes: Sequence[Sequence[Any]],
+        own: bool = True,
+    ) -> None:
+        self.own = own
+        self.recipe = recipe
+        self.keys = keys
+        self.count = len(shapes)
+        self.columns = Columns(self.count)
+        self.ends = [len(recipe.steps) + 1] * self.count
+        self.done: dict[Any, Done] = {}
+        self.classes: list[int] = []  # calls of one class say the same at all sizes
+        self.values: dict[Expression, tuple[Any, ...]] = {}
+        for nth, info in enumerate(recipe.given):
+            each = tuple([tuple(map(int, one[nth])) for one in shapes])
+            layouts = tuple([(shape, contiguous_stride(shape)) for shape in each])
+            self.columns.put(info, self.columns.column(layouts, info.meta))
+
+    def samples(self, letters: Sequence[Mapping[str, int]]) -> list[Sample]:
+        """A sample for each of the sizes, as far as the run's way leads there."""
+        setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
+        guards = iter([*self.recipe.guards, (len(self.recipe.steps) + 1, None)])
+        before, sides = next(guards)
+        calls: list[list[Row | None]] = []
+        with warnings.catch_warnings(), torch._C.DisableTorchFunction():
+            warnings.simplefilter("ignore")
+            for at, step in enumerate(self.recipe.steps):
+                while before <= at and sides is not None:
+                    self.look(sides, at)
+                    before, sides = next(guards)
+                calls.append(self.step(step, at))
+        while sides is not None:
+            self.look(sides, len(calls))
+            before, sides = next(guards)
+        output = [self.columns.get(info).layouts for info in self.recipe.output]
+        return [self.sample(at, calls, output, each) for at, each in enumerate(letters)]
+
+    def look(self, sides: Any, step: int) -> None:
+        """A comparison of the program: where it comes out otherwise, all ends."""
+        left, operator, right, outcome = sides
+        compare = COMPARED[operator]
+        pairs = zip(self.value(left), self.value(right), strict=True)
+        for at, (one, two) in enumerate(pairs):
+            if one is None or two is None or bool(compare(one, two)) != outcome:
+                self.ends[at] = min(self.ends[at], step)
+
+    def value(self, expression: Expression) -> tuple[Any, ...]:
+        """An expression of the program at each of the sizes."""
+        if not isinstance(expression, Read):
+            found = self.values.get(expression)
+            if found is None:
+                found = self.values[expression] = self.applied(expression)
+            return found
+        column = self.columns.numbers.get(expression.tensor)
+        if column is None or expression.dim >= len(column.sample.shape):
+            return (expression.value,) * self.count
+        dim = expression.dim
+        return tuple([None if e is None else e[0][dim] for e in column.layouts])
+
+    def applied(self, expression: Expression) -> tuple[Any, ...]:
+        parts = getattr(expression, "parts", None)
+        if parts is None:
+            return (expression,) * self.count
+        inner = list(zip(*[self.value(part) for part in parts], strict=True))
+        made: dict[tuple[Any, ...], Any] = {}
+        for each in inner:
+            if each not in made:
+                made[each] = None if None in each else calculated(expression, each)
+        return tuple([made[each] for each in inner])
+
+    def step(self, step: Step, at: int) -> list[Row | None]:
+        """One call at all sizes; an equal one was worked out before."""
+        get = self.columns.get
+        ins = tuple([get(info) for info in step.ins])
+        numbers = tuple([self.value(each) for each in step.expressions])
+        key = (
+            step.answer.func, step.form, ins, numbers, step.answer.kind,
+            tuple([out.meta for out in step.outs]),
+        )  # fmt: skip
+        found = self.done.get(key)
+        if found is None:
+            found = self.done[key] = self.work(step, ins, numbers)
+            found.number = len(self.done)
+        self.classes.append(found.number)
+        for info, column in zip(step.outs, found.outs, strict=True):
+            self.columns.put(info, column)
+        if None in found.rows:
+            for size, row in enumerate(found.rows):
+                if row is None:
+                    self.ends[size] = min(self.ends[size], at)
+        return found.rows
+
+    def work(
+        self, step: Step, ins: tuple[Column, ...], numbers: tuple[tuple[Any, ...], ...]
+    ) -> Done:
+        """One call that was not met before."""
+        given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
+        if all(each.constant for each in ins) and not numbers:
+            outs = tuple([self.columns.constant(out.meta) for out in step.outs])
+        elif step.written is not None:
+            outs = tuple([self.rewritten(step) for _ in step.outs])
+        else:
+            outs = self.worked(step, ins, given)
+        for out, column in zip(step.outs, outs, strict=True):
+            if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
+                raise Underivable("a call that answers otherwise than in the run")
+        taken = beside([column.shapes for column in ins], self.count)
+        gave = beside([column.shapes for column in outs], self.count)
+        steps = beside([column.strides for column in outs], self.count)
+        plain = [numbers_of(step, each) for each in dict.fromkeys(given)]
+        told = dict(zip(dict.fromkeys(given), plain, strict=True))
+        rows: list[Row | None] = []
+        for at in range(self.count):
+            one, two, three = taken[at], gave[at], steps[at]
+            known = one is not None and two is not None and three is not None
+            fully = known and None not in given[at]
+            rows.append((one, two, three, told[given[at]]) if fully else None)
+        return Done(outs, rows)
+
+    def rewritten(self, step: Step) -> Column:
+        """A tensor that is written comes out as it went in."""
+        written = step.written
+        assert written is not None
+        (out, *others) = step.outs
+        same = (out.meta.shape, out.meta.stride) == (
+            written.meta.shape,
+            written.meta.stride,
+        )
+        if others or not same:
+            raise Underivable("a call that changes a tensor's shape in place")
+        return self.columns.column(self.columns.get(written).layouts, out.meta)
+
+    def worked(
+        self, step: Step, ins: tuple[Column, ...], given: list[tuple[Any, ...]]
+    ) -> tuple[Column, ...]:
+        """Each size that differs from those before, asked."""
+        made: dict[Any, Layouts | None] = {}
+        answers: list[Layouts | None] = []
+        for at in range(self.count):
+            key = (tuple([column.layouts[at] for column in ins]), given[at])
+            if key not in made:
+                known = None not in given[at]
+                made[key] = answered(step, ins, at, given[at]) if known else None
+            answers.append(made[key])
+        outs = []
+        for nth, out in enumerate(step.outs):
+            layouts = tuple([None if each is None else each[nth] for each in answers])
+            outs.append(self.columns.column(layouts, out.meta))
+        return tuple(outs)
+
+    def sample(
+        self,
+        at: int,
+        calls: list[list[Row | None]],
+        output: list[tuple[Layout | None, ...]],
+        letters: Mapping[str, int],
+    ) -> Sample:
+        """What a run at one of the sizes would show, up to where it parts."""
+        end = self.ends[at]
+        rows: list[Any] = [each[at] for each in calls[:end]]
+        if end > len(calls):
+            shapes = tuple([each[at][0] for each in output if each[at] is not None])  # type: ignore[index]
+            if len(shapes) == len(output):
+                rows.append(((), shapes, (), ()))
+        taken, gave, steps, numbers = zip(*rows, strict=True) if rows else ((),) * 4
+        keys = self.keys[: len(rows)]
+        return Sample(dict(letters), keys, taken, gave, steps, numbers)
+
+
+def calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
+    """An operator applied; None where Python refuses."""
+    bare = type(expression)(expression.operator, parts)
+    try:
+        return value_of(bare, {})
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
+    """Shapes or strides of some tensors at each of the sizes; None where one is."""
+    if not parts:
+        return [()] * count
+    found = list(zip(*parts, strict=True))
+    if any(None in each for each in parts):
+        return [None if None in each else each for each in found]
+    return found
+
+
+def numbers_of(step: Step, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """The whole numbers among the arguments of a call, as a sample has them."""
+    values = iter(given)
+
+    def fill(each: Any) -> Any:
+        return A_TENSOR if each is TENSOR else next(values)
+
+    answer = step.answer
+    if step.expressions:
+        filled = changed(step.arguments, fill)
+        answer = Answer(step.answer.func, filled, step.answer.kind)
+    told = arguments(answer)
+    ends = of_slices(told) if is_index(answer.func) else ()
+    return (*whole_numbers(told), *ends)

@@ -1,0 +1,142 @@
+"""Devices are claimed, not used: what a tensor says, and what a GPU would refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _device
+
+from shapewright.engine.identity import Info
+from shapewright.engine.replacement import resemble
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Kwargs = dict[str, Any]
+SAYINGS = {
+    "cuda": "Torch not compiled with CUDA enabled",
+    "mps": "PyTorch is not linked with support for mps devices",
+    "xpu": "Torch not compiled with XPU enabled",
+}
+"""What torch says of devices that are not there."""
+
+FREE_OF_DEVICES = frozenset("copy_ index __getitem__ to _pack_padded_sequence".split())
+
+
+def normal_device(device: Any, home: str = "cpu") -> str:
+    """A device as facts name it: `cpu`, `cuda:0`."""
+    if device is None:
+        return home
+    if isinstance(device, int):
+        return f"cuda:{device}"
+    text = str(device)
+    return f"{text}:0" if text in ("cuda", "xpu", "mps", "npu", "hpu") else text
+
+
+def device_asked(engine: Engine, device: Any) -> str:
+    """The same for a device that the program names: one that is there."""
+    name = normal_device(device)
+    kind = name.partition(":")[0]
+    if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
+        return without(engine, kind)
+    if engine.gpus is None or not name.startswith("cuda:"):
+        return name
+    if str(device) == "cuda":
+        return f"cuda:{engine.gpu}"
+    if int(name[5:]) >= engine.gpus:
+        engine.raise_theirs(no_such_gpu())
+    return name
+
+
+def without(engine: Engine, kind: str) -> str:
+    """The run goes on without a device that the machine has not; it is told of once."""
+    engine.find(
+        "missing-device",
+        f"`{kind}` is asked for, and the machine that is rehearsed has none",
+        SAYINGS[kind],
+        once=True,
+    )
+    return engine.home
+
+
+def no_such_gpu() -> RuntimeError:
+    """What torch says of the number of a GPU that the machine has not."""
+    kind: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
+    return kind("CUDA error: invalid device ordinal")
+
+
+def claim_of(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
+    """The device that a result claims: the one asked for, else that of its inputs."""
+    if kwargs.get("device") is not None:
+        return device_asked(engine, kwargs["device"])
+    claim = None
+    for info in infos:
+        device = info.meta.device
+        if device == "meta":  # whatever else goes in: no numbers come out
+            return device
+        if claim is None or (device != claim and info.meta.shape):
+            claim = device if claim in (None, "cpu") else claim
+    return claim or engine.home
+
+
+def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
+    """An op on two claimed devices fails on a GPU; here it becomes a finding."""
+    first = infos[0].meta.device if infos else ""
+    if all([info.meta.device == first for info in infos]):  # noqa: C419
+        return False
+    found = [i.meta.device for i in infos if i.meta.shape and i.meta.device != "meta"]
+    devices = list(dict.fromkeys(found))
+    if not all(info.meta.shape for info in infos):
+        scalars = [i.meta.device for i in infos if not i.meta.shape]
+        devices += [d for d in scalars if d not in ("cpu", "meta", *devices)]
+    if len(devices) < 2:
+        return False
+    if name in ("__getitem__", "index") and devices[0] == "cpu":
+        engine.find(
+            "mixed-devices",
+            f"a tensor on `cpu` is indexed by one on `{devices[1]}`",
+            "indices should be either on cpu or on the same device as the indexed "
+            "tensor (cpu)",
+        )
+        return True
+    if name not in FREE_OF_DEVICES:
+        engine.find(
+            "mixed-devices",
+            f"`{name}` gets tensors on {' and '.join(f'`{d}`' for d in devices)}",
+            "Expected all tensors to be on the same device, but found at least two "
+            f"devices, {devices[0]} and {devices[1]}!",
+        )
+    return name not in FREE_OF_DEVICES
+
+
+@contextmanager
+def claimed_defaults(engine: Engine) -> Iterator[None]:
+    """`with torch.device("cuda"):` adds its device to what the program asks only.
+
+    Its mode may stand below ours (`set_default_device` puts it at the foot of the
+    stack), where it would add the device to what we ask of torch.
+    """
+    kind: Any = _device.DeviceContext
+    original = kind.__torch_function__
+    for mode in torch.overrides._get_current_function_mode_stack():
+        if isinstance(mode, kind):
+            engine.home_of_factories = normal_device(mode.device)
+
+    def aside(
+        self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        modes = torch.overrides._get_current_function_mode_stack()
+        if get_ident() in engine.threads and engine not in modes:
+            return func(*args, **(kwargs or {}))
+        return original(self, func, types, args, kwargs)
+
+    kind.__torch_function__ = resemble(aside, original)
+    try:
+        yield
+    finally:
+        kind.__torch_function__ = original

@@ -1,0 +1,161 @@
+"""Attributes of tensors that a program sets, and copies of tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+
+from shapewright.engine.identity import (
+    BLANK,
+    THEIRS,
+    VALUED,
+    Info,
+    Storage,
+    intern_meta,
+)
+from shapewright.engine.memo import SAME, Answer
+from shapewright.engine.private import UninitializedTensor, in_transform
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def deepcopy(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`copy.deepcopy` of a tensor: a new one with the same claims."""
+    target, memo = args
+    if id(target) in memo:
+        return memo[id(target)]
+    info = engine.info(target)
+    if info.meta.layout != "strided":
+        return engine.run(func, args, kwargs or {})
+    known = info.storage.known
+    with torch.no_grad():
+        source = engine.value_of(target) if known else engine.blank_of(target)
+        out = source.detach().clone(memory_format=torch.preserve_format)
+    storage = Storage(info.meta.device, known=known, assumed=info.storage.assumed)
+    rg = target.requires_grad
+    if isinstance(target, Parameter):
+        out = type(target)(out, rg) if type(target) is Parameter else out
+    elif rg:
+        out.requires_grad_()
+    meta = intern_meta(engine.memo.metas, out, info.meta.device, rg)
+    new = Info(meta, storage, VALUED if known else BLANK)
+    if rg and not known and not engine.graph:
+        new.twin = out.detach()
+    memo[id(target)] = engine.tell(out, new)
+    return out
+
+
+def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x.data = y`, `x.grad = y`, `x.requires_grad = True`: never on the user's own."""
+    target, value = args
+    name = func.__self__.__name__
+    if isinstance(target, UninitializedTensor):
+        engine.theirs.pop(id(target), None)
+        engine.run(func, (target, _physical(engine, value)), {})
+        if name == "data" and isinstance(value, Tensor):
+            materialised(engine, target, value)
+        return None
+    info = engine.info(target)
+    if name == "requires_grad":
+        return set_requires_grad(engine, func, target, info, bool(value))
+    if info.kind != THEIRS and (name != "data" or not isinstance(value, Tensor)):
+        given = _physical(engine, value)
+        if given is not value:  # the stand-in has the claims of what it stands for
+            device = engine.info(value).meta.device
+            claim = intern_meta(engine.memo.metas, given, device, False)
+            engine.tell(given, Info(claim, Storage(device), BLANK))
+        if name == "grad" and info.kind == VALUED and engine.graph:
+            target = engine.blank_of(target)  # whose gradient backward passes make
+        return engine.run(func, (target, given), {})
+    if name != "data" or not isinstance(value, Tensor):
+        if name == "grad":
+            engine.grads[id(target)] = value
+            if info.twin is not None and info.twin.grad is not None:
+                info.twin.grad = None  # the next backward pass begins anew
+        return None
+    other = engine.info(value)
+    rg = info.meta.requires_grad
+    if info.kind == BLANK and other.meta.layout == "strided":
+        engine.run(func, (target, engine.blank_of(value)), {})
+    source = engine.blank_of(value)
+    meta = intern_meta(engine.memo.metas, source, other.meta.device, rg)
+    new = Info(meta, other.storage, info.kind, info.grad_fn, info.number)
+    new.twin = source if info.kind != BLANK else (target.detach() if rg else None)
+    engine.retell(target, new)
+    return None
+
+
+def materialised(engine: Engine, target: Any, value: Tensor) -> None:
+    """A lazy parameter met its shape: it shares the storage that it was given."""
+    info = engine.info(value)
+    source = engine.blank_of(value)
+    rg = target.requires_grad
+    meta = intern_meta(engine.memo.metas, source, info.meta.device, rg)
+    new = Info(meta, info.storage, BLANK)
+    new.twin = source if rg and not engine.graph else None
+    engine.tell(target, new)
+
+
+def _physical(engine: Engine, value: Any) -> Any:
+    return engine.blank_of(value) if isinstance(value, Tensor) else value
+
+
+def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x.requires_grad_()`: the attribute, as a method that returns x."""
+    target = args[0]
+    value = args[1] if len(args) > 1 else (kwargs or {}).get("requires_grad", True)
+    if in_transform():
+        return engine.run(func, args, kwargs or {})
+    info = engine.info(target)
+    if value and info.meta.requires_grad:
+        return target  # unlike the attribute, the method takes a non-leaf, as it is
+    setter = Tensor.requires_grad.__set__  # type: ignore[attr-defined]
+    set_requires_grad(engine, setter, target, info, bool(value))
+    return target
+
+
+def detach_in_place(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> Any:
+    """`x.detach_()`: x, cut from the graph."""
+    target = args[0]
+    info = engine.info(target)
+    if in_transform() or info.meta.layout != "strided":
+        return engine.run(func, args, kwargs or {})
+    source = engine.blank_of(target)
+    engine.run(func, (source,), {})
+    if info.kind == VALUED:
+        engine.run(func, (target,), {})
+    meta = intern_meta(engine.memo.metas, source, info.meta.device, False)
+    new = Info(meta, info.storage, info.kind, None, info.number)
+    new.twin = info.twin
+    engine.retell(target, new)
+    engine.record(Answer(func, ((info.meta,), {}), SAME, (meta,)), (info,), (new,))
+    return target
+
+
+def set_requires_grad(
+    engine: Engine, func: Any, target: Tensor, info: Info, value: bool
+) -> None:
+    """Claimed for the run; done on the tensor too when the run made it."""
+    if info.kind != THEIRS:
+        engine.run(func, (target, value), {})
+    old = info.meta
+    if old.layout != "strided" or old.requires_grad == value:
+        return
+    source = engine.blank_of(target)
+    meta = intern_meta(engine.memo.metas, source, old.device, value)
+    new = Info(meta, info.storage, info.kind, info.grad_fn, info.number)
+    new.twin = info.twin
+    if info.kind == BLANK and value and not engine.graph:
+        new.twin = info.twin if info.twin is not None else target.detach()
+    if info.kind != BLANK and engine.graph:
+        new.twin = None  # made again, as a leaf
+    engine.retell(target, new)

@@ -1,0 +1,316 @@
+"""Factories: `torch.zeros`, `arange`, `tensor`, `zeros_like`, `new_full` ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _device
+
+from shapewright.engine import nests
+from shapewright.engine.devices import claim_of, device_asked
+from shapewright.engine.dispatch import plan_tables
+from shapewright.engine.dispatch.results import settle, versions_of
+from shapewright.engine.function_names import display_name
+from shapewright.engine.generators import must_be_on
+from shapewright.engine.identity import (
+    BLANK,
+    META,
+    VALUED,
+    Info,
+    Storage,
+    intern_meta,
+    is_whole,
+)
+from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.values import unknown_lengths
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """Tensors from nothing: small ones are real and known, large ones data-free."""
+    kwargs = kwargs or {}
+    name = func.__name__
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(value) for value in tensors]
+    if kwargs.get("out") is not None:
+        from shapewright.engine.dispatch.ordinary_calls import call_op
+
+        return call_op(engine, func, args, kwargs)
+    if name in plan_tables.LIKE or name in ("new_tensor", "new"):
+        return like(engine, func, name, args, kwargs, infos)
+    if any(not info.storage.known for info in infos):
+        return from_unknown(engine, func, name, args, kwargs, infos)
+    device = device_of(engine, kwargs, infos)
+    if kwargs.get("generator") is not None:
+        must_be_on(engine, kwargs["generator"], device)
+    size = numel(name, args, kwargs)
+    if size is None or size <= engine.known_limit:
+        if size is not None and name not in plan_tables.BLANK_FACTORIES:
+            return known(engine, func, name, args, kwargs, infos, device)
+        if size is None and name in plan_tables.DATA:
+            return known(engine, func, name, args, kwargs, infos, device)
+    engine.lost |= name not in plan_tables.BLANK_FACTORIES
+    return blank(engine, func, args, kwargs, infos, device)
+
+
+def device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
+    """The device that a factory's result claims."""
+    if kwargs.get("device") is not None:
+        return device_asked(engine, kwargs["device"])
+    if infos:
+        return infos[0].meta.device
+    default = _device.CURRENT_DEVICE  # `with torch.device("cuda"):`
+    return (
+        engine.home_of_factories if default is None else device_asked(engine, default)
+    )
+
+
+def of_numbers(func: Any, args: Args) -> bool:
+    """Whether a call makes one tensor of plain numbers: `torch.div(7, 2)`."""
+    return getattr(func, "__name__", "") in plan_tables.OF_NUMBERS and all(
+        isinstance(value, int | float | complex) for value in args
+    )
+
+
+def known(
+    engine: Engine,
+    func: Any,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    device: str,
+) -> Any:
+    """Made for real: small, and its values follow from constants."""
+    if not infos and not engine.graph:
+        return from_constants(engine, func, name, args, kwargs, device)
+    physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    out = engine.run(func, *physical)
+    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    if not isinstance(out, torch.Tensor):
+        return out
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, out,
+        assumed=assumed, device=device,
+    )  # fmt: skip
+
+
+def from_constants(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
+) -> Any:
+    """The common case: no tensor goes in, one new tensor comes out."""
+    called = kwargs
+    if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
+        called = nests.on_meta(((), kwargs), "cpu")[1]
+    out = engine.run(func, args, called)
+    if type(out) is not torch.Tensor or out.layout is not torch.strided:
+        return out if not isinstance(out, torch.Tensor) else engine.info(out) and out
+    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    meta = intern_meta(engine.memo.metas, out, device, out.requires_grad)
+    held = name in plan_tables.DATA and is_whole(out.dtype)
+    known = out.numel() <= (engine.held_limit if held else engine.known_limit)
+    if not known:  # the program had the data, but no rule needs it
+        out = torch.empty_strided(meta.shape, meta.stride, dtype=out.dtype, device=META)
+    info = Info(meta, Storage(device, known, assumed), VALUED if known else BLANK)
+    out._sw = info  # type: ignore[attr-defined]
+    out._sw_life = engine.life  # type: ignore[attr-defined]
+    if engine.recording:
+        arguments = nests.plain((args, kwargs), lambda t: engine.info(t).meta)
+        answer = Answer(func, arguments, NEW, (meta,), (None,))
+        engine.events.append((answer, (), (info,), engine.sites.here(), engine.call))
+    return out
+
+
+def blank(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    device: str,
+) -> Any:
+    """Made without data."""
+    args, kwargs = unknown_lengths.counted(engine, args, kwargs, display_name(func))
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    physical = nests.on_meta(
+        nests.swap((args, {**kwargs, "device": "meta"}), engine.blank_of)
+    )
+    out = engine.run(func, *physical)
+    return settle(
+        engine, func, args, kwargs, infos, nests.tensors(physical), [0] * len(infos),
+        out, device=device, known=False,
+    )  # fmt: skip
+
+
+def like(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """`zeros_like(x)`, `x.new_zeros(...)`: values follow from the name, not from x."""
+    from shapewright.engine.dispatch.ordinary_calls import call_op
+
+    model = args[0] if args else kwargs["input"]
+    info = engine.info(model)
+    if info.meta.layout != "strided":
+        return call_op(engine, func, args, kwargs)
+    device = claim_of(engine, [info], kwargs)
+    others = [i for i in infos if i is not info]
+    size: int | None = None
+    if name.endswith("_like"):
+        size = model.numel()
+    elif not _unknown(others):
+        size = numel(name, args[1:], kwargs)
+    small = size is not None and size <= engine.known_limit
+    if name in ("new_tensor", "new") and not others:
+        small = size is None or small
+    if not small or name in plan_tables.BLANK_FACTORIES or _unknown(others):
+        engine.lost |= not small and name not in plan_tables.BLANK_FACTORIES
+        if name.endswith("_like"):
+            return call_op(engine, func, args, kwargs)
+        return blank(engine, func, args, kwargs, infos, device)
+    shape = info.meta.shape if name.endswith("_like") else (0,) * model.dim()
+    stride = info.meta.stride if name.endswith("_like") else (1,) * model.dim()
+    stand_in = torch.empty_strided(shape, stride, dtype=info.meta.torch_dtype)
+    rest = nests.swap((args[1:], kwargs), engine.value_of)
+    called = nests.on_meta(((stand_in, *rest[0]), rest[1]), "cpu")
+    out = engine.run(func, *called)
+    assumed = "a random draw" if name in plan_tables.RANDOM else None
+    before = nests.tensors(called)
+    return settle(
+        engine, func, args, kwargs, infos, before, versions_of(before), out,
+        assumed=assumed, device=device,
+    )  # fmt: skip
+
+
+def _unknown(infos: list[Info]) -> bool:
+    return any(not info.storage.known for info in infos)
+
+
+def from_unknown(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """A tensor made of values that are not known: its shape is, its values are not."""
+    device = device_of(engine, kwargs, infos)
+    data = args[0] if args else kwargs.get("data")
+    if name in ("as_tensor", "asarray", "tensor") and isinstance(data, torch.Tensor):
+        dtype = kwargs.get("dtype")
+        moved = data.to(dtype) if dtype is not None else data
+        return _carried(engine, func, args, kwargs, infos, moved, device, name)
+    physical = nests.on_meta(
+        nests.swap(
+            (args, kwargs),
+            lambda value: torch.ones(value.shape, dtype=value.dtype).squeeze(),
+        ),
+        "cpu" if name in ("tensor", "as_tensor", "asarray") else "meta",
+    )
+    if "device" not in physical[1] and name not in ("tensor", "as_tensor", "asarray"):
+        physical[1]["device"] = "meta"
+        engine.assume(f"`{name}` took a size or value that is not known as 1")
+    out = engine.run(func, *physical).to("meta")
+    return settle(
+        engine, func, args, kwargs, infos, [v.to("meta") for v in _parts(infos)],
+        [0] * len(infos), out, device=device, known=False,
+    )  # fmt: skip
+
+
+def _parts(infos: list[Info]) -> list[torch.Tensor]:
+    return [torch.empty(0) for _ in infos]
+
+
+def _carried(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    moved: torch.Tensor,
+    device: str,
+    name: str,
+) -> Any:
+    """`torch.tensor(x)` copies, `torch.as_tensor(x)` may be x itself."""
+    original = nests.tensors((args, kwargs))[0]
+    info = infos[0]
+    if name != "tensor" and moved is original and device == info.meta.device:
+        return original
+    out = torch.empty_strided(
+        moved.shape, moved.stride(), dtype=moved.dtype, device="meta"
+    )
+    return settle(
+        engine, func, args, kwargs, infos, _parts(infos), [0] * len(infos), out,
+        device=device, known=False,
+    )  # fmt: skip
+
+
+SIZED = frozenset(
+    """
+    zeros ones empty rand randn full randint new_zeros new_ones new_empty new_full
+    empty_strided empty_permuted new_empty_strided eye randperm hann_window
+    hamming_window blackman_window bartlett_window kaiser_window
+""".split()
+)
+
+
+def numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
+    """How many elements a factory will make, from its arguments; None if unclear."""
+    try:
+        if name in ("arange", "range"):
+            return _arange(args, kwargs)
+        if name in ("linspace", "logspace"):
+            steps: Any = kwargs.get("steps", args[2] if len(args) > 2 else 100)
+            return int(steps)
+        if name == "scalar_tensor":
+            return 1
+        if name in ("tril_indices", "triu_indices"):
+            row, column = (*args, *kwargs.values())[:2]
+            return 2 * int(row) * int(column)
+        if name == "eye":
+            n = int(args[0] if args else kwargs["n"])
+            m = args[1] if len(args) > 1 else kwargs.get("m")
+            return n * int(n if m is None else m)
+        if name == "randint":
+            size = kwargs.get("size")
+            if size is None:
+                size = next(a for a in args if isinstance(a, tuple | list))
+            return _product(size)
+        if name == "normal":
+            return _product(kwargs["size"] if "size" in kwargs else args[2])
+        if name in SIZED:
+            size = kwargs.get("size", args[0] if args else ())
+            if not isinstance(size, tuple | list):
+                size = [a for a in args if isinstance(a, int | torch.Tensor)]
+            return _product(size)
+    except (
+        TypeError, ValueError, StopIteration, KeyError, IndexError, OverflowError
+    ):  # fmt: skip
+        return None
+    return None
+
+
+def _product(sizes: Any) -> int:
+    total = 1
+    for size in sizes:
+        total *= int(size)
+    return total
+
+
+def _arange(args: Args, kwargs: Kwargs) -> int:
+    numbers = [float(a) for a in args]
+    start, step = 0.0, 1.0
+    if len(numbers) == 1:
+        end = numbers[0]
+    elif numbers:
+        start, end = numbers[0], numbers[1]
+        step = numbers[2] if len(numbers) > 2 else 1.0
+    else:
+        end = 0.0
+    start = float(kwargs.get("start", start))
+    end = float(kwargs.get("end", end))
+    step = float(kwargs.get("step", step)) or 1.0
+    return max(0, int((end - start) / step) + 1)

@@ -1,0 +1,287 @@
+"""Indices whose values are known are held against what they index.
+
+torch's data-free kernels look at no value: an id beyond the end of a table passes
+there. The words are those of the CPU's kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine.function_names import plain_name
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+ALONG = frozenset(
+    """gather scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
+    index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_
+    """.split()
+)
+"""Told a dim first and indices along it second, after the tensor."""
+NEGATIVE = frozenset({"index_fill", "index_fill_"})
+"""Count from the end, too."""
+PACKED = frozenset("lstm gru rnn_tanh rnn_relu".split())
+"""Read as many rows of packed steps as batch sizes say."""
+CELL = "lstm_cell"
+"""Ends the process, for real too, where a state has no two dims."""
+RANGED = (
+    ALONG
+    | PACKED
+    | {CELL}
+    | frozenset(
+        """
+    embedding cross_entropy nll_loss __getitem__ __setitem__ index_put index_put_
+    """.split()
+    )
+)
+_ranged: dict[Any, bool] = {}
+
+
+def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
+    """Raise what torch raises where a known index is out of range."""
+    try:
+        ranged = _ranged.get(func)
+        if ranged is None:
+            ranged = _ranged[func] = plain_name(func) in RANGED
+    except TypeError:
+        return
+    if ranged:
+        error = refusal(engine, plain_name(func), args, kwargs or {})
+        if error is not None:
+            engine.raise_theirs(error)
+
+
+def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
+    """The error of a call whose index is out of range, None where all are within."""
+    if name == CELL:
+        return cell_refusal(engine, args)
+    if name in PACKED:
+        return packed_refusal(engine, args)
+    for index, size, dim, negative in indices(engine, name, args, kwargs):
+        loss = kwargs if name in ("cross_entropy", "nll_loss") else None
+        low, high = extremes(engine, index, loss)
+        bad = high if high >= size else low
+        if -size * negative <= low and high < size:
+            continue
+        return worded(name, bad, dim, size)
+    return None
+
+
+def cell_refusal(engine: Engine, args: Any) -> Exception | None:
+    """An error for states of which torch would read beyond the end."""
+    for state in leaves(args[1]) if len(args) > 1 else ():
+        rank = len(shape_of(engine, state))
+        if rank != 2:
+            text = f"Expected the states of lstm_cell to be 2D, got {rank}D tensors"
+            return RuntimeError(text)
+    return None
+
+
+def packed_refusal(engine: Engine, args: Any) -> Exception | None:
+    """What torch says where lengths are longer than the sequence that was packed."""
+    if not takes_packed("lstm", args) or not known(engine, args[1]):
+        return None
+    layers = [shape_of(engine, each)[:1] for each in leaves(args[2])]
+    if len(set(layers)) > 1:  # torch reads beyond the shorter one
+        return RuntimeError("Expected more hidden states in stacked_rnn")
+    rows, features = (*shape_of(engine, args[0]), 0, 0)[:2]
+    if shape_of(engine, args[3][0])[-1:] != (features,):
+        return None  # which torch says first
+    start = 0
+    with torch._C.DisableTorchFunction():
+        sizes = engine.value_of(args[1]).tolist()
+    for size in sizes:
+        if start + size > rows:
+            text = f"start ({start}) + length ({size}) exceeds dimension size ({rows})."
+            return RuntimeError(text)
+        start += size
+    return None
+
+
+def takes_packed(name: str, args: Any) -> bool:
+    """Whether a kernel gets packed steps: batch sizes second, weights fourth."""
+    weights = args[3] if len(args) > 3 else None
+    return name in PACKED and isinstance(weights, tuple | list) and bool(weights)
+
+
+def leaves(states: Any) -> tuple[Any, ...]:
+    """A state and a cell, or one state."""
+    return tuple(states) if isinstance(states, tuple | list) else (states,)
+
+
+def indices(
+    engine: Engine, name: str, args: Any, kwargs: Any
+) -> Iterator[tuple[Tensor, int, int, bool]]:
+    """Each known index, with the size of the dim that it reads, and that dim."""
+    index: Any
+    if name == "embedding":
+        given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
+        index = given.get("input")
+        shape = shape_of(engine, given.get("weight"))
+        if known(engine, index) and shape:
+            yield index, shape[0], 0, False
+    elif name in ALONG:
+        given = dict(zip(("input", "dim", "index"), args, strict=False)) | kwargs
+        index = given.get("index")
+        dim: Any = given.get("dim")
+        shape = shape_of(engine, given.get("input"))
+        inside = type(dim) is int and -len(shape) <= dim < len(shape)
+        if inside and known(engine, index):
+            yield index, shape[dim], dim % len(shape), name in NEGATIVE
+    elif name in ("__getitem__", "__setitem__"):
+        where = args[1] if isinstance(args[1], tuple) else (args[1],)
+        yield from of_items(engine, shape_of(engine, args[0]), where)
+    elif name.startswith("index_put"):
+        yield from of_items(engine, shape_of(engine, args[0]), args[1])
+    elif name in ("cross_entropy", "nll_loss"):
+        given = dict(zip(("input", "target"), args, strict=False)) | kwargs
+        shape, target = shape_of(engine, given.get("input")), given.get("target")
+        if shape and known(engine, target) and not target.is_floating_point():
+            yield target, shape[1 if len(shape) > 1 else 0], 0, False
+
+
+def of_items(
+    engine: Engine, shape: tuple[int, ...], where: Any
+) -> Iterator[tuple[Tensor, int, int, bool]]:
+    """The tensors among the items in brackets, each with the dim that it stands at."""
+    taken = sum(
+        item.dim() if masks(item) else 1
+        for item in where
+        if item is not None and item is not ...
+    )
+    at = 0
+    for item in where:
+        if item is None:
+            continue
+        if item is ...:
+            at += len(shape) - taken
+        elif masks(item):
+            at += item.dim()
+        else:
+            if isinstance(item, Tensor) and known(engine, item) and at < len(shape):
+                yield item, shape[at], at, True
+            at += 1
+
+
+def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
+    """Raise what torch raises for a mask in brackets of another shape than its dims."""
+    items = where if isinstance(where, tuple) else (where,)
+    if not any(masks(item) for item in items):
+        return
+    error = mask_refusal(shape_of(engine, target), items)
+    if error is not None:
+        engine.raise_theirs(error)
+
+
+def mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
+    """What torch says of a mask that does not lie on its dims, None where all do."""
+    plain: list[Any] = []
+    places: list[tuple[int, Tensor]] = []
+    for item in items:
+        if isinstance(item, Tensor) and not (item.dim() == 0 and not masks(item)):
+            if masks(item) and item.dim():
+                places.append((len(plain), item))
+            elif masks(item):
+                return None  # a single true or false adds a dim
+            plain += [slice(None)] * (item.dim() if masks(item) else 1)
+        elif isinstance(item, Tensor):
+            plain.append(0)
+        elif isinstance(item, list | range) or item is True or item is False:
+            return None
+        else:
+            plain.append(item)
+    try:
+        with torch._C.DisableTorchFunction():
+            left = torch.empty(shape, device="meta")[tuple(plain)].shape
+    except (IndexError, TypeError, ValueError, RuntimeError):
+        taken = sum(item is not None and item is not ... for item in plain)
+        if taken > len(shape):
+            text = f"too many indices for tensor of dimension {len(shape)}"
+            return IndexError(text)
+        return None
+    for place, mask in places:
+        at = dims_before(plain[:place], plain, len(left))
+        for n, size in enumerate(mask.shape):
+            if at + n < len(left) and left[at + n] != size:
+                return IndexError(
+                    f"The shape of the mask {list(mask.shape)} at index {n} does not "
+                    f"match the shape of the indexed tensor {list(left)} at index "
+                    f"{at + n}"
+                )
+    return None
+
+
+def dims_before(before: list[Any], items: list[Any], rank: int) -> int:
+    """How many dims of what is left come from the items before a place."""
+    kept = sum(item is None or isinstance(item, slice) for item in before)
+    if any(item is ... for item in before):
+        own = sum(item is None or isinstance(item, slice) for item in items)
+        kept += rank - own
+    return kept
+
+
+def masks(item: Any) -> bool:
+    """Whether an item in brackets chooses by true and false."""
+    return isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
+
+
+def shape_of(engine: Engine, value: Any) -> tuple[int, ...]:
+    """The shape of a tensor, nothing for another value."""
+    return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
+
+
+def known(engine: Engine, value: Any) -> bool:
+    """Whether a tensor's own whole numbers are known, none of them supposed."""
+    if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
+        return False
+    storage = engine.info(value).storage
+    return storage.known and storage.assumed is None
+
+
+WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
+
+
+def extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
+    """The least and the largest index; a loss skips what it is told to ignore."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        values = engine.value_of(index)
+        if loss is not None:
+            values = values[values != loss.get("ignore_index", -100)]
+            if not values.numel():
+                return 0, -1
+        return int(values.min()), int(values.max())
+
+
+def worded(name: str, bad: int, dim: int, size: int) -> Exception:
+    """What the CPU's kernel says."""
+    if name in ("embedding", "index_select"):
+        return IndexError("index out of range in self")
+    if name in ("cross_entropy", "nll_loss"):
+        return IndexError(f"Target {bad} is out of bounds.")
+    text = f"index {bad} is out of bounds for dimension {dim} with size {size}"
+    if name.startswith("index_copy"):
+        return IndexError(f"index_copy_(): {text}")
+    if "item" in name or name.startswith(("index_put", "index_fill")):
+        return IndexError(text)
+    return RuntimeError(text)
+
+
+def check_dim(engine: Engine, args: Any, kwargs: Any) -> None:
+    """A dim out of range, which torch's data-free kernel of `softmax` takes."""
+    dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    tensor = args[0] if args else kwargs.get("input")
+    if type(dim) is not int or not isinstance(tensor, torch.Tensor):
+        return
+    count = max(len(engine.info(tensor).meta.shape), 1)
+    if not -count <= dim < count:
+        engine.raise_theirs(
+            IndexError(
+                "Dimension out of range (expected to be in range of "
+                f"[{-count}, {count - 1}], but got {dim})"
+            )
+        )

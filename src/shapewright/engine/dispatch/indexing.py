@@ -1,0 +1,126 @@
+"""Indexing: a view for slices, a gather for tensors, unknown rows for a mask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch import index_bounds, memory_overlap, torch_answers
+from shapewright.engine.dispatch.ordinary_calls import call_op
+from shapewright.engine.dispatch.view_operators import _computable, general, seen, slow
+from shapewright.engine.identity import VALUED, Info, Storage, intern_meta
+from shapewright.engine.values import known_values, unknown_lengths
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+BASIC_INDEX = frozenset({int, slice, type(None), type(...)})
+
+
+def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x[...]`: a view for slices, a gather for tensors, unknown rows for a mask."""
+    target, where = args
+    items = where if type(where) is tuple else (where,)
+    hashed = []
+    for item in items:
+        kind = type(item)
+        if kind is slice:
+            hashed.append((item.start, item.stop, item.step))
+        elif kind in BASIC_INDEX:
+            hashed.append(item)
+        else:
+            return advanced(engine, func, target, where)
+    if type(target) is not Tensor and type(target) is not Parameter:
+        return general(engine, func, args, {})
+    info: Info = getattr(target, "_sw", None) or engine.info(target)
+    return seen(engine, func, target, info, (where,), tuple(hashed))
+
+
+def advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
+    """Indexing by tensors, lists or numpy values."""
+    from shapewright.engine.values.reads import mask_rows
+
+    where = unknown_lengths.cut(engine, where)
+    items = where if type(where) is tuple else (where,)
+    infos = [engine.info(value) for value in nests.tensors((target, where))]
+    if _computable(engine, infos):
+        done = known_values.compute(engine, func, (target, where), {}, infos)
+        if done is not known_values.TOO_LARGE:
+            return done
+    index_bounds.check_masks(engine, target, where)
+    changed = []
+    for item in items:
+        if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):
+            changed += mask_rows(engine, item)
+        elif isinstance(item, Tensor) and item.dim() == 0:
+            changed.append(_scalar_index(engine, item))
+        elif type(item) is list and all(type(number) is int for number in item):
+            changed.append(_listed(engine, item, target))
+        else:
+            changed.append(item)
+    index_ = (
+        tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
+    )
+    if not nests.tensors(index_):
+        return slow(engine, func, (target, index_), {})
+    return call_op(engine, func, (target, index_), None)
+
+
+def _listed(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
+    """A list of numbers as an index: what torch makes of it."""
+    made = torch.tensor(numbers, dtype=torch.int64, device="cpu")
+    device = engine.info(target).meta.device
+    meta = intern_meta(engine.memo.metas, made, device, False)
+    return engine.tell(made, Info(meta, Storage(device, known=True), VALUED))
+
+
+def _scalar_index(engine: Engine, item: Tensor) -> Any:
+    """A 0-dim integer selects, as a plain number would; which one changes no shape."""
+    info = engine.info(item)
+    if info.storage.known:
+        return int(engine.value_of(item))
+    return 0 if not item.is_floating_point() else item
+
+
+def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x[...] = y`: a write; the result is unknown where y is."""
+    from shapewright.engine.values.reads import mask_rows
+
+    target, where, value = args
+    where = unknown_lengths.cut(engine, where)
+    args = (target, where, value)
+    infos = [engine.info(tensor) for tensor in nests.tensors(args)]
+    if _computable(engine, infos):
+        return known_values.compute(engine, func, args, {}, infos)
+    memory_overlap.check_item(engine, func, (target, where, value), infos)
+    items = where if type(where) is tuple else (where,)
+    index_bounds.check_masks(engine, target, where)
+    changed: list[Any] = []
+    for item in items:
+        if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8):
+            masked = engine.info(item)
+            if (not masked.storage.known and not isinstance(value, Tensor)) or (
+                not masked.storage.known and value.dim() == 0
+            ):
+                rows = mask_rows(engine, item, quiet=True)
+            else:
+                rows = mask_rows(engine, item)
+            changed += rows
+        elif isinstance(item, Tensor) and item.dim() == 0:
+            changed.append(_scalar_index(engine, item))
+        else:
+            changed.append(item)
+    where = (
+        tuple(changed) if isinstance(where, tuple) or len(changed) != 1 else changed[0]
+    )
+    index_bounds.check(engine, func, (target, where), None)
+    return torch_answers.ask_torch(
+        engine, func, "__setitem__", (target, where, value), {},
+        [engine.info(tensor) for tensor in nests.tensors((target, where, value))], None,
+    )  # fmt: skip

@@ -1,0 +1,174 @@
+"""An ordinary call: the memo, then a rule, then torch. The hottest path of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.devices import check_devices
+from shapewright.engine.dispatch import (
+    answers,
+    factories,
+    index_bounds,
+    memory_overlap,
+    torch_answers,
+)
+from shapewright.engine.dispatch.answers import apply
+from shapewright.engine.dispatch.results import poison, writes
+from shapewright.engine.dispatch.rule_answers import ruled
+from shapewright.engine.dispatch.torch_answers import ask_torch
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage
+from shapewright.engine.memo import NEW
+from shapewright.engine.private import any_autocast
+from shapewright.engine.values import known_values
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def miss(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    key: tuple[Any, ...] | None,
+) -> Any:
+    """First call with this key: a rule answers, else torch."""
+    name = plain_name(func)
+    if check_devices(engine, name, infos):
+        key = None  # what is remembered is not checked again, at another line
+    if "out" in kwargs or writes(name, kwargs):
+        memory_overlap.check(engine, func, name, args, kwargs, infos)
+    if any_autocast():
+        error = autocast.refuse(name, [info.meta for info in infos])
+        if error is not None:
+            engine.raise_theirs(error)
+    if all(info.meta.layout == "strided" for info in infos):
+        answer = ruled(engine, func, name, args, kwargs, infos)
+        if answer is not None:
+            if key is not None:
+                engine.memo.answers[key] = answer
+            return apply(engine, answer, args, kwargs, infos)
+    return ask_torch(engine, func, name, args, kwargs, infos, key)
+
+
+def initialise(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`nn.init`: the values of a parameter are unknown anyway, so nothing is drawn."""
+    kwargs = kwargs or {}
+    target = kwargs.get("tensor", args[0] if args else None)
+    if isinstance(target, torch.Tensor):
+        info = engine.info(target)
+        if info.kind == VALUED and info.storage.known:
+            return engine.run(func, args, kwargs)
+        poison(info.storage)
+    return target
+
+
+PLAIN = frozenset({int, str, type(None), torch.dtype, torch.device, type(...)})
+MARKED = frozenset({float, bool, complex, torch.layout, torch.memory_format})
+empty_strided = torch.empty_strided
+is_grad_enabled = torch.is_grad_enabled
+get_default_dtype = torch.get_default_dtype
+META_DEVICE = torch.device("meta")
+
+
+def passed(
+    engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> Any:
+    """A read of sizes or settings: answered by the tensor as it is."""
+    if engine.reshaped and args and isinstance(args[0], Tensor):
+        info = engine.info(args[0])
+        if info.kind == THEIRS and info.meta.layout == "strided":
+            args = (engine.blank_of(args[0]), *args[1:])
+    try:
+        return func(*args, **kwargs) if kwargs else func(*args)
+    except BaseException as error:
+        engine.error = error
+        raise
+
+
+def call_op(
+    engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> Any:
+    """An ordinary op: the memo, then a rule, then torch itself."""
+    key: list[Any] = [func, is_grad_enabled(), get_default_dtype()]
+    infos: list[Info] = []
+    known = 0
+    for value in args:
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            info = getattr(value, "_sw", None)
+            if info is None:
+                info = engine.info(value)
+            infos.append(info)
+            key.append(info.meta)
+            if info.storage.known:
+                known += 1
+        elif kind in PLAIN:
+            key.append(value)
+        elif kind in MARKED:
+            key.append((kind, value))
+        else:
+            known += nests.key_of(engine, value, key, infos)
+    if kwargs:
+        for name, value in kwargs.items():
+            key.append(name)
+            kind = type(value)
+            if kind is Tensor or kind is Parameter:
+                info = getattr(value, "_sw", None)
+                if info is None:
+                    info = engine.info(value)
+                infos.append(info)
+                key.append(info.meta)
+                if info.storage.known:
+                    known += 1
+            elif kind in PLAIN:
+                key.append(value)
+            elif kind in MARKED:
+                key.append((kind, value))
+            else:
+                known += nests.key_of(engine, value, key, infos)
+    if not infos and factories.of_numbers(func, args):
+        return factories.known(
+            engine, func, func.__name__, args, kwargs or {}, [], "cpu"
+        )
+    if known and known == len(infos) and known_values.allowed(engine, infos):
+        done = known_values.compute(engine, func, args, kwargs or {}, infos)
+        if done is not known_values.TOO_LARGE:
+            return done
+    if known:
+        index_bounds.check(engine, func, args, kwargs)
+    if engine.graph:
+        return torch_answers.direct(engine, func, args, kwargs or {}, infos, key)
+    if any_autocast():
+        key.append(autocast.state())
+    try:
+        answer = engine.memo.answers.get(tuple(key))
+    except TypeError:
+        return miss(engine, func, args, kwargs or {}, infos, None)
+    if answer is None:
+        return miss(engine, func, args, kwargs or {}, infos, tuple(key))
+    if answer.kind == NEW and answer.template is None and not answer.hidden:
+        meta = answer.metas[0]
+        out = empty_strided(
+            meta.shape, meta.stride, dtype=meta.torch_dtype, device=META_DEVICE
+        )
+        info = Info(meta, Storage(meta.device), BLANK, answer.grad_fns[0])
+        out._sw = info  # type: ignore[attr-defined]
+        out._sw_life = engine.life  # type: ignore[attr-defined]
+        if engine.recording:
+            engine.events.append(
+                (answer, infos, (info,), engine.sites.here(), engine.call)
+            )
+        return out
+    return answers.apply(engine, answer, args, kwargs or {}, infos)

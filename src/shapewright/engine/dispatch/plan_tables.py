@@ -1,0 +1,169 @@
+"""Tables of torch functions: sizes, views, factories, reads, and wrong kernels."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import torch
+
+PASS = frozenset("""
+    size dim ndim ndimension stride numel nelement shape is_contiguous
+    is_floating_point is_complex is_signed is_inference element_size itemsize nbytes
+    storage_offset __len__ layout is_sparse is_sparse_csr is_nested is_quantized
+    is_mkldnn is_vulkan is_mps is_maia is_mtia is_xla is_ort is_ipu is_neg is_conj
+    is_tensor is_storage is_same_size promote_types result_type can_cast is_nonzero_
+    broadcast_shapes names name device_count get_default_dtype qscheme sparse_dim
+    dense_dim is_coalesced _version output_nr has_names is_distributed is_set_to
+    data_ptr _typed_storage untyped_storage storage _cdata _base __hash__ __dir__
+    __dlpack_device__ get_rng_state set_rng_state
+    is_shared retains_grad _backward_hooks _post_accumulate_grad_hooks grad_dtype
+    _backward_hooks_ are_deterministic_algorithms_enabled _parse_to
+""".split())  # fmt: skip
+"""Reads of metadata that hold for the stand-in too: answered as they are."""
+
+DTYPE_READS = frozenset({"dtype"})
+
+VIEWS = frozenset("""
+    view view_as reshape reshape_as transpose swapaxes swapdims t T mT H mH permute
+    movedim moveaxis expand expand_as broadcast_to squeeze unsqueeze flatten
+    unflatten ravel narrow select slice split chunk unbind tensor_split hsplit
+    vsplit dsplit split_with_sizes unsafe_split unsafe_chunk diagonal unfold
+    contiguous detach data real imag view_as_real view_as_complex as_strided type_as
+    alias positive resolve_conj resolve_neg conj adjoint broadcast_tensors
+    atleast_1d atleast_2d atleast_3d float double half bfloat16 int long short char
+    byte bool cfloat cdouble chalf requires_grad_ diag_embed_ linalg_diagonal
+    select_scatter_ squeeze_multiple unflatten_dense_tensors swapdims_
+    view_as_real_copy_ type values_ indices_ align_to __reversed___ slice_inverse
+""".split())  # fmt: skip
+"""May share storage with an input, so they are run, never remembered."""
+
+FACTORIES = frozenset("""
+    zeros ones full empty rand randn randint arange range linspace logspace tensor
+    as_tensor asarray frombuffer scalar_tensor eye tril_indices triu_indices randperm
+    empty_strided empty_permuted hann_window hamming_window blackman_window
+    bartlett_window kaiser_window from_numpy fftfreq rfftfreq fft_fftfreq
+    fft_rfftfreq zeros_like ones_like full_like empty_like rand_like randn_like
+    randint_like new_zeros new_ones new_full new_empty new_tensor new_empty_strided
+    new
+""".split())  # fmt: skip
+
+DATA = frozenset("tensor as_tensor asarray from_numpy frombuffer".split())
+"""Are given numbers, from wherever the program has them."""
+
+BLANK_FACTORIES = frozenset(
+    "empty empty_strided empty_permuted empty_like new_empty new_empty_strided".split()
+)
+"""Hold anything: never known."""
+
+LIKE = frozenset("""
+    zeros_like ones_like full_like empty_like rand_like randn_like randint_like
+    new_zeros new_ones new_full new_empty new_empty_strided
+""".split())  # fmt: skip
+"""Values that follow from the arguments, never from the tensor they resemble."""
+
+RANDOM = frozenset("""
+    rand randn randint randperm rand_like randn_like randint_like bernoulli
+    bernoulli_ normal normal_ uniform_ random_ exponential_ geometric_ cauchy_
+    log_normal_ multinomial poisson dropout dropout_ alpha_dropout alpha_dropout_
+    feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu rrelu_
+    native_dropout gumbel_softmax binomial _standard_gamma _sample_dirichlet
+""".split())  # fmt: skip
+
+FILLING = frozenset("""
+    uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_
+    fill_ zero_ copy_
+""".split())  # fmt: skip
+"""Write every element, whatever was there."""
+
+OF_NUMBERS = frozenset(
+    "add sub subtract mul multiply div divide true_divide floor_divide".split()
+)
+"""Take plain numbers, too, and make a tensor of them, on the CPU."""
+
+READS = frozenset("""
+    item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __contains__
+    equal allclose is_nonzero __array__ __format__ __repr__ __str__ __dlpack__
+    _local_scalar_dense cpu_numpy
+""".split())  # fmt: skip
+"""Give Python a value."""
+
+DATA_DEPENDENT = frozenset("""
+    nonzero argwhere masked_select unique unique_consecutive bincount _unique2
+    unique_dim repeat_interleave where combinations _pack_padded_sequence
+    _pad_packed_sequence
+""".split())  # fmt: skip
+"""The shape of the result depends on values."""
+
+NAMED_OTHERWISE = {"ReshapeAliasBackward0": "ViewBackward0"}
+"""Nodes of real tensors, and what torch makes of them without data."""
+
+RESHAPES = frozenset({"reshape", "reshape_as", "flatten", "ravel"})
+
+RESHAPED_IN_PLACE = frozenset("""
+    t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ as_strided_
+    set_ detach_ requires_grad_ rename_
+""".split())  # fmt: skip
+"""Change the tensor itself, so they are run on the one that the program holds."""
+
+CUTS = frozenset({"detach", "data"})
+"""Views that do not require grad, whatever they are views of."""
+
+DEVICE_READS = frozenset(
+    "device is_cuda is_cpu is_meta is_xpu get_device is_hpu".split()
+)
+
+MOVES = frozenset("to cuda cpu xpu hpu ipu pin_memory".split())
+
+GRADIENT = frozenset("""
+    backward grad register_hook retain_grad register_post_accumulate_grad_hook
+""".split())  # fmt: skip
+"""Need torch's own graph: the program runs again with torch below every call."""
+
+CAST_DTYPES = {
+    "float": "float32", "double": "float64", "half": "float16",
+    "bfloat16": "bfloat16", "int": "int32", "long": "int64", "short": "int16",
+    "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
+    "cdouble": "complex128", "chalf": "complex32",
+}  # fmt: skip
+
+TAKES_VALUES = frozenset(
+    "lstm gru rnn_tanh rnn_relu _pad_packed_sequence ctc_loss tensor_split".split()
+)
+"""Their kernels read integers (lengths, batch sizes) on the CPU, data-free or not."""
+
+
+WRONG = frozenset({"stride", "shape", "dtype", "alias", "accepts-error"})
+"""Kinds of disagreement in which the data-free kernel answers, and answers wrongly."""
+
+_kinds: dict[Any, frozenset[str]] = {}
+
+
+def wrong_in(func: Any) -> frozenset[str]:
+    """In what the data-free kernel of a function may be wrong; mostly nothing."""
+    if not _kinds:
+        _read()
+    try:
+        return _kinds.get(func, frozenset())
+    except TypeError:
+        return frozenset()
+
+
+def _read() -> None:
+    text = (files("shapewright.engine.dispatch") / "meta_disagrees.json").read_text()
+    for name, entries in json.loads(text)["functions"].items():
+        kinds = frozenset(kind for entry in entries for kind in entry["kinds"]) & WRONG
+        if not kinds:
+            continue
+        dotted = name if name.startswith("torch.") else f"torch.{name}"
+        last = dotted.rpartition(".")[2]
+        for place in (
+            dotted, f"torch.Tensor.{last}", f"torch.{last}", f"torch.Tensor.{last}_"
+        ):  # fmt: skip
+            found: Any = torch
+            for part in place.split(".")[1:]:
+                found = getattr(found, part, None)
+            if found is not None:
+                _kinds[found] = kinds
+    _kinds.setdefault(None, frozenset())

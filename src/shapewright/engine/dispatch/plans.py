@@ -1,0 +1,103 @@
+"""How calls of a torch function are treated, by function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._ops import HigherOrderOperator
+
+from shapewright.engine.dispatch import (
+    attributes,
+    factories,
+    indexing,
+    ordinary_calls,
+    plan_tables,
+    random_draws,
+    view_operators,
+)
+from shapewright.engine.dispatch.ordinary_calls import call_op, passed
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.layers import fused_attention, padded_sequences
+from shapewright.engine.private import FUNCTION_GETTER
+from shapewright.engine.values import reads
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Plan = Callable[["Engine", Any, tuple[Any, ...], dict[str, Any] | None], Any]
+
+PADDED_SEQUENCES: dict[str, Plan] = {
+    "_nested_tensor_from_mask_left_aligned": padded_sequences.is_left_aligned,
+    "_nested_tensor_from_mask": padded_sequences.cut,
+    "to_padded_tensor": padded_sequences.pad,
+}
+"""What `nn.TransformerEncoder` calls before its layers and after them."""
+
+
+def is_profiler(func: Any) -> bool:
+    """torch's own bookkeeping (`record_function`), no op of the program."""
+    return str(func).startswith("profiler.") or "(op='profiler." in str(func)
+
+
+def plan_for(func: Any) -> Plan:
+    """How calls of this function are treated."""
+    name = plain_name(func)
+    if isinstance(func, FUNCTION_GETTER) and func.__name__ == "__set__":
+        return attributes.set_attribute
+    if name == "_has_compatible_shallow_copy_type":
+        return reads.compatible
+    if name in plan_tables.PASS or func is torch.device or is_profiler(func):
+        return passed
+    if name in plan_tables.DEVICE_READS or name in (
+        "requires_grad",
+        "grad_fn",
+        "is_leaf",
+    ):
+        return reads.claims
+    if name in ("dtype",):
+        return passed
+    if name == "grad" and isinstance(func, FUNCTION_GETTER):
+        return reads.grad
+    if name in plan_tables.GRADIENT:
+        return reads.gradient
+    if name in plan_tables.READS:
+        return reads.value
+    if name in plan_tables.MOVES:
+        return view_operators.move
+    if name == "normal":
+        return random_draws.drawn
+    if name in plan_tables.FACTORIES:
+        return factories.factory
+    if name == "__getitem__":
+        return indexing.index
+    if name == "__setitem__":
+        return indexing.set_index
+    if name in plan_tables.DATA_DEPENDENT:
+        return reads.data_dependent
+    if name == "__deepcopy__":
+        return attributes.deepcopy
+    if name in ("_set_grad_enabled", "set_grad_enabled", "manual_seed"):
+        return passed
+    if name == "flex_attention" and isinstance(func, HigherOrderOperator):
+        return fused_attention.attend
+    if name in fused_attention.WEIGHTS:
+        return fused_attention.fused
+    if name in PADDED_SEQUENCES:
+        return PADDED_SEQUENCES[name]
+    if name == "_assert":
+        return reads.asserted
+    if getattr(func, "__module__", "") == "torch.nn.init":
+        return ordinary_calls.initialise
+    if name in plan_tables.FILLING:
+        return random_draws.fill
+    if name == "detach_":
+        return attributes.detach_in_place
+    if name == "requires_grad_":
+        return attributes.require_grad
+    if name in plan_tables.VIEWS:
+        return view_operators.view
+    if name in ("__reversed__", "__iter__"):
+        return passed
+    return call_op

@@ -1,0 +1,84 @@
+"""Writes that fill all of a tensor: what was unknown is known from then on.
+
+`torch.empty(1).uniform_(-0.5, 0.5)` holds a number between these, whatever memory held.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.graph import increment_version
+from torch.nn.parameter import Buffer
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch import factories, plan_tables
+from shapewright.engine.dispatch.ordinary_calls import call_op
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import BLANK, Info, numel
+from shapewright.engine.private import in_transform
+from shapewright.engine.values import known_values
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`uniform_`, `normal_`, `fill_`, `copy_` ...: for real, where that is small."""
+    kwargs = kwargs or {}
+    target: Any = args[0] if args else kwargs.get("self")
+    info: Info | None = getattr(target, "_sw", None)
+    if info is None or (type(target) is not Tensor and type(target) is not Buffer):
+        return call_op(engine, func, args, kwargs)  # of autograd's writes we see none
+    others = [engine.info(each) for each in nests.tensors((args[1:], kwargs))]
+    sure = all(other.storage.known for other in others)
+    if not sure or info.storage.known or not fillable(engine, target, info):
+        return call_op(engine, func, args, kwargs)
+    storage = info.storage
+    if info.kind == BLANK:
+        size = info.meta.torch_dtype.itemsize * numel(info.meta.shape)
+        storage.clone = torch.UntypedStorage(size)
+        storage.blank = target.untyped_storage()
+    storage.known, storage.assumed = True, None
+    done: Any = known_values.TOO_LARGE
+    try:
+        done = known_values.compute(engine, func, args, kwargs, [info, *others])
+    finally:
+        if done is known_values.TOO_LARGE:
+            storage.known = False
+    if done is known_values.TOO_LARGE:
+        return call_op(engine, func, args, kwargs)
+    if info.kind == BLANK and not target.is_inference():
+        increment_version(target)
+    if plain_name(func) in plan_tables.RANDOM:
+        storage.assumed = "a random draw"
+    else:
+        told = (other.storage.assumed for other in others)
+        storage.assumed = next((each for each in told if each), None)
+    return done
+
+
+def fillable(engine: Engine, target: Tensor, info: Info) -> bool:
+    """Whether a tensor is small, plain, and all that its storage holds."""
+    meta = info.meta
+    count = numel(meta.shape)
+    if not 0 < count <= engine.known_limit or meta.layout != "strided":
+        return False
+    if meta.requires_grad or meta.offset or in_transform():
+        return False
+    steps = zip(meta.shape, meta.stride, strict=True)
+    if 1 + sum((size - 1) * step for size, step in steps) != count:
+        return False  # with gaps, or one element at several places
+    nbytes = target.untyped_storage().nbytes()
+    return bool(nbytes == count * meta.torch_dtype.itemsize)
+
+
+def drawn(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`torch.normal(0.0, 1.0, (3,))` makes a tensor; of tensors it is an op."""
+    if nests.tensors((args, kwargs)):
+        return call_op(engine, func, args, kwargs)
+    return factories.factory(engine, func, args, kwargs)

@@ -1,0 +1,359 @@
+"""What torch ran for real, recorded, and handed out as the program's tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.graph import increment_version
+
+from shapewright.engine import nests
+from shapewright.engine.devices import claim_of
+from shapewright.engine.dispatch import plan_tables
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import (
+    BLANK,
+    META,
+    THEIRS,
+    VALUED,
+    Info,
+    Meta,
+    Storage,
+    contiguous_stride,
+    intern_meta,
+    is_whole,
+    opaque_meta,
+)
+from shapewright.engine.memo import COPY, INPLACE, NEW, SAME, VIEW, Answer
+from shapewright.engine.private import is_transformed
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+INPLACE_OPERATORS = frozenset(
+    f"__i{name}__"
+    for name in """
+    add sub mul truediv div floordiv mod pow and or xor lshift rshift matmul
+""".split()
+)
+
+
+def recorded_arguments(
+    engine: Engine, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
+    """The arguments as the record keeps them: metadata for tensors."""
+    plain = nests.plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
+    return plain  # type: ignore[no-any-return]
+
+
+def settle(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    before: list[Tensor],
+    versions: list[int],
+    out: Any,
+    *,
+    assumed: str | None = None,
+    device: str | None = None,
+    flops: int | None = None,
+    notes: tuple[str, ...] = (),
+    known: bool = True,
+) -> Any:
+    """Record a call that torch ran for real, and hand out the program's tensors.
+
+    `before` are the physical tensors that went in, in the order of `infos`; what comes
+    out may be one of them, share storage with one, or be new.
+    """
+    name = plain_name(func)
+    originals = nests.tensors((args, kwargs))
+    written = written_of(func, kwargs, before, versions)
+    given = "out" in kwargs and name not in ("matmul", "linalg_matmul", "linear")
+    if device is None:
+        device = claim_of(engine, infos, kwargs)
+    owners = {
+        value.untyped_storage()._cdata: i
+        for i, value in enumerate(before)
+        if value.layout is torch.strided and not is_transformed(value)
+    }
+    kind = NEW if written is None else INPLACE
+    outs: list[Info] = []
+
+    def hand_out(value: Tensor) -> Tensor:
+        nonlocal kind
+        for i, physical in enumerate(before):
+            if value is physical:
+                info = infos[i]
+                if written is not None:
+                    info = refreshed(engine, originals[i], value, info, given)
+                elif kind == NEW:
+                    kind = SAME
+                outs.append(info)
+                return originals[i]
+        info, aliased = new_info(
+            engine, value, infos, owners, device, assumed,
+            known=known, name=name, originals=originals,
+        )  # fmt: skip
+        if aliased and kind == NEW:
+            kind = VIEW
+        outs.append(info)
+        if (
+            info.kind == VALUED
+            and value.numel() > engine.known_limit
+            and not aliased
+            and value.numel() > limit_of(engine, name, value, infos)
+        ):
+            value = _blank_like(engine, value, info)
+        engine.tell(value, info)
+        return value
+
+    result = nests.swap(out, hand_out)
+    if written is not None and not outs:
+        outs.append(
+            refreshed(
+                engine,
+                originals[written],
+                before[written],
+                infos[written],
+                given,
+            )
+        )
+    if written is not None:
+        if "out" in kwargs and grown(infos, outs):
+            # Real kernels let `out=` grow first, and ask for overlap then.
+            from shapewright.engine.dispatch import memory_overlap
+
+            now = [engine.info(tensor) for tensor in originals]
+            memory_overlap.check(engine, func, name, args, kwargs, now)
+        follow(engine, infos, infos[written])
+        if engine.graph:
+            age_twin(infos[written], before[written])
+        if not known:
+            poison(infos[written].storage)
+    if notes and notes[0].startswith("torch's data-free"):
+        for info in outs:
+            info.unsure = notes[0]
+    if kind == NEW and name in plan_tables.VIEWS:
+        kind = COPY
+    metas = tuple(info.meta for info in outs)
+    answer = Answer(
+        func,
+        recorded_arguments(engine, args, kwargs),
+        kind,
+        metas,
+        tuple(info.grad_fn for info in outs),
+        flops=flops,
+        notes=notes,
+        written=written,
+    )
+    engine.record(answer, infos, tuple(outs))
+    return result
+
+
+def limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
+    """Elements that a result may have to keep its values."""
+    if name in plan_tables.DATA and is_whole(value.dtype):
+        return engine.held_limit
+    return engine.limit_for(infos)
+
+
+def grown(before: list[Info], after: list[Info]) -> bool:
+    """Whether a tensor that went in came out with another shape."""
+    shapes = {info.number: info.meta.shape for info in before}
+    return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
+
+
+def versions_of(tensors: list[Tensor]) -> list[int]:
+    """How often each was written; inference tensors do not know."""
+    return [-1 if value.is_inference() else value._version for value in tensors]
+
+
+def written_of(
+    func: Any, kwargs: Kwargs, before: list[Tensor], versions: list[int]
+) -> int | None:
+    """Which of the tensors that went in was written, by version, else by name."""
+    now = versions_of(before)
+    for i, version in enumerate(versions):
+        if min(version, now[i]) >= 0 and now[i] != version:
+            return i
+    if -1 not in now:
+        return None
+    if isinstance(kwargs.get("out"), Tensor):
+        return place_of_out(before, kwargs)
+    return 0 if writes(plain_name(func), kwargs) else None
+
+
+def place_of_out(before: list[Tensor], kwargs: Kwargs) -> int:
+    """Where `out=` stands among the tensors of a call."""
+    names = list(kwargs)
+    after = [kwargs[name] for name in names[names.index("out") :]]
+    return len(before) - len(nests.tensors(after))
+
+
+def writes(name: str, kwargs: Kwargs) -> bool:
+    """Whether a function of this name writes its first tensor."""
+    if name.endswith("__"):
+        return name == "__setitem__" or name in INPLACE_OPERATORS
+    return name.endswith("_") or kwargs.get("inplace") is True
+
+
+VIEW_NODES = frozenset(
+    f"{name}Backward{number}"
+    for name in """
+    View AsStrided ReshapeAlias Transpose T Permute Select Slice Squeeze Unsqueeze
+    Expand Alias Split SplitWithSizes Chunk Unbind Narrow Diagonal Unfold ViewAsReal
+    ViewAsComplex Conj
+""".split()
+    for number in (0, 1, 2)
+)
+"""Nodes whose tensor is a view, of an input or of something inside the operator."""
+
+
+def follow(engine: Engine, infos: list[Info], target: Info) -> None:
+    """A write through a view changes other tensors' nodes: only torch can follow."""
+    if engine.graph or not torch.is_grad_enabled():
+        return
+    if not (target.storage.viewed or target.grad_fn in VIEW_NODES):
+        return
+    if any(info.meta.requires_grad for info in infos):
+        from shapewright.engine.engine import NeedsGraph
+
+        raise NeedsGraph("a view is written")
+
+
+def age_twin(info: Info, written: Tensor) -> None:
+    """A tensor was written with its values: what a graph saved of it is as old."""
+    twin = info.twin
+    if twin is not None and twin is not written and not twin.is_inference():
+        increment_version(twin)
+
+
+def poison(storage: Storage) -> None:
+    """Unknown data was written: its values are known no more."""
+    storage.known = False
+
+
+def _blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
+    info.kind = BLANK
+    info.storage.known = False
+    return torch.empty_strided(
+        value.shape, value.stride(), dtype=value.dtype, device=META
+    )
+
+
+def refreshed(
+    engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
+) -> Info:
+    """What is known of a tensor after it was written, its metadata read again.
+
+    `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
+    of the real ones only `matmul` and `linear` do, of a vector, and on meta too.
+    """
+    if info.meta.layout != "strided":
+        return info
+    rg = physical.requires_grad or info.meta.requires_grad
+    old = info.meta
+    fits = given and physical.is_meta and physical.shape == old.shape
+    if fits and physical.stride() != old.stride:
+        with torch.no_grad():
+            physical.as_strided_(old.shape, old.stride, old.offset)
+    meta = intern_meta(engine.memo.metas, physical, info.meta.device, rg)
+    name = node_of(physical) or info.grad_fn
+    if meta is info.meta and name == info.grad_fn:
+        return info
+    new = Info(meta, info.storage, info.kind, name, info.number)
+    laid_anew = meta.shape != old.shape or meta.stride != old.stride
+    if given and laid_anew and original is not physical and info.kind != THEIRS:
+        with torch.no_grad():  # the program reads sizes from the tensor itself
+            original.resize_(meta.shape).as_strided_(meta.shape, meta.stride)
+    if info.twin is not None and (physical.is_meta or not laid_anew):
+        blank = physical if physical.is_meta else info.twin
+        new.twin = blank if physical is not original else None
+    engine.retell(original, new)
+    return new
+
+
+def node_of(tensor: Tensor) -> str | None:
+    """The name of a tensor's node; None too where torch refuses to tell.
+
+    It refuses for a view made without grad whose base was written since.
+    """
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        return None
+    return None if node is None else node.name()
+
+
+def differentiable(dtype: torch.dtype, base: Meta) -> bool:
+    """Whether autograd follows a view of this dtype: not so in `x.view(int32)`."""
+    parts = dtype.is_complex != base.torch_dtype.is_complex
+    whole = not (dtype.is_complex or dtype.is_floating_point)
+    return not whole and (parts or dtype == base.torch_dtype)
+
+
+def contiguous(meta: Meta) -> bool:
+    """Whether the elements stand in row-major order; dims of size 1 do not count."""
+    steps = zip(meta.shape, meta.stride, contiguous_stride(meta.shape), strict=True)
+    return 0 in meta.shape or all(n == 1 or a == b for n, a, b in steps)
+
+
+def new_info(
+    engine: Engine,
+    value: Tensor,
+    infos: list[Info],
+    owners: dict[int, int],
+    device: str,
+    assumed: str | None,
+    *,
+    known: bool,
+    name: str,
+    originals: list[Tensor],
+) -> tuple[Info, bool]:
+    """What is known of a tensor that torch made, and whether it shares storage."""
+    grad_fn = node_of(value)
+    if is_transformed(value):
+        meta = opaque_meta(value, device, "functorch")
+        return Info(meta, Storage(device), BLANK, grad_fn), False
+    if value.layout is not torch.strided or value.is_nested or value.is_quantized:
+        layout = "nested" if value.is_nested else str(value.layout)[6:]
+        meta = opaque_meta(value, device, layout)
+        return Info(meta, Storage(device), BLANK, grad_fn), False
+    kind = BLANK if value.is_meta else VALUED
+    node = vars(value).pop("_sw_node", None) if value.is_meta else None
+    owner = owners.get(value.untyped_storage()._cdata)
+    rg = value.requires_grad or node is not None
+    grad_fn = node[0] if node is not None else grad_fn
+    if owner is not None:
+        storage = infos[owner].storage
+        storage.viewed = True
+        base = infos[owner].meta
+        if base.requires_grad and not torch.is_grad_enabled():
+            # Made without grad, a view still requires grad if its base does.
+            cut = name in plan_tables.CUTS or originals[owner].is_inference()
+            rg = not cut and differentiable(value.dtype, base)
+        if grad_fn == "ViewBackward0" and name in plan_tables.RESHAPES:
+            grad_fn = grad_fn if contiguous(base) else "ReshapeAliasBackward0"
+        meta = intern_meta(engine.memo.metas, value, storage.device, rg)
+        return Info(meta, storage, kind, grad_fn), True
+    storage = Storage(device, known=known and kind == VALUED, assumed=assumed)
+    meta = intern_meta(engine.memo.metas, value, device, rg)
+    return Info(meta, storage, kind, grad_fn), False
+
+
+def failed(
+    engine: Engine,
+    func: Any,
+    arguments: tuple[Args, Kwargs],
+    infos: list[Info],
+    error: BaseException,
+) -> BaseException:
+    """Record the call that fails, and return its error."""
+    answer = Answer(func, arguments, NEW, notes=("raised",))
+    engine.record(answer, infos, ())
+    return error

@@ -1,0 +1,369 @@
+"""torch itself, asked on data-free tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.checkpoint import _StopRecomputationError
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.autograd_graph import hang, learn, may_hang
+from shapewright.engine.devices import check_devices
+from shapewright.engine.dispatch import index_bounds, memory_overlap, plan_tables
+from shapewright.engine.dispatch.answers import Slot, apply
+from shapewright.engine.dispatch.plan_tables import wrong_in
+from shapewright.engine.dispatch.results import (
+    node_of,
+    refreshed,
+    settle,
+    versions_of,
+    writes,
+    written_of,
+)
+from shapewright.engine.dispatch.rule_answers import ruled
+from shapewright.engine.flops import counted
+from shapewright.engine.function_names import display_name, plain_name
+from shapewright.engine.identity import Info
+from shapewright.engine.layers import recurrent_layers
+from shapewright.engine.layers.recurrent_layers import answer_recurrent
+from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.private import any_autocast
+from shapewright.engine.values import representatives, unknown_lengths
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def ask_torch(
+    engine: Engine,
+    func: Any,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    key: tuple[Any, ...] | None,
+) -> Any:
+    """Let torch's own kernels say, on data-free tensors; remember what can be."""
+    if engine.nested:
+        from shapewright.engine.layers.padded_sequences import call_of_padded
+
+        done = call_of_padded(engine, func, args, kwargs)
+        if done is not NotImplemented:
+            return done
+    if engine.graph:
+        infos = [up_to_date(engine, value) for value in nests.tensors((args, kwargs))]
+    if name in recurrent_layers.FUNCTIONS:
+        made = answer_recurrent(engine, func, name, args, kwargs, infos)
+        if made is not None:
+            return made
+    wrong = (
+        wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
+    )
+    notes: tuple[str, ...] = ()
+    if engine.graph and is_mixed(infos):
+        # With autograd below, torch's data-free kernels take any two dtypes.
+        if not wrong:
+            ruled(engine, func, name, args, kwargs, infos)
+        if must_agree(name, infos) and not writes(name, kwargs):
+            representatives.refused(engine, func, args, kwargs, infos)
+    if (
+        engine.graph
+        and wrong == ACCEPTS
+        and ruled(engine, func, name, args, kwargs, infos)
+    ):
+        wrong = frozenset()  # the rule has looked at what torch would accept
+    if wrong:
+        if representatives.small(infos) and not engine.graph:
+            return representatives.try_for_real(
+                engine, func, name, args, kwargs, infos, None
+            )
+        notes = (f"torch's data-free kernel can be wrong here in {', '.join(wrong)}",)
+    stand_in = stand_in_for(engine, name, args)
+    physical = nests.on_meta(nests.swap((args, kwargs), stand_in))
+    grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
+    if grad and not engine.graph:
+        physical = with_grad(engine, args, kwargs, name, physical)
+    casts = None
+    if any_autocast():
+        physical, casts = autocast.cast_tensors(name, physical, infos)
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    try:
+        out, flops = asked(engine, func, name, physical, casts)
+    except _StopRecomputationError as enough:  # how a checkpoint ends
+        engine.raise_theirs(enough)
+    except Exception as error:
+        if "item() cannot be called" in str(error):
+            with_numbers = unknown_lengths.scalars(engine, args, kwargs)
+            if len(nests.tensors(with_numbers)) < len(infos):
+                told = [engine.info(value) for value in nests.tensors(with_numbers)]
+                return ask_torch(engine, func, name, *with_numbers, told, None)
+        if representatives.data_dependent_error(error):
+            numbered = unknown_lengths.counted(engine, args, kwargs, display_name(func))
+            if len(nests.tensors(numbered)) < len(infos):
+                told = [engine.info(value) for value in nests.tensors(numbered)]
+                return ask_torch(engine, func, name, *numbered, told, None)
+        if engine.graph and (done := by_rule(engine, func, name, args, kwargs, infos)):
+            return done[0]
+        return representatives.try_for_real(
+            engine, func, name, args, kwargs, infos, error
+        )
+    fresh = written_of(func, kwargs, before, versions) is None
+    if grad and not engine.graph and fresh:
+        out = _without_graph(engine, out, before)
+    result = settle(
+        engine, func, args, kwargs, infos, before, versions, out,
+        flops=flops, known=False, notes=notes,
+    )  # fmt: skip
+    if key is not None and fresh and not engine.graph:
+        remember(engine, key, out, result)
+    return result
+
+
+def by_rule(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> tuple[Any] | None:
+    """With autograd below, what a rule says where torch's data-free kernel refuses.
+
+    That of `grouped_mm` takes bfloat16 only; the CPU takes more.
+    """
+    from shapewright.engine.autograd_graph import joined
+
+    answer = ruled(engine, func, name, args, kwargs, infos)
+    if answer is None or answer.kind != NEW:
+        return None
+    made = apply(engine, answer, args, kwargs, infos)
+    return (joined(engine, made, nests.tensors((args, kwargs))),)
+
+
+def up_to_date(engine: Engine, tensor: Tensor) -> Info:
+    """A tensor's info, its node read again: a write elsewhere may have changed it."""
+    info = engine.info(tensor)
+    physical = engine.blank_of(tensor)
+    name = node_of(physical)
+    if name in (
+        None,
+        info.grad_fn,
+        plan_tables.NAMED_OTHERWISE.get(info.grad_fn or ""),
+    ):
+        return info
+    if name == "JoinedBackward":  # a rule's answer, hung on what went in
+        return info
+    if info.meta.layout != "strided":
+        return info
+    return refreshed(engine, tensor, physical, info)
+
+
+def asked(
+    engine: Engine,
+    func: Any,
+    name: str,
+    physical: tuple[Args, Kwargs],
+    casts: str | None = None,
+) -> tuple[Any, int | None]:
+    """What torch answers, and the arithmetic that it would take.
+
+    Under a mode that counts, torch answers some views by other kernels; they compute
+    nothing, so nothing is counted there.
+    """
+    if name in plan_tables.VIEWS:
+        return func(*physical[0], **physical[1]), None
+    return counted(engine, func, *physical, casts)
+
+
+TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
+"""Calls whose answers are not remembered together with torch's graph."""
+
+RESHAPING = frozenset(
+    """
+    t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ set_
+    detach_ as_strided_ rename_ requires_grad_ share_memory_ apply_ map_ swap_
+""".split()
+)
+"""In place, but of the metadata: done to the tensor itself, not to a stand-in."""
+
+
+def is_mixed(infos: list[Info]) -> bool:
+    """Whether operands of several dtypes meet."""
+    return len({info.meta.dtype for info in infos}) > 1
+
+
+OF_FLOATS = frozenset(
+    """
+    layer_norm batch_norm group_norm instance_norm rms_norm conv_transpose1d
+    conv_transpose2d conv_transpose3d grid_sample binary_cross_entropy index_add
+    cross_entropy
+    """.split()
+)
+"""Functions without a rule for every dtype, whose operands are of one."""
+
+
+def must_agree(name: str, infos: list[Info]) -> bool:
+    """Whether the CPU may refuse the dtypes of a call."""
+    kinds = {each.meta.torch_dtype for each in infos}
+    floats = [kind for kind in kinds if kind.is_floating_point]
+    return len(floats) > 1 or name in OF_FLOATS
+
+
+ACCEPTS = frozenset({"accepts-error"})
+BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
+"""What optimizers write with: of operands of one shape there is no doubt."""
+
+
+def written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
+    """In-place calls without a rule: some data-free kernels let the operand grow."""
+    in_place = name.endswith("_") and not name.startswith("_")
+    shapes = {info.meta.shape for info in infos if info.meta.shape}
+    if name in RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
+        return frozenset()
+    in_place = in_place and name not in plan_tables.RESHAPED_IN_PLACE
+    return frozenset({"accepts-error"} if in_place else ())
+
+
+BY_COLUMNS = frozenset(
+    """
+    qr svd geqrf ormqr lu_solve lu_unpack triangular_solve cholesky cholesky_solve
+    cholesky_inverse inverse
+""".split()
+)
+
+
+def laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
+    """An empty `out=` of linear algebra grows to LAPACK's strides, on the CPU."""
+    algebra = name.startswith("linalg_") or name in BY_COLUMNS
+    grows = algebra and any(not t.numel() for t in nests.tensors(kwargs.get("out")))
+    return frozenset({"stride"} if grows else ())
+
+
+def stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
+    """What torch gets for a tensor of the program."""
+    if name not in plan_tables.TAKES_VALUES:
+        return engine.blank_of
+    packed = index_bounds.takes_packed(name, args)
+
+    def stand_in(value: Tensor) -> Tensor:
+        whole = not value.is_floating_point() and engine.info(value).storage.known
+        if whole:
+            return engine.value_of(value)
+        if packed and value is args[1]:
+            return any_sizes(engine, args[0], value)
+        return engine.blank_of(value)
+
+    return stand_in
+
+
+def any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
+    """Batch sizes for packed steps: kernels read them, and crash without."""
+    if sizes.dtype != torch.int64 or sizes.dim() != 1:
+        engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
+    count, rows = sizes.shape[0], data.shape[0] if data.dim() else 1
+    first = [max(rows - count + 1, 1)] if count else []
+    with torch._C.DisableTorchFunction():
+        return torch.tensor([*first, *(1,) * (count - 1)], device="cpu")
+
+
+def direct(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    parts: list[Any],
+) -> Any:
+    """Graph mode: torch below every call, with its own autograd.
+
+    A call like one before, by the `parts` of its key, may get what that one got.
+    """
+    name = plain_name(func)
+    check_devices(engine, name, infos)
+    if name in ("softmax", "softmin"):
+        index_bounds.check_dim(engine, args, kwargs)
+    if "out" in kwargs or writes(name, kwargs):
+        memory_overlap.check(engine, func, name, args, kwargs, infos)
+    elif engine.hangs and name not in TOLD_OTHERWISE and may_hang(engine):
+        if any_autocast():
+            parts.append(autocast.state())
+        key = tuple(parts)
+        try:
+            plan = engine.memo.hung.get(key)
+        except TypeError:
+            return ask_torch(engine, func, name, args, kwargs, infos, None)
+        if plan is not None:
+            return hang(engine, plan, args, kwargs, infos)
+        before = len(engine.events)
+        out = ask_torch(engine, func, name, args, kwargs, infos, None)
+        learn(engine, key, before, args, kwargs, out)
+        return out
+    return ask_torch(engine, func, name, args, kwargs, infos, None)
+
+
+def _without_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
+    """Results without their graph; its names stay for the record."""
+
+    def cut(value: Tensor) -> Tensor:
+        if any(value is physical for physical in before) or not value.requires_grad:
+            return value
+        bare = value.detach()
+        name = None if value.grad_fn is None else value.grad_fn.name()
+        bare._sw_node = (name,)  # type: ignore[attr-defined]
+        return bare
+
+    return nests.swap(out, cut)
+
+
+def with_grad(
+    engine: Engine,
+    args: Args,
+    kwargs: Kwargs,
+    name: str,
+    physical: tuple[Args, Kwargs],
+) -> tuple[Args, Kwargs]:
+    """Stand-ins that require grad where the program's tensors do."""
+    written = writes(name, kwargs) or "out" in kwargs
+    ready: dict[int, Tensor] = {}
+
+    def lift(value: Tensor) -> Tensor:
+        info = engine.info(value)
+        blank = stand_in_for(engine, name, args)(value)
+        if not info.meta.requires_grad or info.meta.layout != "strided":
+            return blank
+        lifted = ready.get(id(value))
+        if lifted is None:
+            lifted = blank.detach().requires_grad_()
+            if written and info.grad_fn is not None:
+                lifted = lifted.clone()
+            ready[id(value)] = lifted
+        return lifted
+
+    return nests.on_meta(nests.swap((args, kwargs), lift))
+
+
+def remember(engine: Engine, key: tuple[Any, ...], out: Any, result: Any) -> None:
+    """Keep an answer of torch's whose results share no storage with the inputs."""
+    answer: Answer = engine.events[-1][0] if engine.events else None  # type: ignore[assignment]
+    if answer is None or answer.kind != NEW or not answer.metas:
+        return
+    if any(meta.layout != "strided" or meta.offset for meta in answer.metas):
+        return
+    tensors = nests.tensors(result)
+    if len({value.untyped_storage()._cdata for value in tensors}) != len(tensors):
+        return
+    if not isinstance(result, torch.Tensor):
+        counter = iter(range(1 << 30))
+        nest = nests.swap(result, lambda _: Slot(next(counter)))
+        if type(result) in (tuple, list):
+            answer.template = (None, nest)
+        elif isinstance(result, tuple) and hasattr(result, "n_fields"):
+            answer.template = (type(result), tuple(nest))
+        else:
+            return
+    try:
+        engine.memo.answers[key] = answer
+    except TypeError:
+        return

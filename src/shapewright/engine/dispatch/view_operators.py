@@ -1,0 +1,361 @@
+"""Calls that may share storage: views, casts, and moves between claimed devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+
+from shapewright.engine import nests
+from shapewright.engine.devices import device_asked
+from shapewright.engine.dispatch import plan_tables, results, torch_answers
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import BLANK, VALUED, Info, Meta, Storage, intern_meta
+from shapewright.engine.memo import COPY, NEW, SAME, VIEW, Answer
+from shapewright.engine.private import UninitializedTensor
+from shapewright.engine.values import known_values, unknown_lengths
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """A call whose result may be its input, a view of it, or a copy.
+
+    It is always run, because it may share storage; what it gives is remembered.
+    """
+    first = args[0] if args else None
+    if type(first) is not Tensor and type(first) is not Parameter:
+        return general(engine, func, args, kwargs or {})
+    info: Info = getattr(first, "_sw", None) or engine.info(first)
+    if not kwargs:
+        return seen(engine, func, first, info, args[1:], args[1:])
+    if not (info.meta.requires_grad and torch.is_grad_enabled()):
+        return general(engine, func, args, kwargs)
+    hashed = (*args[1:], *kwargs.items())
+    return seen(engine, func, first, info, args[1:], hashed, kwargs)
+
+
+def seen(
+    engine: Engine,
+    func: Any,
+    first: Tensor,
+    info: Info,
+    rest: Args,
+    hashed: Args,
+    kwargs: Kwargs | None = None,
+) -> Any:
+    """A view of data-free storage, as it was answered before; else the general form."""
+    kwargs = kwargs or {}
+    meta = info.meta
+    followed = meta.requires_grad and torch.is_grad_enabled()
+    key = (func, meta, hashed, GRAD) if followed else (func, meta, hashed)
+    try:
+        answer = engine.memo.answers.get(key)
+    except TypeError:  # lists, slices
+        answer = None
+    storage = info.storage
+    if answer is None or info.kind != BLANK or engine.graph or storage.known:
+        if not followed or engine.graph:
+            return general(engine, func, (first, *rest), kwargs, hashed)
+        events = len(engine.events)
+        out = general(engine, func, (first, *rest), kwargs, hashed)
+        if len(engine.events) == events + 1 and not engine.verify:
+            remember(engine, key, first, info)
+        return out
+    out = func(first if info.twin is None else info.twin, *rest, **kwargs)
+    kind = answer.kind
+    if type(out) is Tensor:
+        if kind == SAME:
+            out, new = first, info
+        else:
+            if kind != VIEW:
+                storage = Storage(meta.device)
+            storage.viewed = kind == VIEW
+            new = Info(answer.metas[0], storage, BLANK, answer.grad_fns[0])
+            out._sw = new  # type: ignore[attr-defined]
+            out._sw_life = engine.life  # type: ignore[attr-defined]
+        if engine.recording:
+            engine.events.append(
+                (answer, (info,), (new,), engine.sites.here(), engine.call)
+            )
+        return out
+    outs = []
+    for item, known, node in zip(out, answer.metas, answer.grad_fns, strict=True):
+        new = Info(known, info.storage, BLANK, node)
+        info.storage.viewed = True
+        item._sw = new
+        item._sw_life = engine.life
+        outs.append(new)
+    engine.record(answer, (info,), tuple(outs))
+    return out
+
+
+GRAD = "followed by autograd"
+
+
+def remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
+    """Keep the answer to a view that autograd follows: it is that of metadata alone."""
+    answer, ins, outs, _, _ = engine.events[-1]
+    plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
+    fresh = all(out.kind == BLANK and out.meta.layout == "strided" for out in outs)
+    one = len(outs) == 1 and answer.kind in (VIEW, COPY)
+    shared = all(out.storage is info.storage for out in outs)
+    same = answer.kind == SAME and outs[:1] == (info,) and len(outs) == 1
+    if info.kind != BLANK or not plain or not outs or not fresh or answer.notes:
+        return
+    if not (one or same or (answer.kind == VIEW and shared)):
+        return
+    name = plain_name(answer.func)
+    if first.is_inference() or (name.endswith("_") and not name.startswith("_")):
+        return
+    try:
+        engine.memo.answers[key] = answer
+    except TypeError:
+        return
+
+
+def general(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
+) -> Any:
+    """A view in any form; remembered where only plain values were asked for."""
+    if func is Tensor.__getitem__:
+        where = unknown_lengths.cut(engine, args[1])
+        if where is not args[1]:
+            args, hashed = (args[0], where), (where,)
+    first, rest = args[0] if args else None, args[1:]
+    if type(first) is not Tensor and type(first) is not Parameter:
+        if isinstance(first, UninitializedTensor):
+            return engine.run(func, args, kwargs)
+        return slow(engine, func, args, kwargs)
+    info = engine.info(first)
+    if (
+        engine.graph
+        or info.kind != BLANK
+        or info.storage.known
+        or info.meta.layout != "strided"
+        or (info.meta.requires_grad and torch.is_grad_enabled())
+        or nests.tensors((rest, kwargs))
+    ):
+        return slow(engine, func, args, kwargs)
+    physical = first if info.twin is None else info.twin
+    arguments = ((info.meta, *rest), kwargs)
+    try:
+        out = func(physical, *rest, **kwargs)
+    except BaseException as error:
+        error = in_eager_words(engine, func, args, kwargs, error)
+        engine.raise_theirs(results.failed(engine, func, arguments, [info], error))
+    kept = info.meta.requires_grad and not first.is_inference()
+    kept = kept and plain_name(func) not in plan_tables.CUTS
+    if out is physical:
+        answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
+        engine.record(answer, (info,), (info,))
+        out = first
+    elif isinstance(out, Tensor):
+        shared, new = attach(engine, out, physical, info, kept)
+        answer = Answer(func, arguments, VIEW if shared else COPY, (new.meta,), (None,))
+        engine.record(answer, (info,), (new,))
+    elif isinstance(out, tuple | list):
+        outs = tuple(attach(engine, item, physical, info, kept)[1] for item in out)
+        metas = tuple(item.meta for item in outs)
+        answer = Answer(func, arguments, VIEW, metas, (None,) * len(outs))
+        engine.record(answer, (info,), outs)
+    else:
+        return out
+    if not kwargs and not engine.verify:
+        try:
+            engine.memo.answers[
+                (func, info.meta, rest if hashed is None else hashed)
+            ] = answer
+        except TypeError:
+            pass
+    return out
+
+
+def attach(
+    engine: Engine, out: Tensor, physical: Tensor, info: Info, follows: bool
+) -> tuple[bool, Info]:
+    """What is known of a tensor cut from a data-free one, and if it shares storage.
+
+    A view that is made without grad still requires grad if its base does.
+    """
+    shared = out.untyped_storage()._cdata == physical.untyped_storage()._cdata
+    storage = info.storage if shared else Storage(info.meta.device)
+    storage.viewed = storage.viewed or shared
+    rg = shared and follows and results.differentiable(out.dtype, info.meta)
+    meta = intern_meta(engine.memo.metas, out, info.meta.device, rg)
+    new = Info(meta, storage, BLANK)
+    engine.tell(out, new)
+    return shared, new
+
+
+def slow(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The general form: any operands, gradients, known values."""
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    if _computable(engine, infos):
+        done = known_values.compute(engine, func, args, kwargs, infos)
+        if done is not known_values.TOO_LARGE:
+            return done
+    if any(info.storage.known for info in infos) and len(infos) > 1:
+        args, kwargs = _sizes(engine, args, kwargs)
+        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    name = plain_name(func)
+    if name in ("narrow", "tensor_split") and len(infos) > 1:
+        args, kwargs = unknown_lengths.placed(engine, func, name, args, kwargs)
+        infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    return torch_answers.ask_torch(engine, func, name, args, kwargs, infos, None)
+
+
+def _computable(engine: Engine, infos: list[Info]) -> bool:
+    known = bool(infos) and all(info.storage.known for info in infos)
+    return known and known_values.allowed(engine, infos)
+
+
+def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """Known 0-dim integers among the later arguments are sizes: plain numbers."""
+
+    def size(value: Any) -> Any:
+        if isinstance(value, Tensor) and value.dim() == 0:
+            info = engine.info(value)
+            if info.storage.known and not value.dtype.is_floating_point:
+                return int(engine.value_of(value))
+        if isinstance(value, tuple | list) and type(value) in (tuple, list):
+            return type(value)(size(item) for item in value)
+        return value
+
+    return (args[0], *(size(v) for v in args[1:])), {
+        name: size(v) for name, v in kwargs.items()
+    }
+
+
+def in_eager_words(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
+) -> BaseException:
+    """The error as the CPU words it, where asking the CPU costs nothing.
+
+    Views compute nothing, so the same call on a CPU tensor without memory of its own
+    (all strides zero) raises what the user would see.
+    """
+    if not isinstance(error, Exception):
+        return error
+    try:
+        stand_in = [
+            torch.empty_strided(
+                info.meta.shape, info.meta.stride, dtype=info.meta.torch_dtype
+            )
+            if _bytes(info.meta) <= 1 << 20
+            else torch.empty((), dtype=info.meta.torch_dtype).expand(info.meta.shape)
+            for info in (engine.info(v) for v in nests.tensors((args, kwargs)))
+        ]
+        parts = iter(stand_in)
+        swapped = nests.swap((args, kwargs), lambda _: next(parts))
+        func(*swapped[0], **swapped[1])
+    except Exception as eager:
+        return eager
+    return error
+
+
+def _bytes(meta: Meta) -> int:
+    total = meta.torch_dtype.itemsize
+    for size in meta.shape:
+        total *= size
+    return total
+
+
+def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`to`, `cuda`, `cpu`: devices are claimed, so a move only changes the claim."""
+    name = plain_name(func)
+    target, kwargs = args[0], dict(kwargs or {})
+    info = engine.info(target)
+    device, cast = (
+        _asked(engine, list(args[1:]), kwargs)
+        if name == "to"
+        else _asked_by_name(engine, name, info, list(args[1:]), kwargs)
+    )
+    if info.meta.layout != "strided":
+        return slow(engine, func, (target,), cast) if cast and name == "to" else target
+    if device is None or device == info.meta.device:
+        if not cast:
+            return _same(engine, func, target, info, args[1:])
+        return view(engine, Tensor.to, (target,), cast)
+    return moved(engine, func, target, info, cast, device, args[1:])
+
+
+def _asked_by_name(
+    engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
+) -> tuple[str, Kwargs]:
+    """Device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
+    cast = {k: v for k, v in kwargs.items() if k == "memory_format"}
+    if name == "pin_memory":
+        return info.meta.device, cast
+    asked = kwargs.get("device", rest[0] if rest else None)
+    return device_asked(engine, name if asked is None else asked), cast
+
+
+def _same(engine: Engine, func: Any, target: Tensor, info: Info, rest: Args) -> Tensor:
+    plain = nests.plain(rest, lambda t: engine.info(t).meta)
+    arguments: Any = ((info.meta, *plain), {})
+    answer = Answer(func, arguments, SAME, (info.meta,), (info.grad_fn,))
+    engine.record(answer, (info,), (info,))
+    return target
+
+
+def _asked(
+    engine: Engine, rest: list[Any], kwargs: Kwargs
+) -> tuple[str | None, Kwargs]:
+    """Device and cast that `to` is asked for, in any of its three forms."""
+    found = kwargs.pop("device", None)
+    other = kwargs.pop("other", kwargs.pop("tensor", None))
+    kwargs.pop("non_blocking", None)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    elif rest and not isinstance(rest[0], torch.dtype | bool):
+        found = rest.pop(0)
+    if rest and isinstance(rest[0], torch.dtype):
+        kwargs["dtype"] = rest.pop(0)
+    elif rest and rest[0] is None:
+        rest.pop(0)
+    if len(rest) > 1:  # non_blocking, copy
+        kwargs["copy"] = rest[1]
+    if other is not None:
+        kwargs["dtype"] = other.dtype
+        found = engine.info(other).meta.device
+    cast = {k: v for k, v in kwargs.items() if v is not None and v is not False}
+    return (device_asked(engine, found) if found is not None else None), cast
+
+
+def moved(
+    engine: Engine,
+    func: Any,
+    target: Tensor,
+    info: Info,
+    cast: Kwargs,
+    device: str,
+    rest: Args,
+) -> Tensor:
+    """A copy that claims another device."""
+    known = info.storage.known
+    physical = engine.value_of(target) if known else engine.blank_of(target)
+    grad = torch.is_grad_enabled() and info.meta.requires_grad
+    if engine.graph and grad:
+        out = physical.to(**{**cast, "copy": True})
+        name = out.grad_fn.name() if out.grad_fn is not None else None
+    else:
+        with torch.no_grad():
+            out = physical.to(**{**cast, "copy": True})
+        name = "ToCopyBackward0" if grad else None
+    storage = Storage(device, known=known, assumed=info.storage.assumed)
+    meta = intern_meta(engine.memo.metas, out, device, grad)
+    kind = VALUED if known else BLANK
+    new = Info(meta, storage, kind, name)
+    engine.tell(out, new)
+    plain = nests.plain((rest, cast), lambda t: engine.info(t).meta)
+    answer = Answer(func, ((info.meta, *plain[0]), plain[1]), NEW, (meta,), (name,))
+    engine.record(answer, (info,), (new,))
+    return out

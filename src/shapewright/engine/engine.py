@@ -1,0 +1,465 @@
+"""The mode that sees every call: the per-op path.
+
+A call goes to its plan, found by function. Most plans end in `call_op`: the memo first,
+then a rule, then torch itself on data-free tensors. Everything here runs once per op of
+the user's program, so it avoids work that can be done when the record is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Buffer, Parameter
+from torch.overrides import TorchFunctionMode
+
+from shapewright.engine import nests
+from shapewright.engine.call_sites import Sites
+from shapewright.engine.devices import claim_of
+from shapewright.engine.dispatch.plans import Plan, plan_for
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import (
+    BLANK,
+    FROM_FILE,
+    THEIRS,
+    VALUED,
+    Info,
+    Storage,
+    intern_meta,
+    is_whole,
+    numel,
+    opaque_meta,
+)
+from shapewright.engine.layers.nested_tensors import refusal
+from shapewright.engine.memo import INPLACE, Answer, Memo
+from shapewright.engine.private import (
+    UninitializedTensor,
+    is_transformed,
+    outside_transforms,
+    unwrapped,
+)
+from shapewright.engine.values.endless_loops import Waits
+from shapewright.engine.values.supposed_errors import Chosen
+from shapewright.engine.values.supposed_values import Supposed
+
+if TYPE_CHECKING:
+    from shapewright.engine.tracked_sizes.comparisons import Comparisons
+    from shapewright.rules.needs.failure import Failure
+
+Tensor = torch.Tensor
+STRIDED = torch.strided
+MOST_FAILURES = 200
+KNOWN_LIMIT = 1 << 15
+"""Tensors of at most this many elements keep their values: torch computes them in one
+thread, in microseconds."""
+HELD_LIMIT = 1 << 20
+"""The same of whole numbers that the program read or was given: labels, lengths and
+indices of a data set. They decide shapes; a call on a million takes a millisecond."""
+
+COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
+
+
+class Life:
+    """Held by every tensor that a run made: its references tell how many live."""
+
+    __slots__ = ()
+
+
+class NeedsGraph(BaseException):
+    """The program asks for gradients: run it again with torch below every call."""
+
+
+class Engine(TorchFunctionMode):
+    """Sees each outermost torch call of one run and answers it without data.
+
+    `graph` runs torch's own kernels and autograd (on data-free tensors) below every
+    call; without it, remembered and ruled answers carry no autograd graph.
+    """
+
+    def __init__(
+        self,
+        memo: Memo | None = None,
+        *,
+        graph: bool = False,
+        home: str = "cpu",
+        verify: bool = False,
+        inside: bool = False,
+        keep_values: bool = True,
+        go_on: bool = False,
+    ) -> None:
+        super().__init__()
+        self.memo = memo or Memo()
+        self.graph = graph
+        self.home = home
+        self.verify = verify
+        self.inside = inside
+        self.known_limit = KNOWN_LIMIT if keep_values else -1
+        self.held_limit = HELD_LIMIT if keep_values else -1
+        self.lost = False  # values were known, and let go as too large
+        self.watch: Callable[[Plan], Plan] | None = None
+        self.comparisons: Comparisons | None = None  # of sizes, where they are watched
+        self.recording = True
+        self.plans: dict[Any, Plan] = {}
+        self.theirs: dict[int, tuple[Tensor, Info]] = {}
+        self.their_storages: dict[int, Storage] = {}
+        self.unknown_ids: set[int] = set()
+        self.events: list[tuple[Any, ...]] = []
+        self.sites = Sites()
+        self.call = 0  # the module call that is running
+        self.threads = {get_ident()}  # whose calls are this run's
+        self.started = 0  # threads that the program began
+        self.needs_graph = False  # said in a thread of the program
+        self.reshaped = False  # a tensor of the user's claims other metadata
+        self.assumptions: dict[tuple[str, Any], int] = {}
+        self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
+        self.notes: dict[str, int] = {}
+        self.error: BaseException | None = None  # raised by torch, not by us
+        self.replaced: set[tuple[str, int]] = set()  # loops over batches not as made
+        self.failures: list[Failure] | None = [] if go_on else None  # passed over
+        self.most = MOST_FAILURES  # failures that are passed; the next ends the run
+        self.quick = False  # a failure is passed without looking for all its repairs
+        self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
+        self.heeds = True  # what the program catches itself is left alone
+        self.hangs = False  # with a graph, calls like one before get what that got
+        self.grads: dict[int, Any] = {}
+        self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
+        self.home_of_factories = home
+        self.machine: str | None = None  # what it claims to be: `cpu`, `cuda`, `mps`
+        self.gpus: int | None = None  # as many as the machine is said to have
+        self.gpu = 0  # which of them `cuda` means
+        self.met: list[Info] = []
+        self.life = Life()
+        self.nested = False  # batches are held as nested tensors
+        self.waits = Waits()  # loops that wait for values that are not known
+        self.chosen = Chosen()  # where unknown data were read
+        self.rests = False  # the error that ended the run, on one of these
+        self.supposed = Supposed()  # what unknown tensors hold
+        self.writes: dict[int, int] = {}
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        plan = self.plans.get(func)
+        if plan is None:
+            plan = plan_for(func)
+            if self.verify:
+                from shapewright.engine.self_check import verified
+
+                plan = verified(plan)
+            if self.inside:
+                from shapewright.engine.inner_kernels import looked_into
+
+                plan = looked_into(plan)
+            if self.failures is not None:
+                from shapewright.engine.failures.continuation import going_on
+
+                plan = going_on(plan)
+            if self.watch is not None:
+                plan = self.watch(plan)
+            if self.comparisons is not None:
+                from shapewright.engine.tracked_sizes.size_reads import watched
+
+                plan = watched(plan, func, self.comparisons)
+            self.plans[func] = plan
+        try:
+            return plan(self, func, args, kwargs)
+        except Exception as error:
+            if error is self.error:
+                told = refusal(error, args, kwargs)
+                if told is error:
+                    raise
+                return self.raise_theirs(told)
+            return self.fault(error, func, args, kwargs)
+
+    # -- running torch -----------------------------------------------------------
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call torch; what it raises is the program's error, not ours."""
+        try:
+            return func(*args, **kwargs)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def raise_theirs(self, error: BaseException) -> Any:
+        """Raise an error that belongs to the program."""
+        self.error = error
+        raise error
+
+    def fault(
+        self, error: Exception, func: Any, args: Any, kwargs: dict[str, Any] | None
+    ) -> Any:
+        """Our own fault: note it, and let torch answer without a record."""
+        name = plain_name(func)
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        line = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "?"
+        self.note(f"not recorded: {name} ({type(error).__name__}: {error}; at {line})")
+        physical = nests.swap((args, kwargs or {}), self.blank_of)
+        out = self.run(func, *nests.on_meta(physical))
+        infos = [self.info(each) for each in nests.tensors((args, kwargs or {}))]
+        claim = claim_of(self, infos, kwargs or {})
+        for each in nests.tensors((out,)):
+            if not self.known(each):
+                self.adopt(each, claim)
+        return out
+
+    # -- what is known of a tensor -------------------------------------------------
+
+    def info(self, tensor: Tensor) -> Info:
+        """What the run knows of a tensor, made at first sight."""
+        info: Info | None = getattr(tensor, "_sw", None)
+        if info is not None:
+            return info
+        pair = self.theirs.get(id(tensor))
+        return pair[1] if pair is not None else self.adopt(tensor)
+
+    def known(self, tensor: Tensor) -> bool:
+        """Was it seen before?"""
+        return getattr(tensor, "_sw", None) is not None or id(tensor) in self.theirs
+
+    def adopt(self, tensor: Tensor, device: str | None = None) -> Info:
+        """First sight of a tensor that no recorded call made."""
+        with torch._C.DisableTorchFunction():
+            kind = type(tensor)
+            if (
+                (kind is Parameter or kind is Tensor)
+                and tensor.is_meta
+                and tensor.layout is STRIDED
+                and not (tensor.is_nested or tensor.is_quantized)
+                and not is_transformed(tensor)
+            ):
+                info = self.plain_sight(tensor, device or self.home)
+            else:
+                info = self.first_sight(tensor, device)
+        self.theirs[id(tensor)] = (tensor, info)
+        return info
+
+    def plain_sight(self, tensor: Tensor, claim: str) -> Info:
+        """First sight of a data-free tensor: a model built on meta has thousands."""
+        rg = tensor.requires_grad
+        meta = intern_meta(self.memo.metas, tensor, claim, rg)
+        key = tensor.untyped_storage()._cdata
+        storage = self.their_storages.get(key)
+        if storage is None:
+            storage = self.their_storages[key] = Storage(claim)
+        info = Info(meta, storage, BLANK)
+        if rg:
+            if tensor.grad_fn is not None:
+                info.grad_fn = tensor.grad_fn.name()
+            if not self.graph:
+                info.twin = tensor.detach()
+        return info
+
+    def recall(self, seen: dict[int, tuple[Tensor, Info]]) -> None:
+        """Tensors that an earlier run of the same program saw, still as they were."""
+        self.theirs.update(seen)
+        with torch._C.DisableTorchFunction():
+            for tensor, info in seen.values():
+                self.their_storages[tensor.untyped_storage()._cdata] = info.storage
+                if info.kind == BLANK and info.meta.requires_grad and not self.graph:
+                    info.twin = tensor.detach()
+
+    def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
+        """Parameters and data-free buffers of which the next run may know the same."""
+        return {
+            key: (tensor, info)
+            for key, (tensor, info) in self.theirs.items()
+            if (info.kind == BLANK or isinstance(tensor, Parameter))
+            and not (info.storage.known or info.storage.viewed)
+            and info.meta.layout == "strided"
+            and info.grad_fn is None
+            and not self.reshaped
+        }
+
+    def meet(self, tensor: Tensor, mine: bool = False) -> None:
+        """First sight, before the run, of a parameter, a buffer or an input.
+
+        What was claimed of it when it was built or fed holds; its values are only
+        written when it is `mine`.
+        """
+        info: Info | None = getattr(tensor, "_sw", None)
+        if info is None:
+            if id(tensor) not in self.theirs:
+                self.adopt(tensor)
+            return
+        if info.meta.layout != "strided":
+            return
+        storage = info.storage
+        if info.kind == VALUED and not mine:
+            info = Info(info.meta, storage, THEIRS, info.grad_fn, info.number)
+            tensor._sw = info  # type: ignore[attr-defined]
+        storage.known = info.kind != BLANK and self.known_limit > 0
+        self.met.append(info)
+
+    def first_sight(self, tensor: Tensor, device: str | None = None) -> Info:
+        if is_transformed(tensor):
+            inner = unwrapped(tensor)
+            claim = self.info(inner).meta.device if self.known(inner) else self.home
+            claim = device or claim
+            return Info(opaque_meta(tensor, claim, "functorch"), Storage(claim))
+        if is_odd(tensor):
+            claim = device or (self.home if tensor.is_meta else str(tensor.device))
+            layout = str(tensor.layout).removeprefix("torch.")
+            layout = "nested" if tensor.is_nested else layout
+            kind = BLANK if tensor.is_meta else THEIRS
+            return Info(opaque_meta(tensor, claim, layout), Storage(claim), kind)
+        if tensor.is_meta:
+            return self.plain_sight(tensor, device or self.home)
+        claim = device or getattr(tensor, FROM_FILE, None) or str(tensor.device)
+        storage = self.storage_of(tensor, claim)
+        meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)
+        info = Info(meta, storage, THEIRS)
+        info.grad_fn = tensor.grad_fn.name() if tensor.grad_fn else None
+        if (
+            isinstance(tensor, Parameter)
+            or tensor.grad_fn is not None
+            or id(tensor) in self.unknown_ids
+            or tensor.untyped_storage().nbytes() > 16 * self.known_limit
+            or tensor.numel() > self.known_limit
+        ) and not self.holds(tensor):
+            storage.known = False
+        return info
+
+    def holds(self, tensor: Tensor) -> bool:
+        """Whether the whole numbers of a large tensor are kept, as labels are."""
+        count = tensor.numel()
+        unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
+        return (
+            not unknown
+            and count <= self.held_limit
+            and (tensor.dim() == 1 or hasattr(tensor, FROM_FILE))
+            and is_whole(tensor.dtype)
+            and tensor.untyped_storage().nbytes() <= 16 * self.held_limit
+        )
+
+    def limit_for(self, infos: list[Info]) -> int:
+        """Elements of what is made of known tensors: as many as the largest has."""
+        sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
+        return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
+
+    def storage_of(self, tensor: Tensor, claim: str) -> Storage:
+        key = tensor.untyped_storage()._cdata
+        storage = self.their_storages.get(key)
+        if storage is None:
+            storage = self.their_storages[key] = Storage(claim, not tensor.is_meta)
+        return storage
+
+    def blank_of(self, tensor: Tensor) -> Tensor:
+        """The data-free tensor that stands for this one when torch runs."""
+        info = self.info(tensor)
+        if info.kind == BLANK:
+            return info.twin if info.twin is not None and not self.graph else tensor
+        twin = info.twin
+        if twin is None:
+            with outside_transforms():
+                twin = info.twin = self.make_twin(tensor, info)
+        return twin
+
+    def make_twin(self, tensor: Tensor, info: Info) -> Tensor:
+        meta = info.meta
+        if not meta.stride and meta.layout != "strided":
+            return self.copy_of(tensor, info)
+        storage = info.storage
+        if storage.known and storage.clone is None:  # for views of the twin
+            whole = tensor.untyped_storage()
+            storage.clone = whole if info.kind == VALUED else whole.cpu().clone()
+        if storage.blank is None:
+            size = tensor.untyped_storage().nbytes()
+            storage.blank = torch.UntypedStorage(size, device="meta")
+        with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+            twin = torch.empty(0, dtype=meta.torch_dtype, device="meta")
+            twin.set_(storage.blank, meta.offset, meta.shape, meta.stride)
+        if self.graph and meta.requires_grad and info.grad_fn is None:
+            twin.requires_grad_(True)
+        if self.graph:  # torch hands it out in hooks and backward methods
+            same = Info(meta, storage, BLANK, info.grad_fn, info.number)
+            return self.tell(twin, same)
+        return twin
+
+    def copy_of(self, tensor: Tensor, info: Info) -> Tensor:
+        """A tensor that has no data-free form; the user's own may not be written."""
+        if info.kind != THEIRS or info.meta.layout not in COPIED:
+            return tensor
+        copy = tensor.detach().clone()
+        return copy.requires_grad_() if info.meta.requires_grad else copy
+
+    def value_of(self, tensor: Tensor) -> Tensor:
+        """The CPU tensor to compute with; the user's own are copied first."""
+        info = self.info(tensor)
+        if info.kind == VALUED:
+            return tensor
+        storage, meta = info.storage, info.meta
+        if storage.clone is None:
+            storage.clone = tensor.untyped_storage().cpu().clone()
+        with torch.inference_mode(tensor.is_inference()):
+            value = torch.empty(0, dtype=meta.torch_dtype)
+            value.set_(storage.clone, meta.offset, meta.shape, meta.stride)
+            return value.requires_grad_() if meta.requires_grad else value
+
+    def tell(self, tensor: Tensor, info: Info) -> Tensor:
+        """Hang what is known on a tensor that the run made."""
+        tensor._sw = info  # type: ignore[attr-defined]
+        tensor._sw_life = self.life  # type: ignore[attr-defined]
+        return tensor
+
+    def retell(self, tensor: Tensor, info: Info) -> None:
+        """Replace what is known of a tensor, whoever made it."""
+        if getattr(tensor, "_sw", None) is None and id(tensor) in self.theirs:
+            self.theirs[id(tensor)] = (tensor, info)
+            self.reshaped = True
+        else:
+            tensor._sw = info  # type: ignore[attr-defined]
+
+    # -- the record ------------------------------------------------------------------
+
+    def record(
+        self, answer: Answer, infos: list[Info] | tuple[Info, ...], outs: Any
+    ) -> None:
+        if self.recording:
+            if answer.kind == INPLACE and outs:
+                storage = outs[0].storage.number
+                self.writes[storage] = self.writes.get(storage, 0) + 1
+            self.events.append(
+                (answer, tuple(infos), outs, self.sites.here(), self.call)
+            )
+
+    def assume(self, message: str) -> None:
+        """Note what had to be supposed, at the line of the program that asked."""
+        key = (message, (self.sites.here(), self.call))
+        self.assumptions[key] = self.assumptions.get(key, 0) + 1
+
+    def note(self, message: str) -> None:
+        self.notes[message] = self.notes.get(message, 0) + 1
+
+    def find(
+        self, code: str, message: str, torch_message: str = "", once: bool = False
+    ) -> None:
+        """Something to tell of the line of the program that runs."""
+        key = (code, message, (self.sites.here(), self.call))
+        words, count = self.findings.get(key, (torch_message, 0))
+        self.findings[key] = words, 1 if once else count + 1
+
+
+def is_odd(tensor: Tensor) -> bool:
+    """Whether shape, stride and storage do not tell the whole of it."""
+    kind = type(tensor)
+    if kind is Tensor or kind is Parameter or kind is Buffer:
+        return (
+            tensor.layout is not torch.strided
+            or tensor.is_nested
+            or tensor.is_quantized
+        )
+    if (
+        issubclass(kind, Parameter)
+        and kind.__torch_function__ is Parameter.__torch_function__
+    ):
+        return isinstance(tensor, UninitializedTensor)
+    return True

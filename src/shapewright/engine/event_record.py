@@ -1,0 +1,367 @@
+"""Events folded into the frozen record: all that can wait until the record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+import torch
+
+from shapewright.engine.call_sites import Positions, Site, is_installed, operator_at
+from shapewright.engine.function_names import display_name, dotted_name, long_name
+from shapewright.engine.identity import Info
+from shapewright.engine.memo import (
+    COPY,
+    INPLACE,
+    KINDS,
+    NEW,
+    READ,
+    SAME,
+    VIEW,
+    Answer,
+    arguments,
+    places,
+)
+from shapewright.engine.module_calls import Call
+from shapewright.source.span import Frame, Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import ModuleCall, State
+from shapewright.trace.op import Op
+
+Item = TypeVar("Item")
+
+
+class Lazy(Sequence[Item]):
+    """A sequence that is folded when it is first read."""
+
+    __slots__ = ("_fold", "_items", "_length")
+
+    def __init__(self, length: int, fold: Callable[[], Sequence[Item]]) -> None:
+        self._length = length
+        self._fold: Callable[[], Sequence[Item]] | None = fold
+        self._items: Sequence[Item] = ()
+
+    def _read(self) -> Sequence[Item]:
+        if self._fold is not None:
+            self._items = tuple(self._fold())
+            self._fold = None
+        return self._items
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        return self._read()[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sequence):
+            return tuple(self._read()) == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._read()))
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+
+class Fold:
+    """Folds one run. Numbers become dense, versions are replayed in order."""
+
+    def __init__(
+        self,
+        events: list[tuple[Any, ...]],
+        calls: list[Call],
+        positions: Positions,
+        states: list[Any],
+        assumptions: dict[Any, str],
+    ) -> None:
+        self.events = events
+        self.supposed = supposed(events, assumptions)
+        self.calls = calls
+        self.positions = positions
+        self.tensors: dict[int, int] = {}
+        self.storages: dict[int, int] = {}
+        self.versions: dict[int, int] = {}
+        self.facts: dict[tuple[int, int, int], Fact] = {}
+        self.names: dict[Any, str] = {}
+        self.functions: dict[tuple[Any, str], str] = {}
+        self.chains: dict[int, tuple[Frame, ...]] = {}
+        self.states = states
+        self.own: dict[str, tuple[State, ...]] = {}
+
+    def fact(self, info: Info) -> Fact:
+        """The fact of a tensor at this point of the replay."""
+        storage = info.storage.number
+        version = self.versions.get(storage, 0)
+        key = (id(info), version, info.number)
+        found = self.facts.get(key)
+        if found is None:
+            meta = info.meta
+            strided = meta.layout == "strided"
+            found = self.facts[key] = Fact(
+                meta.shape,
+                meta.dtype,
+                meta.stride if strided or meta.layout == "functorch" else None,
+                meta.device,
+                meta.offset,
+                meta.layout,
+                meta.requires_grad,
+                info.grad_fn is None,
+                info.grad_fn,
+                None,
+                version,
+                self.number_of(info.number),
+                self.storages.setdefault(storage, len(self.storages) + 1),
+                info.unsure or self.supposed.get(info.number)
+                if strided
+                else OPAQUE_WORDS.get(meta.layout, f"{meta.layout}: seen from outside"),
+            )
+        return found
+
+    def number_of(self, number: int) -> int:
+        """The number that facts have for a tensor of that number in the run."""
+        return self.tensors.setdefault(number, len(self.tensors) + 1)
+
+    def last(self, nest: Any, writes: dict[int, int]) -> Any:
+        """A nest as it stood at the end of the run, all writes done."""
+        self.versions = writes
+        try:
+            return self.nest(nest)
+        finally:
+            self.versions = {}
+
+    def ops(self) -> list[Op]:
+        """All ops, in order."""
+        self.versions = {}
+        return [self.op(index, event) for index, event in enumerate(self.events)]
+
+    def op(self, index: int, event: tuple[Any, ...]) -> Op:
+        answer, ins, outs, site, number = event
+        inputs = tuple([self.fact(info) for info in ins])
+        if answer.kind == INPLACE:
+            for info in outs[:1]:
+                storage = info.storage.number
+                self.versions[storage] = self.versions.get(storage, 0) + 1
+        outputs = tuple([self.fact(info) for info in outs])
+        call = self.calls[number] if self.calls else None
+        frames = self.chain(site, call)
+        shown = self.name(answer, site)
+        moved = answer.kind not in (VIEW, SAME, READ)
+        view_of = None
+        if answer.kind == VIEW:
+            shared = {fact.storage for fact in outputs}
+            view_of = next((f.tensor for f in inputs if f.storage in shared), None)
+        return Op(
+            index,
+            shown,
+            inputs,
+            outputs,
+            arguments(answer),
+            KINDS[answer.kind],  # type: ignore[arg-type]
+            view_of,
+            innermost(frames),
+            frames,
+            call.path if call else "",
+            call.number if call else 1,
+            answer.flops,
+            sum(fact.nbytes for fact in inputs) if moved else 0,
+            sum(fact.nbytes for fact in outputs) if moved else 0,
+            answer.notes,
+            places(answer, len(ins)),
+            self.function(answer, shown),
+        )
+
+    def function(self, answer: Answer, shown: str) -> str:
+        """torch's function, where the name that is shown does not tell."""
+        if isinstance(answer.func, str):
+            return ""
+        key = (answer.func, shown)
+        told = self.functions.get(key)
+        if told is None:
+            dotted = dotted_name(answer.func)
+            told = self.functions[key] = "" if long_name(shown) == dotted else dotted
+        return told
+
+    def name(self, answer: Answer, site: Site) -> str:
+        name = self.names.get(answer.func)
+        if name is None:
+            name = self.names[answer.func] = (
+                answer.func
+                if isinstance(answer.func, str)
+                else display_name(answer.func)
+            )
+        return operator_at(site, name) if name.startswith("Tensor.") else name
+
+    def chain(self, site: Site, call: Call | None) -> tuple[Frame, ...]:
+        """All user frames of a call, outermost first."""
+        outer = self.outer(call)
+        return outer + tuple(
+            [self.positions.frame(code, offset) for code, offset in reversed(site)]
+        )
+
+    def place(self, site: Site, number: int) -> tuple[Span | None, str]:
+        """The user's line and the module path of something that a run met."""
+        call = self.calls[number] if self.calls else None
+        return innermost(self.chain(site, call)), call.path if call else ""
+
+    def outer(self, call: Call | None) -> tuple[Frame, ...]:
+        if call is None:
+            return ()
+        found = self.chains.get(call.index)
+        if found is None:
+            parent = self.calls[call.parent] if call.parent is not None else None
+            found = self.chains[call.index] = self.chain(call.site, parent)
+        return found
+
+    def module_calls(self) -> list[ModuleCall]:
+        """All module calls, in the order in which they began."""
+        if not self.own:
+            self.all_states()
+        return [self.module_call(call) for call in self.calls]
+
+    def module_call(self, call: Call) -> ModuleCall:
+        frames = self.outer(call)
+        args, kwargs = call.inputs
+        return ModuleCall(
+            call.index,
+            call.path,
+            call.name,
+            call.number,
+            call.parent,
+            call.depth,
+            (
+                tuple(self.nest(v) for v in args),
+                {k: self.nest(v) for k, v in kwargs.items()},
+            ),
+            self.nest(call.output),
+            self.own.get(call.path, ()),
+            (call.first, call.end),
+            innermost(frames),
+            call.method,
+            call.notes,
+        )
+
+    def all_states(self) -> list[State]:
+        """Parameters and buffers, a tied one with the name where it first stands."""
+        first: dict[int, str] = {}
+        own: dict[str, list[State]] = {}
+        every = []
+        for path, name, info, identity, buffer, saved, grad in self.states:
+            full = f"{path}.{name}" if path else name
+            tied = first.setdefault(identity, full)
+            fact = self.fact(info)
+            fact = replace(fact, grad_shape=grad) if grad is not None else fact
+            state = State(full, fact, buffer, saved, None if tied == full else tied)
+            own.setdefault(path, []).append(state)
+            every.append(state)
+        self.own = {path: tuple(group) for path, group in own.items()}
+        return every
+
+    def nest(self, value: Any) -> Any:
+        """A snapshot with facts in it."""
+        if isinstance(value, Info):
+            return self.fact(value)
+        if isinstance(value, dict):
+            return {key: self.nest(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.nest(item) for item in value]
+        if isinstance(value, tuple):
+            return tuple(self.nest(item) for item in value)
+        return value
+
+
+def supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
+    """The tensors whose shape rests on what was supposed, by number, and on what.
+
+    First those that the supposing call made, by the sizes that none of its inputs has;
+    then whatever is made from them and has one of these sizes.
+    """
+    words: dict[int, str] = {}
+    sizes: dict[int, set[int]] = {}
+    for answer, ins, outs, site, call in events if at else ():
+        given = {info.number for info in ins}
+        made = [info for info in outs if info.number not in given]
+        if answer.kind in SUPPOSING and (site, call) in at:
+            known = {size for info in ins for size in info.meta.shape}
+            for info in made:
+                words[info.number] = at[site, call]
+                sizes[info.number] = set(info.meta.shape[:1]) - known
+        for info in ins:
+            carried = sizes.get(info.number)
+            if not carried:
+                continue
+            for out in made:
+                if out.number not in words and carried & set(out.meta.shape):
+                    words[out.number] = words[info.number]
+                    sizes[out.number] = carried
+    return words
+
+
+SUPPOSING = frozenset({NEW, VIEW, COPY})
+OPAQUE_WORDS = {
+    "functorch": "inside a transform of torch.func: whose storage it is, is not known",
+    "nested": "nested tensor: its pieces differ in shape",
+}
+
+
+def innermost(frames: tuple[Frame, ...]) -> Span | None:
+    """The innermost span that is the user's own, not an installed library's."""
+    for frame in reversed(frames):
+        if not is_installed(frame.span.file):
+            return frame.span
+    return frames[-1].span if frames else None
+
+
+GETITEM = torch.Tensor.__getitem__
+SETITEM = torch.Tensor.__setitem__
+UNBIND = torch.Tensor.unbind
+INDEXING = frozenset({GETITEM, SETITEM, UNBIND, torch.unbind})
+
+AT_LEAST = 8
+"""Different places that one expression reached. Fewer steps than that cost less than
+the attention that a note asks for, and small examples are often written out."""
+
+
+def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
+    """The expressions that reached at least `AT_LEAST` different places of tensors."""
+    indexed = [event for event in events if event[0].func in INDEXING]
+    if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
+        return ()
+    reached: dict[tuple[int, int], set[Any]] = {}
+    found: dict[tuple[int, int], Span] = {}
+    for answer, _, outs, site, number in indexed:
+        if not site:
+            continue
+        place = (id(site[0][0]), site[0][1])
+        if place in found:
+            continue
+        where = whole_numbers(answer)
+        if where:
+            places = reached.setdefault(place, set())
+            places.add(where)
+            many = len(places) >= AT_LEAST
+        else:
+            many = answer.func is UNBIND and len(outs) >= AT_LEAST
+        if many:
+            span, _ = fold.place(site, number)
+            if span is not None:
+                found[place] = span
+    return tuple(found.values())
+
+
+def whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
+    """The numbers among the indices of `x[...]`, with where they stand."""
+    given = answer.arguments[0]
+    if answer.func is UNBIND or len(given) < 2:
+        return ()
+    items = given[1] if type(given[1]) is tuple else (given[1],)
+    return tuple([(n, item) for n, item in enumerate(items) if type(item) is int])

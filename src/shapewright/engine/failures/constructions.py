@@ -1,0 +1,209 @@
+"""Where modules were constructed, and state dicts that do not fit them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from torch import nn
+
+from shapewright.engine.call_sites import (
+    SITE_PACKAGES,
+    USER,
+    Positions,
+    Sites,
+    source_of,
+)
+from shapewright.engine.replacement import resemble
+from shapewright.rules.needs.loading import Misloaded
+from shapewright.source.span import Span
+from shapewright.trace.record import Source
+
+
+@dataclass(slots=True)
+class Loads:
+    """The loads of a run that torch refused, each with the line that asked for it."""
+
+    sites: Sites = field(default_factory=Sites)
+    refused: list[tuple[CodeType, int, Misloaded]] = field(default_factory=list)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """`nn.Module.load_state_dict` goes on with the keys that fit."""
+        original = nn.Module.load_state_dict
+        refuse = self.refuse
+
+        def load_state_dict(
+            self: nn.Module,
+            state_dict: Any,
+            strict: bool = True,
+            assign: bool = False,
+        ) -> Any:
+            try:
+                return original(self, state_dict, strict, assign)
+            except RuntimeError as error:
+                kept = refuse(self, state_dict, error, sys._getframe(1))
+                if kept is None:
+                    raise
+                return original(self, kept, False, assign)
+
+        nn.Module.load_state_dict = resemble(load_state_dict, original)  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            if nn.Module.load_state_dict is load_state_dict:
+                nn.Module.load_state_dict = original  # type: ignore[method-assign]
+
+    def refuse(
+        self, module: nn.Module, given: Any, error: Exception, frame: FrameType | None
+    ) -> dict[str, Any] | None:
+        """Note what does not fit; the keys that do, None where it is something else."""
+        found = misloaded(module, given, str(error))
+        frame = self.asking(frame)
+        if frame is None or found is None:
+            return None
+        self.refused.append((frame.f_code, frame.f_lasti, found))
+        bad = {key for key, _, _ in found.resized}
+        return {key: value for key, value in given.items() if key not in bad}
+
+    def asking(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the program's own, else of a library."""
+        first: FrameType | None = None
+        while frame is not None:
+            if self.sites.kind_of(frame.f_code) == USER:
+                if not frame.f_code.co_filename.startswith(SITE_PACKAGES):
+                    return frame
+                first = first or frame
+            frame = frame.f_back
+        return first
+
+
+def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:
+    """How the keys and shapes of a state dict differ from a module's, if they do."""
+    try:
+        own = module.state_dict()
+        theirs = {key: tuple(value.shape) for key, value in dict(given).items()}
+    except Exception:
+        return None
+    ours = {key: tuple(value.shape) for key, value in own.items()}
+    resized = tuple(
+        (key, shape, theirs[key])
+        for key, shape in ours.items()
+        if key in theirs and theirs[key] != shape
+    )
+    missing = tuple(key for key in ours if key not in theirs)
+    unexpected = tuple(key for key in theirs if key not in ours)
+    if not (resized or missing or unexpected):
+        return None
+    name = type(module).__name__
+    return Misloaded(name, missing, unexpected, resized, len(ours), message)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The call that constructed a module.
+
+    `arguments` are the names of the class's arguments, `values` those that the module
+    keeps under the same name: whole numbers, flags, tuples of numbers.
+    """
+
+    span: Span
+    class_name: str
+    arguments: tuple[str, ...]
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(slots=True)
+class Constructions:
+    """Every module that was constructed, by `id`, with the place that asked for it."""
+
+    sites: Sites = field(default_factory=Sites)
+    seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
+    loads: Loads = field(default_factory=Loads)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """`nn.Module.__init__` notes who called it, for the time of a load or a run."""
+        original = nn.Module.__init__
+
+        note = self.note
+
+        def __init__(self: nn.Module, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            note(self, sys._getframe(1))
+
+        nn.Module.__init__ = resemble(__init__, original)  # type: ignore[method-assign]
+        try:
+            with self.loads.watched():
+                yield
+        finally:
+            if nn.Module.__init__ is __init__:
+                nn.Module.__init__ = original  # type: ignore[method-assign]
+
+    def note(self, module: nn.Module, frame: FrameType | None) -> None:
+        """The nearest frame of the program that is no constructor of this module."""
+        while frame is not None:
+            code = frame.f_code
+            if self.sites.kind_of(code) == USER:
+                own = code.co_varnames[:1]
+                if not own or frame.f_locals.get(own[0]) is not module:
+                    self.seen[id(module)] = code, frame.f_lasti, module
+                    return
+            frame = frame.f_back
+
+    def places(
+        self, modules: dict[str, nn.Module], folder: str
+    ) -> tuple[dict[str, Built], dict[str, Source], list[tuple[Span, Misloaded]]]:
+        """The construction of each module by its path, the texts that it stands in,
+        and the state dicts that did not fit."""
+        sources: dict[str, Source] = {}
+        refused = self.loads.refused
+        for code, _, _ in [*self.seen.values(), *refused]:
+            source = source_of(code.co_filename)
+            if source is not None:
+                sources[code.co_filename] = source
+        positions = Positions(folder, sources)
+        found = {}
+        for path, module in modules.items():
+            noted = self.seen.get(id(module))
+            if noted is not None and noted[2] is module:
+                span = positions.span(noted[0], noted[1])
+                kind = type(module)
+                names = constructor_arguments(kind)
+                kept = tuple(kept_values(module, names))
+                found[path] = Built(span, kind.__name__, names, kept)
+        loads = [(positions.span(code, at), one) for code, at, one in refused]
+        texts = {positions.relative(name): each for name, each in sources.items()}
+        return found, texts, loads
+
+
+def kept_values(module: nn.Module, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """What a module keeps of its arguments, as plain values."""
+    for name in names:
+        value = module.__dict__.get(name)
+        each = value if isinstance(value, tuple) else (value,)
+        if each and all(type(item) in (int, bool, float) for item in each):
+            yield name, value
+
+
+RECURRENT = (
+    "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
+    "bidirectional", "proj_size",
+)  # fmt: skip
+"""What `nn.LSTM`, `nn.GRU` and `nn.RNN` take: their signatures only say `*args`."""
+
+
+def constructor_arguments(kind: type) -> tuple[str, ...]:
+    """The names of a class's arguments, `self` left out."""
+    if issubclass(kind, nn.RNNBase) and kind.__module__ == nn.RNNBase.__module__:
+        return RECURRENT
+    try:
+        names = list(inspect.signature(kind.__init__).parameters)  # type: ignore[misc]
+    except (TypeError, ValueError):
+        return ()
+    return tuple(names[1:])

@@ -1,0 +1,373 @@
+"""A run that goes on after a call that torch refuses."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+from torch.utils.checkpoint import _StopRecomputationError
+
+from shapewright.engine import nests
+from shapewright.engine.autograd_graph import joined
+from shapewright.engine.call_sites import BOUNDARY, USER, Sites
+from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.rule_answers import intern_made
+from shapewright.engine.dispatch.rule_lookup import needs_of, rule_of
+from shapewright.engine.failures.granted_calls import as_repairs, granted, seen_by_needs
+from shapewright.engine.failures.repairs import repairs
+from shapewright.engine.failures.trials import FAILED, fresh
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import (
+    BLANK,
+    DTYPES,
+    Info,
+    Meta,
+    Storage,
+    contiguous_stride,
+)
+from shapewright.engine.layers.nested_tensors import has_nested
+from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.values.reads import described
+from shapewright.rules.meta import Made
+from shapewright.rules.needs.failure import OF_HISTORY, Failure, Repair
+from shapewright.rules.needs.registry import Needs, unmet
+from shapewright.rules.needs.unmet import Unmet
+
+if TYPE_CHECKING:
+    from shapewright.engine.dispatch.plans import Plan
+    from shapewright.engine.engine import Engine
+
+
+CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
+"""Context managers that swallow an exception."""
+INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
+    """Whether a frame of the program stands in a `try` whose handler goes on.
+
+    A handler that raises again only adds words: the error still ends the program. So
+    does one of a library that keeps it, to raise it where the result is asked for.
+    """
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    while frame is not None:
+        code = frame.f_code
+        if sites.kind_of(code) == BOUNDARY and code.co_name == "_call":
+            return False  # here the run begins
+        if sites.kind_of(code) == USER and any(
+            first <= frame.f_lineno <= last and (not names or names & kinds)
+            for first, last, names in caught(code.co_filename)
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@lru_cache(64)
+def caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
+    """Stretches of lines whose exceptions a file catches, and which; none is all."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    found = []
+    installed = any(each in file for each in INSTALLED)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            last = node.body[-1].end_lineno or node.body[-1].lineno
+            for handler in node.handlers:
+                kept = installed and keeps(handler)
+                again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
+                if not (kept or again):
+                    found.append((node.body[0].lineno, last, names_of(handler.type)))
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and last_name(call.func) in CATCHING:
+                    last = node.body[-1].end_lineno or node.body[-1].lineno
+                    names = frozenset(last_name(each) for each in call.args)
+                    found.append((node.body[0].lineno, last, names))
+    return tuple(found)
+
+
+def keeps(handler: ast.ExceptHandler) -> bool:
+    """Whether it puts the exception itself into an attribute: `self.error = error`."""
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == handler.name
+        and any(isinstance(target, ast.Attribute) for target in each.targets)
+        for each in ast.walk(handler)
+    )
+
+
+def names_of(kind: ast.expr | None) -> frozenset[str]:
+    """The classes that a handler names; none for a bare `except`."""
+    if kind is None:
+        return frozenset()
+    each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return frozenset(map(last_name, each))
+
+
+def last_name(node: ast.expr) -> str:
+    """`Error` of `package.Error`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
+    """A name for each tensor of a call, in the order of the call."""
+    rule = None if isinstance(func, str) else rule_of(func)
+    for mirror in (need, rule.metadata if rule is not None else None):
+        names = bound(mirror, args, kwargs) if mirror is not None else None
+        if names is not None:
+            return names
+    found = [name for at, item in enumerate(args) for name in tensors(str(at), item)]
+    found += [name for key, item in kwargs.items() for name in tensors(key, item)]
+    return tuple(found)
+
+
+def bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
+    """The names by the signature of a rule, None where it does not take the call."""
+    try:
+        signature = inspect.signature(mirror)
+        parameters = list(signature.parameters.values())
+        signature.bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return None
+    found: list[str] = []
+    for at, item in enumerate(args):
+        last = parameters[min(at, len(parameters) - 1)]
+        name = last.name
+        if last.kind is inspect.Parameter.VAR_POSITIONAL:
+            name = f"{name}.{at - parameters.index(last)}"
+        found += tensors(name, item)
+    for key, item in kwargs.items():
+        found += tensors(key, item)
+    return tuple(found)
+
+
+def tensors(name: str, value: Any) -> Iterator[str]:
+    """The names of the tensors in an argument."""
+    if isinstance(value, Meta):
+        yield name
+    elif isinstance(value, tuple | list):
+        for at, item in enumerate(value):
+            yield from tensors(f"{name}.{at}", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from tensors(f"{name}.{key}", item)
+
+
+Tensor = torch.Tensor
+"""Failures that a run passes."""
+
+
+def going_on(plan: Plan) -> Plan:
+    """The plan of a function, whose refused calls do not end the run."""
+
+    def answered(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        before = len(engine.events)
+        try:
+            return plan(engine, func, args, kwargs)
+        except Exception as error:
+            if error is not engine.error or engine.failures is None:
+                raise
+            if func is torch._assert:  # which is the program's
+                raise
+            if isinstance(error, _StopRecomputationError):  # how a checkpoint ends
+                raise
+            if has_nested(args, kwargs):  # which may be well on real data
+                raise
+            del engine.events[before:]
+            engine.failures[:] = [f for f in engine.failures if f.op < before]
+            rule, frame = needs_of(func), sys._getframe(1)
+            return passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
+
+    return answered
+
+
+def passed(
+    engine: Engine,
+    plan: Plan,
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    error: Exception,
+    rule: Needs | None,
+    frame: FrameType,
+    more: tuple[int, ...] = (),
+) -> Any:
+    """Note the failure, and what the run goes on with; raise where that is nothing."""
+    failures = engine.failures
+    assert failures is not None
+    handled = engine.heeds and is_handled(error, frame, engine.sites)
+    if handled or len(failures) >= engine.most:
+        raise error
+    if engine.gone is not None and user_line(frame, engine.sites) == engine.gone:
+        raise error
+    tensors = nests.tensors((args, kwargs))
+    infos = tuple(engine.info(tensor) for tensor in tensors)
+    arguments = recorded_arguments(engine, args, kwargs)
+    needed = None
+    if rule is not None:
+        needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
+    first = plain_name(func)
+    of_history = any(words in str(error) for words in OF_HISTORY)
+    search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
+    if of_history or first == "__format__":  # fresh tensors have none
+        search = iter(())
+    names = argument_names(func, rule, *arguments)
+    out: Any = FAILED
+    guessed: tuple[int, ...] = ()
+    found: list[tuple[Repair, Any]] = [] if engine.quick else list(search)
+    if first == "__format__":
+        out = described(infos[0])  # a text, whatever the tensor
+    elif needed is not None and needed.makes:
+        out = made_of(engine, needed.makes, infos)
+    elif needed is not None and rule is not None:
+        out = granted(engine, plan, func, rule, args, kwargs, needed)
+    if out is not FAILED and needed is not None:
+        sizes = {size for one in shapes_of(engine, out) for size in one}
+        guessed = tuple(sorted(unsure_sizes(names, infos, needed) & sizes))
+        if needed.guessed and not guessed:
+            guessed = tuple(sorted(sizes))
+    else:
+        found = found or list(islice(search, 1))
+        if found:
+            out, guessed = chosen(engine, found)
+        elif of_history and first == "backward":
+            out = None
+    if needed is not None:
+        declared = [isinstance(tensor, Parameter) for tensor in tensors]
+        known = as_repairs(names, infos, needed, declared)
+        found = [(each, None) for each in known] + [
+            pair for pair in found if pair[0] not in known
+        ]
+    goes_on = out is not FAILED
+    out = out if goes_on else None
+    if goes_on and tensors and is_in_place(first, kwargs):
+        out = tensors[0]
+    outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
+    answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
+    failures.append(
+        Failure(
+            len(engine.events),
+            type(error).__name__,
+            str(error),
+            names,
+            needed,
+            tuple(repair for repair, _ in found),
+            goes_on,
+            guessed,
+        )
+    )
+    engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
+    if not goes_on:
+        raise error
+    engine.error = None
+    return joined(engine, out, tensors) if engine.graph else out
+
+
+def user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
+    """The file and line of the program at which a call was made."""
+    while frame is not None and sites.kind_of(frame.f_code) != USER:
+        frame = frame.f_back
+    if frame is None:
+        return "", 0
+    table = list(frame.f_code.co_positions())
+    line = table[frame.f_lasti // 2][0]
+    return os.path.abspath(frame.f_code.co_filename), line or frame.f_lineno
+
+
+def unsure_sizes(
+    names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
+) -> set[int]:
+    """Sizes that only one side of a mismatch says.
+
+    Where an operand was granted another size that comes out again, as a norm's does,
+    the one that it had might have been the right one.
+    """
+    found: set[int] = set()
+    if needed.guessed:
+        found = {each for each in (needed.has, needed.needs) if type(each) is int}
+    for grant in needed.grants if needed.code == "normalized-shape" else ():
+        if grant.argument in names and isinstance(grant.value, Made):
+            had = infos[names.index(grant.argument)].meta.shape
+            pairs = zip(had, grant.value.shape, strict=False)
+            found |= {size for a, b in pairs if a != b for size in (a, b)}
+    return found
+
+
+def is_in_place(name: str, kwargs: Any) -> bool:
+    """Whether the call hands out its first tensor, written."""
+    if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
+        return True
+    plain = name.endswith("_") and not name.endswith("__")
+    return plain or kwargs.get("inplace") is True
+
+
+def chosen(
+    engine: Engine, found: list[tuple[Repair, Any]]
+) -> tuple[Any, tuple[int, ...]]:
+    """What the likeliest repair makes, and its sizes that another would make otherwise.
+
+    A change of a size keeps what the call is about; parameters say what is wanted.
+    """
+    likely = [pair for pair in found if not pair[0].parameter] or found
+    first = [pair for pair in likely if pair[0].kind in ("values", "dtype")]
+    first = first or [pair for pair in likely if pair[0].kind == "contiguous"]
+    first = first or [pair for pair in likely if pair[0].kind == "size"]
+    first = first or likely
+    out = first[0][1]
+    mine = shapes_of(engine, out)
+    unsure: set[int] = set()
+    others = [pair for pair in found if pair[0].kind == "size" and pair[0].parameter]
+    for _, other in [*first[1:], *others]:
+        theirs = shapes_of(engine, other)
+        for one, two in zip(mine, theirs, strict=False):
+            if len(one) != len(two):
+                unsure |= set(one)
+            else:
+                unsure |= {a for a, b in zip(one, two, strict=True) if a != b}
+    return out, tuple(sorted(unsure))
+
+
+def shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
+    """The shapes of the tensors in what a call gives."""
+    return [engine.info(tensor).meta.shape for tensor in nests.tensors((nest,))]
+
+
+def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
+    """Tensors as a need says that they come out."""
+    grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
+    device = next((info.meta.device for info in infos), engine.home)
+    made = []
+    for each in makes:
+        floating = DTYPES[each.dtype].is_floating_point
+        meta = intern_made(engine, each, device, grad and floating)
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            tensor = torch.empty_strided(
+                each.shape,
+                each.stride or contiguous_stride(each.shape),
+                dtype=meta.torch_dtype,
+                device="meta",
+            )
+        name = "ErrorBackward0" if meta.requires_grad else None
+        info = Info(meta, Storage(device), BLANK, each.grad_fn or name)
+        made.append(engine.tell(tensor, info))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+__all__ = ["fresh", "going_on"]

@@ -1,0 +1,236 @@
+"""Which one change of a call makes torch take it: found by trying.
+
+Works for every operator, also for those of which no need is written down: a dim that
+fits with another size, an order of dims, a dtype, a dim more or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parameter import Parameter
+from torch.nn.utils.rnn import PackedSequence
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.dispatch.index_bounds import PACKED
+from shapewright.engine.failures.trials import (
+    FAILED,
+    copies,
+    fresh,
+    replaced,
+    tried,
+)
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import Info
+from shapewright.engine.private import any_autocast
+from shapewright.rules.needs.failure import Repair
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+TRIES = 400
+"""Tries of one call: a count, so that a slow machine finds the same."""
+MOST = 16
+"""Repairs that are kept."""
+FIRST = frozenset({"values", "dtype", "contiguous", "size", "unsqueeze", "squeeze"})
+"""Changes that a run goes on with, where there is one of them."""
+LARGEST = 1 << 20
+"""A whole number above it is no size of a tensor that is meant."""
+
+
+def repairs(
+    engine: Engine,
+    plan: Any,
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    more: tuple[int, ...] = (),
+    quick: bool = False,
+) -> Iterator[tuple[Repair, Any]]:
+    """Each change with which torch takes the call, and what then comes out.
+
+    The user's tensors come before parameters, which say what is wanted. `more` are
+    numbers that may be sizes, as a layer's settings are. `quick` looks only for
+    changes that the run can go on with.
+    """
+    given = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in given]
+    if any(info.meta.layout != "strided" for info in infos) or unchecked(func, args):
+        return
+    declared = [isinstance(tensor, Parameter) for tensor in given]
+    numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
+    refused = remembered(engine, func, args, kwargs)
+    found = tries = 0
+    for repair in candidates(infos, declared, numbers):
+        if quick and repair.kind not in FIRST:
+            continue
+        tries += 1
+        if found == MOST or tries > TRIES:
+            return
+        if repair in refused:
+            continue
+        tensors = copies(engine, args, kwargs)
+        tensors[repair.tensor] = repaired(engine, infos[repair.tensor], repair)
+        out = tried(engine, plan, func, *replaced(args, kwargs, tensors))
+        if out is FAILED:
+            refused.add(repair)
+        else:
+            found += 1
+            yield repair, out
+
+
+def remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
+    """Changes with which torch refuses the call too, as far as they were tried.
+
+    A call that a loop repeats fails in each turn.
+    """
+    key: list[Any] = [func, torch.is_grad_enabled(), torch.get_default_dtype()]
+    if nests.key_of(engine, (args, kwargs), key, []) or isinstance(func, type):
+        return set()  # which depends on values, or on the settings of a layer
+    key.append(autocast.state() if any_autocast() else None)
+    try:
+        return engine.memo.refused.setdefault(tuple(key), set())
+    except TypeError:
+        return set()
+
+
+def unchecked(func: Any, args: Any) -> bool:
+    """Whether torch reads memory as sizes say that it does not compare."""
+    packed = any(isinstance(each, PackedSequence) for each in args)
+    return packed or (not isinstance(func, type) and plain_name(func) in PACKED)
+
+
+def candidates(
+    infos: list[Info], declared: list[bool], numbers: list[int]
+) -> Iterator[Repair]:
+    """Changes worth trying, the likeliest first."""
+    order = sorted(range(len(infos)), key=lambda n: declared[n])
+    for n in order:
+        if infos[n].storage.known and whole(infos[n]):
+            yield Repair("values", n, parameter=declared[n])
+    for n in order:
+        yield from dtypes(n, infos, declared[n])
+    for n in order:
+        meta = infos[n].meta
+        if not declared[n] and len(meta.shape) > 1:
+            yield Repair("contiguous", n)
+    for n in order:
+        if not declared[n]:
+            yield from orders(n, infos[n].meta.shape)
+    for n in order:
+        yield from sizes(n, infos, declared[n], numbers)
+    for n in order:
+        if not declared[n]:
+            yield from ranks(n, infos[n].meta.shape)
+    most = max((len(info.meta.shape) for info in infos), default=0)
+    for n in order:
+        if not declared[n] and 0 < len(infos[n].meta.shape) <= most - 2:
+            yield from twice(n, len(infos[n].meta.shape))
+    for n in order:
+        if declared[n] and len(infos[n].meta.shape) == 2:
+            yield from orders(n, infos[n].meta.shape)
+
+
+def whole(info: Info) -> bool:
+    """Whether its elements are whole numbers, which may be indices."""
+    return info.meta.dtype.startswith(("int", "uint"))
+
+
+def dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
+    """The dtype of another tensor, or one that most calls take."""
+    own = infos[n].meta.dtype
+    others = [info.meta.dtype for info in infos]
+    for dtype in dict.fromkeys([*others, "float32", "int64"]):
+        if dtype != own:
+            yield Repair("dtype", n, None, own, dtype, parameter=declared)
+
+
+def orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+    """Two dims swapped, or the channels brought from the end."""
+    rank = len(shape)
+    found = []
+    for one, other in combinations(range(rank), 2):
+        if shape[one] != shape[other]:
+            order = list(range(rank))
+            order[one], order[other] = other, one
+            found.append(tuple(order))
+    if rank in (3, 4, 5):
+        found.append((0, rank - 1, *range(1, rank - 1)))
+        found.append((0, *range(2, rank), 1))
+    if rank == 3:
+        found.append((2, 0, 1))
+    for each in dict.fromkeys(found):
+        yield Repair("permute", n, None, tuple(range(rank)), each)
+
+
+def sizes(
+    n: int, infos: list[Info], declared: bool, numbers: list[int]
+) -> Iterator[Repair]:
+    """One dim with a size that stands somewhere else in the call."""
+    shape = infos[n].meta.shape
+    others = [s for m, info in enumerate(infos) if m != n for s in info.meta.shape]
+    near = [number for number in numbers if 0 < number <= LARGEST]
+    products = [s * k for s in dict.fromkeys(others) for k in near if 1 < k <= 64]
+    wanted = dict.fromkeys([*others, *near, *products, 1, *shape, 2, 4, 8, 16, 32, 64])
+    for dim in reversed(range(len(shape))):
+        for size in wanted:
+            if size != shape[dim]:
+                yield Repair("size", n, dim, shape[dim], size, parameter=declared)
+
+
+def ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+    """A dim more, a dim less."""
+    for dim, size in enumerate(shape):
+        if size == 1:
+            yield Repair("squeeze", n, dim)
+    for dim in range(len(shape) + 1):
+        yield Repair("unsqueeze", n, dim)
+    for dim in range(len(shape) - 1):
+        yield Repair("flatten", n, dim)
+
+
+def twice(n: int, rank: int) -> Iterator[Repair]:
+    """Two dims more, as in `mask[:, None, None]`; `new` has their places at the end."""
+    for one, other in combinations(range(rank + 2), 2):
+        yield Repair("unsqueeze", n, one, None, (one, other))
+
+
+def repaired(engine: Engine, info: Info, repair: Repair) -> Any:
+    """The tensor with the change of a repair."""
+    meta = info.meta
+    shape = meta.shape
+    dim = repair.dim or 0
+    if repair.kind in ("values", "contiguous"):
+        return fresh(engine, info, shape)
+    if repair.kind == "dtype":
+        return fresh(engine, info, dtype=repair.new)
+    if repair.kind == "permute":
+        stride = tuple(meta.stride[at] for at in repair.new)
+        return fresh(engine, info, tuple(shape[at] for at in repair.new), stride)
+    if repair.kind == "size":
+        return fresh(engine, info, (*shape[:dim], repair.new, *shape[dim + 1 :]))
+    if repair.kind == "squeeze":
+        return fresh(engine, info, (*shape[:dim], *shape[dim + 1 :]))
+    if repair.kind == "unsqueeze" and repair.new is not None:
+        sizes = list(shape)
+        for place in repair.new:
+            sizes.insert(place, 1)
+        return fresh(engine, info, tuple(sizes))
+    if repair.kind == "unsqueeze":
+        return fresh(engine, info, (*shape[:dim], 1, *shape[dim:]))
+    count = 1
+    for size in shape[dim:]:
+        count *= size
+    return fresh(engine, info, (*shape[:dim], count))
+
+
+def whole_numbers(nest: Any) -> Iterator[int]:
+    """The whole numbers among arguments."""
+    if type(nest) is int:
+        yield nest
+    elif isinstance(nest, tuple | list):
+        for item in nest:
+            yield from whole_numbers(item)

@@ -1,0 +1,215 @@
+"""What ended a run, what names meant in its frame, and what to tell of it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.engine.call_sites import USER, Positions, is_installed
+from shapewright.engine.engine import Engine
+from shapewright.engine.event_record import Fold, innermost
+from shapewright.engine.identity import Info
+from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.rules.needs.ending import Ending
+
+MOST = 400
+"""Names that are kept."""
+LONGEST = 60
+"""Characters of a text, and members of a tuple, that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The names of a frame, before tensors have their numbers in the record."""
+
+    error: str
+    message: str
+    tensors: dict[str, Info]
+    values: dict[str, Any]
+    library: bool
+
+    def ending(self, fold: Fold) -> Ending:
+        """The same with facts of the record, all of whose ops were read before."""
+        tensors = {name: fold.fact(info) for name, info in self.tensors.items()}
+        return Ending(self.error, self.message, tensors, self.values, self.library)
+
+
+def frozen(engine: Engine, error: BaseException) -> Frozen | None:
+    """What names meant in the innermost frame of the program."""
+    frame: FrameType | None = None
+    where = error.__traceback__
+    while where is not None:
+        if engine.sites.kind_of(where.tb_frame.f_code) == USER:
+            frame = where.tb_frame
+        where = where.tb_next
+    if frame is None:
+        return None
+    tensors: dict[str, Info] = {}
+    values: dict[str, Any] = {}
+    for name, value in named(dict(frame.f_locals)):
+        if len(tensors) + len(values) >= MOST:
+            break
+        if isinstance(value, torch.Tensor):
+            tensors[name] = engine.info(value)
+        elif is_plain(value):
+            values[name] = tuple(value) if isinstance(value, torch.Size) else value
+    library = is_installed(frame.f_code.co_filename)
+    return Frozen(type(error).__name__, str(error), tensors, values, library)
+
+
+def named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each name with its value; attributes and items of it by a path."""
+    for name, value in names.items():
+        yield name, value
+        if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+            for n, item in enumerate(value[:LONGEST]):
+                yield f"{name}[{n}]", item
+    for name, value in names.items():
+        if isinstance(value, nn.Module):
+            held = {**vars(value), **value._parameters, **value._buffers}
+            for each, item in held.items():
+                yield f"{name}.{each}", item
+
+
+def is_plain(value: Any) -> bool:
+    """Numbers, short texts, short tuples of numbers."""
+    if isinstance(value, tuple):
+        few = len(value) <= LONGEST
+        return few and all(type(item) in (int, float, bool) for item in value)
+    if isinstance(value, str):
+        return len(value) <= LONGEST
+    return type(value) in (int, float, bool)
+
+
+def reason_of_exit(error: BaseException) -> str:
+    """What argparse said before it ended the program, without its usage."""
+    where = error.__traceback__
+    while where is not None:
+        code = where.tb_frame.f_code
+        if code is ArgumentParser.exit.__code__:
+            said = str(where.tb_frame.f_locals.get("message") or "").strip()
+            return said.partition(": error: ")[2] or said
+        where = where.tb_next
+    return ""
+
+
+CALLERS = 3
+"""Calls around an error that are named."""
+
+
+OF_KINDS = (TypeError, LookupError, AttributeError, ValueError)
+"""What a program may raise of a batch that is not as it expects it."""
+
+
+class Stopped(BaseException):
+    """The time that was allowed is over."""
+
+
+def findings_of(
+    engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
+) -> list[Finding]:
+    """What capture met while running, the error that ended it last."""
+    found = met_while_running(engine, fold)
+    if error is not None and not follows(error, engine):
+        found.append(failure(error, engine, positions))
+    return found
+
+
+def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
+    """Each finding once a line of the program, however often it was met there."""
+    found: dict[tuple[Any, ...], Finding] = {}
+    for (code, message, place), (torch_message, count) in engine.findings.items():
+        span, module = fold.place(*place)
+        key = (code, message, span)
+        if key in found:
+            found[key] = replace(found[key], count=found[key].count + count)
+        else:
+            found[key] = Finding(
+                code, "error", message, span, module, torch_message, count=count
+            )
+    return list(found.values())
+
+
+def follows(error: BaseException, engine: Engine) -> bool:
+    """Whether an error is met in a loop whose batches are not as the program's."""
+    where = error.__traceback__ if isinstance(error, OF_KINDS) else None
+    while where is not None:
+        for file, line in engine.replaced:
+            if file == where.tb_frame.f_code.co_filename:
+                tree = ast.parse("".join(linecache.getlines(file)))
+                loops = (n for n in ast.walk(tree) if isinstance(n, ast.For))
+                for each in loops:
+                    end = each.end_lineno or line
+                    if each.lineno == line <= where.tb_lineno <= end:
+                        return True
+        where = where.tb_next
+    return False
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception says; its class is the program's and may fail at that."""
+    try:
+        return str(error).strip()
+    except Exception:
+        return ""
+
+
+def is_own(error: BaseException, engine: Engine) -> bool:
+    """Whether the program raised it, not torch; `torch._assert` is the program's."""
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    asserted = where is not None and where.tb_frame.f_code is torch._assert.__code__
+    return error is not engine.error or asserted
+
+
+def failure(error: BaseException, engine: Engine, positions: Positions) -> Finding:
+    """The error that ended the program, at the user's own line."""
+    frames = []
+    where = error.__traceback__
+    while where is not None:
+        code = where.tb_frame.f_code
+        if engine.sites.kind_of(code) == USER:
+            frames.append(positions.frame(code, where.tb_lasti))
+        where = where.tb_next
+    if isinstance(error, RecursionError) and frames:
+        frames = [Counter(frames).most_common(1)[0][0]]  # where the circle closes
+    span = innermost(tuple(frames))
+    text = said_by(error)
+    first = text.splitlines()[0] if text else ""
+    kind = type(error).__name__
+    severity: Severity = "error"
+    if isinstance(error, SystemExit):
+        code_ = "program-exit"
+        given = "" if error.code is None else repr(error.code)
+        call = getattr(error, "call", "sys.exit")
+        message = f"the program called `{call}({given})`"
+        reason = reason_of_exit(error)
+        message += f": {reason}" if reason else ""
+    elif isinstance(error, RecursionError):
+        code_, message = (
+            "program-error",
+            "`RecursionError`: maximum recursion depth exceeded",
+        )
+    elif isinstance(error, Stopped):
+        code_, message = "timeout", first or "the time allowed is over"
+    elif not is_own(error, engine):
+        code_, message = "torch-error", first or kind
+    else:
+        code_, message = "program-error", f"`{kind}`: {first}" if first else f"`{kind}`"
+        if engine.rests:
+            severity = "note"
+            message += "; this rests on a value that was supposed"
+    said = f"{kind}: {text}" if text else kind
+    callers = [frame.span for frame in reversed(frames[:-1])]
+    related = tuple(Related(each, "called from here") for each in callers[:CALLERS])
+    return Finding(code_, severity, message, span, torch_message=said, related=related)

@@ -1,0 +1,112 @@
+"""What torch runs inside a call: its kernels, with their shapes, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from shapewright.engine import nests
+from shapewright.engine.identity import DTYPE_NAMES
+from shapewright.engine.memo import READ, Answer
+from shapewright.engine.private import in_transform
+from shapewright.trace.fact import SHORT
+
+if TYPE_CHECKING:
+    from shapewright.engine.dispatch.plans import Plan
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+MOST = 200
+"""Kernels that are listed of one call; the rest is counted."""
+
+
+class _Seen(TorchDispatchMode):
+    """Writes down each kernel below one call: name, shapes in, shapes out."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.lines: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = [shown(tensor) for tensor in nests.tensors((args, kwargs or {}))]
+        place = len(self.lines)
+        out = func(*args, **(kwargs or {}))
+        made = [shown(tensor) for tensor in nests.tensors((out,))]
+        name = str(func._overloadpacket)
+        text = f"inside: {name} {', '.join(given)} -> {', '.join(made)}"
+        self.lines.insert(place, text)
+        return out
+
+
+def shown(tensor: Tensor) -> str:
+    """`f32[8, 4]`."""
+    dtype = DTYPE_NAMES[tensor.dtype]
+    return f"{SHORT.get(dtype, dtype)}[{', '.join(map(str, tensor.shape))}]"
+
+
+def looked_into(plan: Plan) -> Plan:
+    """The plan of a function, each of its ops noted with the kernels inside."""
+
+    def looked(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        before = len(engine.events)
+        copies = None
+        if engine.recording and not in_transform():
+            copies = nests.swap((args, kwargs or {}), lambda t: copy_of(engine, t))
+        out = plan(engine, func, args, kwargs)
+        if copies is not None and len(engine.events) == before + 1:
+            answer, *rest = engine.events[-1]
+            if answer.kind != READ and answer.raised is None:
+                lines = tuple(kernels(func, *nests.on_meta(copies)))
+                engine.events[-1] = (noted(answer, lines), *rest)
+        return out
+
+    return looked
+
+
+def copy_of(engine: Engine, tensor: Tensor) -> Tensor:
+    """A data-free tensor with the same metadata that nobody else sees."""
+    meta = engine.info(tensor).meta
+    if meta.layout != "strided":
+        return engine.blank_of(tensor)
+    last = sum((n - 1) * step for n, step in zip(meta.shape, meta.stride, strict=True))
+    size = meta.offset + last + 1 if 0 not in meta.shape else 0
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        whole = torch.empty(size, dtype=meta.torch_dtype, device="meta")
+        copy = whole.as_strided(meta.shape, meta.stride, meta.offset if size else 0)
+        return copy.requires_grad_() if meta.requires_grad else copy
+
+
+def kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
+    """The kernels of a call on data-free tensors, a line each."""
+    seen = _Seen()
+    try:
+        with torch._C.DisableTorchFunction(), torch.no_grad(), seen:
+            func(*args, **kwargs)
+    except Exception as error:
+        yield f"inside: not known ({type(error).__name__})"
+        return
+    yield from seen.lines[:MOST]
+    if len(seen.lines) > MOST:
+        yield f"inside: {len(seen.lines) - MOST} more kernels"
+
+
+def noted(answer: Answer, lines: tuple[str, ...]) -> Answer:
+    """The same answer with more notes; the remembered one stays as it is."""
+    copy = Answer(
+        answer.func,
+        answer.arguments,
+        answer.kind,
+        answer.metas,
+        answer.grad_fns,
+        answer.template,
+        answer.flops,
+        (*answer.notes, *lines),
+        answer.written,
+    )
+    copy.hidden = answer.hidden
+    return copy

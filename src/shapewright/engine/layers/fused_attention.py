@@ -1,0 +1,245 @@
+"""Fused attention: the fast paths of evaluation, and `flex_attention`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.parameter import Buffer, Parameter
+
+from shapewright.engine import nests
+from shapewright.engine.autocast import eligible, kind_of
+from shapewright.engine.dispatch.ordinary_calls import call_op
+from shapewright.engine.dispatch.results import (
+    failed,
+    recorded_arguments,
+    settle,
+    versions_of,
+)
+from shapewright.engine.dispatch.torch_answers import by_rule
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import DTYPE_NAMES
+from shapewright.engine.layers.padded_sequences import call_of_padded, padded_of
+from shapewright.engine.private import any_autocast, function_modes, in_transform
+from shapewright.engine.replacement import replaced
+from shapewright.rules.encoder_layer import UNMERGED
+from shapewright.rules.wording import SCALAR_TYPE
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+PLAIN = frozenset({torch.Tensor, Parameter, Buffer, type(None)})
+"""Types of arguments that have no `__torch_function__` of their own."""
+
+
+@contextmanager
+def fast_paths_decided(engine: Engine) -> Iterator[None]:
+    """For the time of a run, torch's layers are told what they are told without it.
+
+    Example: in `nn.TransformerEncoderLayer.forward`, under `eval()` and `no_grad()`,
+    `torch.overrides.has_torch_function(tensors)` is False, and the layer is one call of
+    `torch._transformer_encoder_layer_fwd`.
+    """
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def has_torch_function(relevant_args: Any) -> Any:
+            answer = original(relevant_args)
+            if not answer or get_ident() not in engine.threads:
+                return answer
+            return not is_plain(engine, relevant_args)
+
+        return has_torch_function
+
+    def make_merge(original: Callable[..., Any]) -> Callable[..., Any]:
+        def merge_masks(self: Any, attn_mask: Any, padding: Any, query: Any) -> Any:
+            if get_ident() in engine.threads and is_misfit(attn_mask, query):
+                return attn_mask, UNMERGED  # told of where the kernel gets it
+            return original(self, attn_mask, padding, query)
+
+        return merge_masks
+
+    with (
+        replaced(torch.overrides, "has_torch_function", make),
+        replaced(nn.MultiheadAttention, "merge_masks", make_merge),
+    ):
+        yield
+
+
+def is_misfit(mask: Any, query: Any) -> bool:
+    """Whether a mask of queries and keys has not the elements for its sequences."""
+    if not isinstance(mask, torch.Tensor) or query.is_nested:
+        return False
+    batch, length, _ = query.shape
+    count, rows = mask.numel(), length * length
+    if not count or not batch * rows:
+        return False
+    return bool(count % (batch * rows) if mask.dim() == 3 else count != rows)
+
+
+def is_plain(engine: Engine, tensors: Any) -> bool:
+    """Whether, without our mode, torch would call its kernels with these tensors.
+
+    A mode of the program's own, such as `with torch.device("cpu"):`, is asked first in
+    a real run, too.
+    """
+    return (
+        all(type(each) in PLAIN for each in tensors)
+        and all(mode is engine for mode in function_modes())
+        and not in_transform()
+    )
+
+
+ATTENTION = "_native_multi_head_attention"
+LAYER = "_transformer_encoder_layer_fwd"
+WEIGHTS = {ATTENTION: 5, LAYER: 3}
+"""The kernels that do a layer at once, and where their first weight stands."""
+
+LAYERS = {ATTENTION: "nn.MultiheadAttention", LAYER: "nn.TransformerEncoderLayer"}
+"""What they do at once."""
+
+
+def fused(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """A call of a kernel that does a layer at once."""
+    kwargs = kwargs or {}
+    engine.note(
+        f"`{LAYERS[plain_name(func)]}`: one fused kernel in evaluation, as in a real "
+        "run; the modules inside are not called"
+    )
+    words = _refusal(engine, func, args, kwargs)
+    if words:
+        infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
+        arguments = recorded_arguments(engine, args, kwargs)
+        engine.raise_theirs(failed(engine, func, arguments, infos, RuntimeError(words)))
+    done = call_of_padded(engine, func, args, kwargs, _by_rule)
+    return _by_rule(engine, func, args, kwargs) if done is NotImplemented else done
+
+
+def _by_rule(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """With autograd below, too: torch's data-free kernels take what real ones refuse.
+
+    A kernel is only called where nothing requires grad.
+    """
+    if engine.graph:
+        infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
+        done = by_rule(engine, func, plain_name(func), args, kwargs, infos)
+        if done is not None:
+            return done[0]
+    return call_op(engine, func, args, kwargs)
+
+
+def _refusal(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> str | None:
+    """What torch says of nested tensors and under the CPU's autocast, beside the rule.
+
+    Autocast casts only some of the kernels inside. Example: an encoder layer of float32
+    with a nested tensor, under bfloat16.
+    """
+    name, weight = plain_name(func), args[WEIGHTS[plain_name(func)]]
+    padded = padded_of(args[0])
+    if padded is not None and padded.batch.shape[-1] != weight.shape[-1]:
+        return (
+            "Shape mismatch for NestedTensor Matmul: Expected input's (a nested "
+            f"tensor) 'last_dim' to equal 'weight.size(0), but got: last_dim = "
+            f"{padded.batch.shape[-1]}, and weight.size(0) = {weight.shape[-1]}"
+        )
+    metas = [engine.info(tensor).meta for tensor in nests.tensors((args, kwargs))]
+    if not any_autocast() or kind_of(metas) != "cpu" or not eligible(weight.dtype):
+        return None
+    cast = torch.get_autocast_dtype("cpu")
+    if padded is not None and weight.dtype != cast:
+        one, two = (SCALAR_TYPE[DTYPE_NAMES[each]] for each in (weight.dtype, cast))
+        return f"expected scalar type {one} but found {two}"
+    if name == LAYER and weight.dtype not in (torch.float32, cast):
+        return "mixed dtype (CPU): expect parameter to have scalar type of Float"
+    return None
+
+
+def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """The output, the logarithms of the sums, and the largest scores, without data."""
+    tensors = args[:3]
+    infos = [engine.info(each) for each in tensors]
+    shape, others = infos[0].meta.shape, infos[1].meta.shape
+    _check_batches(engine, shape[0], others[0])
+    score = _first_score(engine, args[3], args[4])
+    scored = engine.info(score)
+    grad = any(info.meta.requires_grad for info in (*infos, scored))
+    if grad and torch.is_grad_enabled() and not engine.graph:
+        from shapewright.engine.engine import NeedsGraph
+
+        raise NeedsGraph("flex_attention")
+    with torch._C.DisableTorchFunction():
+        before = [engine.blank_of(each) for each in tensors]
+        versions = versions_of(before)
+        query, key, value = before
+        key, value = (
+            each.expand(shape[0], *each.shape[1:]).repeat_interleave(
+                shape[1] // each.shape[1], dim=1
+            )
+            for each in (key, value)
+        )
+        attended = functional.scaled_dot_product_attention(query, key, value)
+        if scored.meta.requires_grad:  # it has parameters of the program's
+            attended = attended + engine.blank_of(score).to(attended.dtype)
+        working = torch.promote_types(query.dtype, torch.float32)
+        sums = attended.detach().sum(-1, dtype=working)
+        if attended.requires_grad:
+            sums = attended.sum(-1, dtype=working)
+        out = attended.new_empty_strided(
+            attended.shape, strides_like(attended.shape, infos[0].meta.stride)
+        ).copy_(attended)
+        outs = out, sums, sums.clone()
+    kept = (*tensors, *(each for each in args[5:6] if isinstance(each, float)))
+    return settle(engine, func, kept, {}, infos, before, versions, outs, known=False)
+
+
+def strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a dense tensor whose dims lie in the order of another's.
+
+    Example: for a query that is a transposed ``(B, T, H, D)``, the output is one too.
+    """
+    order = sorted(range(len(shape)), key=lambda dim: model[dim])
+    order.remove(len(shape) - 1)  # kernels read along the last dim
+    strides, step = [1] * len(shape), shape[-1]
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def _check_batches(engine: Engine, query: int, keys: int) -> None:
+    if query != keys and keys != 1:
+        engine.raise_theirs(
+            RuntimeError(f"Bq and Bkv must broadcast. Got Bq={query} and Bkv={keys}")
+        )
+
+
+def _first_score(engine: Engine, score_mod: Any, block_mask: Any) -> torch.Tensor:
+    """The program's functions, called as torch calls them, for the first score."""
+    recording, engine.recording = engine.recording, False
+    try:
+        with engine:
+            places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]
+            score = score_mod(torch.tensor(1.0), *places)
+            mask_mod = block_mask[-1]
+            mask = mask_mod(*places) if callable(mask_mod) else None
+    except Exception as error:
+        engine.raise_theirs(error)
+    finally:
+        engine.recording = recording
+    for name, made in (("score_mod", score), ("mask_mod", mask)):
+        if isinstance(made, torch.Tensor) and made.dim():
+            engine.raise_theirs(
+                RuntimeError(
+                    f"`{name}` must give one number for one score, and gives "
+                    f"{tuple(made.shape)}"
+                )
+            )
+    return score if isinstance(score, torch.Tensor) else torch.tensor(score)

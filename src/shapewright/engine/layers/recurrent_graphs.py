@@ -1,0 +1,354 @@
+"""The autograd graph of a recurrent call: one node of our own for many of torch's.
+
+It is learnt from a miniature of the call on real CPU tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import torch
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.identity import META, Info
+from shapewright.engine.replacement import one_thread
+
+Tensor = torch.Tensor
+Shape = tuple[int, ...]
+STEPS, ROWS, WIDTH, HIDDEN, PROJECTED = 2, 3, 5, 7, 4
+"""Sizes of a miniature, each a different one: a size of 1 stays 1."""
+
+
+class Miniature:
+    """The operands of one call in small, in their order, and what came out."""
+
+    __slots__ = ("inputs", "outputs")
+
+    def __init__(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def run_miniature(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    infos: list[Info],
+    shapes: list[Shape],
+    lengths: list[int] | None,
+) -> Miniature:
+    """Call the function on tensors of these `shapes`, else as the operands are.
+
+    `lengths` are the batch sizes of packed steps, which are the second operand.
+    """
+    made = [
+        small_tensor(info, shape) for info, shape in zip(infos, shapes, strict=True)
+    ]
+    if lengths is not None:
+        made[1] = torch.tensor(lengths, device="cpu")
+    counter = iter(made)
+    small = nests.swap(without_dropout(args), lambda _: next(counter))
+    kind = autocast.kind_of([info.meta for info in infos])
+    if kind == "cuda":
+        small, _ = autocast.cast_tensors(func.__name__, small, infos)
+    with one_thread(), cpu_autocast(kind):
+        out = func(*small)
+    return Miniature(made, nests.tensors(out))
+
+
+def cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
+    """The CPU's autocast is as it is for operands on the CPU, else off."""
+    if kind == "cpu" or not torch.is_autocast_enabled("cpu"):
+        return nullcontext()
+    return torch.autocast("cpu", enabled=False)
+
+
+def without_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Its share is the one float among the arguments; nothing is drawn without it."""
+    return tuple(0.0 if isinstance(each, float) else each for each in args)
+
+
+def small_tensor(info: Info, shape: Shape) -> Tensor:
+    """Zeros of this shape, laid as the operand is."""
+    meta = info.meta
+    stride = laid_like(meta.shape, meta.stride, shape)
+    tensor = torch.empty_strided(shape, stride, dtype=meta.torch_dtype, device="cpu")
+    storage: Any = tensor.untyped_storage()
+    storage.fill_(0)
+    return tensor.requires_grad_(meta.requires_grad)
+
+
+def laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
+    """The strides of a tensor of another shape whose dims lie in the same order.
+
+    `(3, 2, 5)` by `(5, 15, 1)` and `(8, 200, 64)` give `(64, 512, 1)`. Expanded dims
+    stay expanded.
+    """
+    found = [0] * len(shape)
+    step, size = 1, 1
+    steps = {1: 1}  # of dims of size 1, by the stride that they have
+    for dim in sorted(range(len(shape)), key=lambda dim: (stride[dim], -dim)):
+        if stride[dim] and shape[dim] > 1:
+            found[dim] = step
+            step, size = step * other[dim], size * shape[dim]
+            steps[size] = step
+    for dim, sides in enumerate(shape):
+        if sides == 1:
+            found[dim] = steps.get(stride[dim], step)
+    return tuple(found)
+
+
+Layout = tuple[Shape, Shape, torch.dtype]
+"""Shape, stride and dtype of a tensor that a node gives."""
+
+
+class Mirror:
+    """A graph in small.
+
+    `saved` are the inputs that backward reads, by place, with what was saved of each;
+    `kept` are the outputs that it reads.
+    """
+
+    __slots__ = ("_gradients", "inputs", "kept", "outputs", "saved")
+
+    def __init__(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.saved: list[tuple[int, Tensor]] = []
+        self.kept: list[int] = []
+        self._gradients: dict[Any, Gradients] = {}
+        places = {t.untyped_storage()._cdata: at for at, t in enumerate(inputs)}
+        made = {t.untyped_storage()._cdata: at for at, t in enumerate(outputs)}
+        for tensor in self._saved_tensors():
+            store = tensor.untyped_storage()._cdata
+            if store in places:
+                self.saved.append((places.pop(store), tensor))
+            elif store in made:
+                self.kept.append(made.pop(store))
+
+    def _saved_tensors(self) -> list[Tensor]:
+        """What the nodes of the graph save, those near the outputs first."""
+        nodes = dict.fromkeys(t.grad_fn for t in self.outputs if t.grad_fn is not None)
+        waiting = list(nodes)
+        found: list[Tensor] = []
+        for node in waiting:
+            names = [name for name in dir(node) if name.startswith("_saved_")]
+            found += nests.tensors([getattr(node, name) for name in names])
+            for after, _ in node.next_functions:
+                if after is not None and after not in nodes:
+                    nodes[after] = None
+                    waiting.append(after)
+        return found
+
+    def gradients(self, given: tuple[int, ...], again: Any = None) -> Gradients:
+        """The gradients of the inputs, where some come to these outputs.
+
+        For gradients of gradients, `again` says which of those given require grad.
+        """
+        key = given, again
+        if key not in self._gradients:
+            with torch._C.DisableTorchFunction(), one_thread(), torch.enable_grad():
+                self._gradients[key] = self._differentiate(given, again)
+        return self._gradients[key]
+
+    def _differentiate(self, given: tuple[int, ...], again: Any) -> Gradients:
+        start = [torch.ones_like(self.outputs[at]) for at in given]
+        for one, wanted in zip(start, again or (), strict=False):
+            one.requires_grad_(wanted)
+        # Of a number: where gradients are given to it, torch imports sympy.
+        total = torch.zeros((), device="cpu")
+        for at, one in zip(given, start, strict=True):
+            total = total + (self.outputs[at] * one).sum()
+        leaves = [at for at, each in enumerate(self.inputs) if each.requires_grad]
+        found = torch.autograd.grad(
+            total,
+            [self.inputs[at] for at in leaves],
+            retain_graph=True,
+            create_graph=again is not None,
+            allow_unused=True,
+        )
+        by_place = dict(zip(leaves, found, strict=True))
+        return Gradients(
+            self, start, {k: v for k, v in by_place.items() if v is not None}
+        )
+
+
+class Gradients:
+    """The gradients of a mirror's inputs, and the mirror of their graph.
+
+    `by_place` tells which of the `outputs` is the gradient of which input.
+    """
+
+    __slots__ = ("by_place", "mirror", "outputs")
+
+    def __init__(
+        self, of: Mirror, start: list[Tensor], by_place: dict[int, Tensor]
+    ) -> None:
+        owner: dict[int, int] = {}  # two biases may have one tensor
+        self.by_place = {
+            at: owner.setdefault(id(each), len(owner)) for at, each in by_place.items()
+        }
+        self.outputs = list({id(each): each for each in by_place.values()}.values())
+        self.mirror: Mirror | None = None
+        if any(each.requires_grad for each in self.outputs):
+            self.mirror = Mirror([*of.inputs, *start], self.outputs)
+
+    def layouts(self, inputs: tuple[Tensor, ...]) -> list[Layout]:
+        """How the gradients of these inputs are laid."""
+        shapes = {n: inputs[at].shape for at, n in self.by_place.items()}
+        return [
+            (shapes[n], laid_like(each.shape, each.stride(), shapes[n]), each.dtype)
+            for n, each in enumerate(self.outputs)
+        ]
+
+
+def hang_on_mirror(
+    mirror: Mirror, inputs: list[Tensor], layouts: list[Layout]
+) -> list[Tensor]:
+    """Data-free outputs of these layouts, on nodes as the mirror's outputs have."""
+    if not any(each.requires_grad for each in mirror.outputs):
+        return [blank(layout) for layout in layouts]
+    held = [saved_of(inputs[at], small) for at, small in mirror.saved]
+    joined: Any = Joint.apply
+    held += joined(*inputs)
+    name = next(name for each in mirror.outputs if (name := node_of(each)))
+    outputs: list[Tensor] = list(
+        with_name(Mirrored, name).apply(mirror, held, layouts, *inputs)
+    )
+    first = True
+    for at, small in enumerate(mirror.outputs):
+        own = node_of(small)
+        if own and not (first and own == name):
+            outputs[at] = with_name(Renamed, own).apply(outputs[at])
+        first = first and not own
+    return outputs
+
+
+def node_of(tensor: Tensor) -> str | None:
+    """The name of a tensor's node."""
+    return None if tensor.grad_fn is None else tensor.grad_fn.name()
+
+
+def blank(layout: Layout) -> Tensor:
+    """A data-free tensor of this layout."""
+    shape, stride, dtype = layout
+    return torch.empty_strided(shape, stride, dtype=dtype, device=META)
+
+
+def saved_of(tensor: Tensor, small: Tensor) -> Tensor:
+    """What a node saves of an input: itself, or a view as that of the miniature.
+
+    Its node is named where a write in place is refused.
+    """
+    node = node_of(small)
+    if node == "TBackward0":
+        return tensor.t()
+    if node == "SelectBackward0":
+        return tensor.select(0, 0)
+    if node == "UnbindBackward0":
+        return tensor.unbind(0)[0]
+    if small.dim() == tensor.dim():
+        return tensor
+    with torch.set_grad_enabled(node is not None):
+        if (
+            small.dim() == 2
+            and tensor.is_contiguous()
+            and node in ("ViewBackward0", None)
+        ):
+            return tensor.view(-1, tensor.shape[-1])
+    return tensor
+
+
+class Mirrored(torch.autograd.Function):
+    """Stands for a graph; saves what the graph saves."""
+
+    of_ours = True
+
+    @staticmethod
+    def forward(
+        context: Any,
+        mirror: Mirror,
+        held: list[Tensor],
+        layouts: list[Layout],
+        *inputs: Tensor,
+    ) -> tuple[Tensor, ...]:
+        outputs = tuple(blank(layout) for layout in layouts)
+        context.mirror = mirror
+        context.first = len(mirror.saved)
+        context.last = len(held)
+        context.save_for_backward(*held, *(outputs[at] for at in mirror.kept))
+        context.set_materialize_grads(False)
+        pairs = zip(mirror.outputs, outputs, strict=True)
+        context.mark_non_differentiable(*(o for s, o in pairs if not s.requires_grad))
+        return outputs
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        saved = context.saved_tensors  # which refuses what was written or freed
+        inputs = saved[context.first : context.last]
+        mirror: Mirror = context.mirror
+        given = tuple(at for at, each in enumerate(gradients) if each is not None)
+        found: list[Tensor | None] = [None] * len(inputs)
+        if given:
+            start = [gradients[at] for at in given]
+            again = None
+            if torch.is_grad_enabled():
+                again = tuple(each.requires_grad for each in start)
+            made = mirror.gradients(given, again)
+            layouts = made.layouts(inputs)
+            if made.mirror is None or again is None:
+                outputs = [blank(layout) for layout in layouts]
+            else:
+                outputs = hang_on_mirror(made.mirror, [*inputs, *start], layouts)
+            for at, n in made.by_place.items():
+                if context.needs_input_grad[3 + at]:
+                    found[at] = outputs[n]
+        return None, None, None, *found
+
+
+class Joint(torch.autograd.Function):
+    """Tensors for what gradients of gradients go through.
+
+    They lead to the inputs of a call, but a write to those is none to them.
+    """
+
+    of_ours = True
+
+    @staticmethod
+    def forward(context: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
+        context.set_materialize_grads(False)
+        made = tuple(
+            torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=META)
+            for t in inputs
+        )
+        pairs = zip(inputs, made, strict=True)
+        context.mark_non_differentiable(*(m for t, m in pairs if not t.requires_grad))
+        return made
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return gradients
+
+
+class Renamed(torch.autograd.Function):
+    """An output that has a node of its own."""
+
+    of_ours = True
+
+    @staticmethod
+    def forward(context: Any, tensor: Tensor) -> Tensor:
+        return blank((tensor.shape, tensor.stride(), tensor.dtype))
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return gradients[0]
+
+
+@cache
+def with_name(kind: type[torch.autograd.Function], node: str) -> Any:
+    """A function of this kind whose nodes have this name."""
+    made: Any = type(kind.__name__, (kind,), {})
+    made._backward_cls.__name__ = node
+    return made

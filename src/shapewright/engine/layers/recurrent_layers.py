@@ -1,0 +1,246 @@
+"""LSTM, GRU and RNN, each call answered as a whole.
+
+torch's data-free kernels unroll them: 200 steps of an LSTM make 4,000 tensors and as
+many nodes, 2 s forward and 1 s backward. The rule tells what comes out; where
+gradients are asked for, a miniature of the call tells its nodes, and where autocast is
+on, its dtypes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.autograd_graph import is_cut
+from shapewright.engine.devices import claim_of
+from shapewright.engine.dispatch.answers import apply, template_of
+from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.dispatch.rule_answers import intern_made
+from shapewright.engine.dispatch.rule_lookup import rule_of
+from shapewright.engine.identity import (
+    BLANK,
+    DTYPE_NAMES,
+    DTYPES,
+    Info,
+    Storage,
+    contiguous_stride,
+)
+from shapewright.engine.layers.recurrent_graphs import (
+    HIDDEN,
+    PROJECTED,
+    ROWS,
+    STEPS,
+    WIDTH,
+    Layout,
+    Mirror,
+    Shape,
+    hang_on_mirror,
+    node_of,
+    run_miniature,
+)
+from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.private import (
+    in_dispatch_mode,
+    in_transform,
+    saving_hooks,
+)
+from shapewright.rules.meta import Made
+from shapewright.rules.recurrent import GATES, Layers, layers_of, outputs_of
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+FUNCTIONS = frozenset(GATES)
+
+
+class RecurrentPlan:
+    """What calls with the same key get: an answer, and where gradients are asked for
+    the graph of a miniature.
+
+    Its nodes give tensors of the `layouts`; the output may be a view of the first.
+    """
+
+    __slots__ = ("answer", "is_view", "layouts", "mirror")
+
+    def __init__(
+        self,
+        answer: Answer,
+        mirror: Mirror | None = None,
+        layouts: list[Layout] | None = None,
+        is_view: bool = False,
+    ) -> None:
+        self.answer = answer
+        self.mirror = mirror
+        self.layouts = layouts or []
+        self.is_view = is_view
+
+
+def answer_recurrent(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """What a call gives; None where torch must say."""
+    if kwargs or in_transform() or in_dispatch_mode():
+        return None
+    if engine.graph and saving_hooks():  # the program sees what torch saves
+        return None
+    if any(info.meta.layout != "strided" for info in infos):
+        return None
+    layers = layers_of(GATES[name], *recorded_arguments(engine, args, kwargs)[0])
+    if layers is None:
+        return None
+    lengths = None
+    if layers.rows is not None:
+        lengths = small_lengths(engine, layers, args[1])
+        if lengths is None:
+            return None
+    inputs = [engine.blank_of(each) for each in nests.tensors(args)]
+    if engine.graph and any(is_cut(each) for each in inputs):
+        return None
+    key = (
+        func, torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+        tuple(info.meta for info in infos), tuple(lengths or ()), flags_of(args),
+        autocast.state(), torch.backends.mkldnn.enabled,
+    )  # fmt: skip
+    plan = engine.memo.recurrent.get(key)
+    if plan is None:
+        try:
+            plan = plan_of(engine, func, args, infos, layers, lengths)
+        except RuntimeError:  # no kernel of the CPU for these dtypes
+            return None
+        engine.memo.recurrent[key] = plan
+    return give(engine, plan, layers, inputs, infos)
+
+
+def flags_of(args: Args) -> tuple[Any, ...]:
+    """What a call is told besides tensors."""
+    return tuple(each for each in args if isinstance(each, int | float))
+
+
+def small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | None:
+    """Batch sizes of a miniature, equal where those are; None where they are wrong."""
+    rows = min(layers.batch, ROWS)
+    steps = min(layers.steps, STEPS)
+    if not engine.info(sizes).storage.known:
+        return [rows, *(max(rows - 1, 1) for _ in range(steps - 1))]
+    with torch._C.DisableTorchFunction():
+        lengths = engine.value_of(sizes).tolist()
+    falling = all(a >= b > 0 for a, b in pairwise(lengths))
+    if not falling or lengths[0] != layers.batch or sum(lengths) != layers.rows:
+        return None
+    if lengths[-1] == lengths[0]:
+        return [rows] * steps
+    return [rows, *(max(rows - 1, 1) for _ in range(steps - 1))]
+
+
+def plan_of(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    infos: list[Info],
+    layers: Layers,
+    lengths: list[int] | None,
+) -> RecurrentPlan:
+    """The answer by rule, with what a miniature tells of nodes and dtypes."""
+    arguments = recorded_arguments(engine, args, {})
+    metas = [info.meta for info in infos]
+    made = outputs_of(layers, metas[0].dtype)
+    grad = torch.is_grad_enabled() and any(meta.requires_grad for meta in metas)
+    small = None
+    if grad or autocast.kind_of(metas) is not None:
+        shapes = small_shapes(layers, lengths)
+        with torch._C.DisableTorchFunction():
+            small = run_miniature(func, args, infos, shapes, lengths)
+        made = tuple(
+            replace(one, dtype=DTYPE_NAMES[out.dtype])
+            for one, out in zip(made, small.outputs, strict=True)
+        )
+    device = claim_of(engine, infos, {})
+    outs = small.outputs if small is not None else [None] * len(made)
+    flags = [out is not None and out.requires_grad for out in outs]
+    answer = Answer(
+        func,
+        arguments,
+        NEW,
+        tuple(
+            intern_made(engine, one, device, flag)
+            for one, flag in zip(made, flags, strict=True)
+        ),
+        tuple(None if out is None else node_of(out) for out in outs),
+        template_of(made, func),
+        flops_of(func, arguments),
+    )
+    if small is None or not any(flags):
+        return RecurrentPlan(answer)
+    first, *lasts = small.outputs
+    base = first._base
+    mirror = Mirror(small.inputs, [first if base is None else base, *lasts])
+    is_view = base is not None
+    return RecurrentPlan(answer, mirror, layouts_of(layers, made, is_view), is_view)
+
+
+def flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
+    """The arithmetic that the rule tells."""
+    rule = rule_of(func)
+    return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
+
+
+def small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
+    """The shapes of the operands of a miniature."""
+    hidden, projected = min(layers.hidden, HIDDEN), min(layers.projected, PROJECTED)
+    few = replace(
+        layers,
+        steps=min(layers.steps, STEPS),
+        batch=min(layers.batch, ROWS),
+        rows=None if lengths is None else sum(lengths),
+        width=min(layers.width, WIDTH),
+        hidden=HIDDEN if hidden == projected else hidden,
+        projected=projected,
+    )
+    sizes = [] if lengths is None else [(len(lengths),)]
+    return [few.input(), *sizes, *few.states(), *few.weights()]
+
+
+def layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
+    """How the outputs of the nodes are laid.
+
+    That of which the output is a view has the steps first, and no gaps.
+    """
+    shapes = [one.shape for one in made]
+    strides = [one.stride or contiguous_stride(one.shape) for one in made]
+    if is_view:
+        shapes[0] = (layers.steps, layers.batch, shapes[0][-1])
+        strides[0] = contiguous_stride(shapes[0])
+    dtypes = [DTYPES[one.dtype] for one in made]
+    return list(zip(shapes, strides, dtypes, strict=True))
+
+
+def give(
+    engine: Engine,
+    plan: RecurrentPlan,
+    layers: Layers,
+    inputs: list[Tensor],
+    infos: list[Info],
+) -> Any:
+    """The outputs of a call, on the nodes of its mirror."""
+    answer = plan.answer
+    if plan.mirror is None or not engine.graph:
+        return apply(engine, answer, (), {}, infos)
+    outs = hang_on_mirror(plan.mirror, inputs, plan.layouts)
+    if plan.is_view:
+        whole = outs[0]
+        packed = layers.rows is not None
+        outs[0] = whole.flatten(0, 1) if packed else whole.transpose(0, 1)
+    made = []
+    for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
+        info = Info(meta, Storage(meta.device), BLANK, node)
+        engine.tell(out, info)
+        made.append(info)
+    engine.record(answer, infos, tuple(made))
+    return tuple(outs)

@@ -1,0 +1,154 @@
+"""What is remembered of a call: its answer, by all that the answer depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine.identity import Meta, Metas
+
+if TYPE_CHECKING:
+    from shapewright.engine.autograd_graph import Hanging
+    from shapewright.engine.layers.recurrent_layers import RecurrentPlan
+    from shapewright.rules.needs.failure import Repair
+
+
+NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)
+KINDS = ("new", "view", "copy", "inplace", "same", "read", "opaque")
+
+
+class Answer:
+    """The answer to one call, shared by every later call with the same key.
+
+    `arguments` is `(args, kwargs)` with metadata where tensors stood. `metas` and
+    `grad_fns` belong to the tensors that come out, `template` to the nest they come in
+    (None: one tensor). `raised` is the error that the call raises instead; `hidden` are
+    the inputs that it writes besides (running statistics), by place among the tensors.
+    """
+
+    __slots__ = (
+        "arguments",
+        "flops",
+        "func",
+        "grad_fns",
+        "hidden",
+        "kind",
+        "metas",
+        "notes",
+        "raised",
+        "template",
+        "written",
+    )
+
+    def __init__(
+        self,
+        func: Any,
+        arguments: tuple[tuple[Any, ...], dict[str, Any]],
+        kind: int,
+        metas: tuple[Meta, ...] = (),
+        grad_fns: tuple[str | None, ...] = (),
+        template: Any = None,
+        flops: int | None = None,
+        notes: tuple[str, ...] = (),
+        written: int | None = None,
+    ) -> None:
+        self.func = func
+        self.arguments = arguments
+        self.kind = kind
+        self.metas = metas
+        self.grad_fns = grad_fns
+        self.template = template
+        self.flops = flops
+        self.notes = notes
+        self.written = written
+        self.raised: BaseException | None = None
+        self.hidden: tuple[int, ...] = ()
+
+
+class Memo:
+    """Answers and interned metadata. Two runs that share one ask each question once."""
+
+    __slots__ = ("answers", "hung", "metas", "recurrent", "refused")
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[Any, ...], Answer] = {}
+        self.metas: Metas = {}
+        self.hung: dict[tuple[Any, ...], Hanging] = {}  # of runs with torch's graph
+        self.recurrent: dict[tuple[Any, ...], RecurrentPlan] = {}
+        self.refused: dict[tuple[Any, ...], set[Repair]] = {}  # of calls that failed
+
+
+def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
+    """The non-tensor arguments, by position or name."""
+    args, kwargs = answer.arguments
+    found = [(str(i), readable(v)) for i, v in enumerate(args) if not _tensors(v)]
+    found += [(name, readable(v)) for name, v in kwargs.items() if not _tensors(v)]
+    return tuple(found)
+
+
+def _tensors(value: Any) -> bool:
+    if isinstance(value, Meta):
+        return True
+    return (
+        isinstance(value, tuple | list)
+        and bool(value)
+        and all(_tensors(item) for item in value)
+    )
+
+
+def readable(value: Any) -> Any:
+    """A plain value, or its text."""
+    if isinstance(value, bool | int | float | str | type(None)):
+        return value
+    if isinstance(value, Meta):
+        return "tensor"
+    if isinstance(value, tuple | list):
+        items = [readable(item) for item in value[:100]]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, slice):
+        parts = [value.start, value.stop, value.step]
+        texts = ["" if part is None else str(readable(part)) for part in parts]
+        return ":".join(texts[:2] if value.step is None else texts)
+    if value is ...:
+        return "..."
+    if isinstance(value, PLAIN_OF_TORCH):
+        return str(value).removeprefix("torch.")
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return f"<{type(value).__name__}>"
+
+
+PLAIN_OF_TORCH = torch.dtype | torch.device | torch.layout | torch.memory_format
+UNTOLD = "?"
+"""The place of a tensor of which it is not known."""
+
+
+def places(answer: Answer, count: int) -> tuple[str, ...]:
+    """Where each of `count` tensors stands in the call.
+
+    Empty where they fill, in order, the positions that other arguments leave free.
+    """
+    args, kwargs = answer.arguments
+    found = [place for n, value in enumerate(args) for place in _within(value, str(n))]
+    for name, value in kwargs.items():
+        found += _within(value, name)
+    if len(found) != count:
+        return (UNTOLD,) * count
+    free = [str(n) for n, value in enumerate(args) if isinstance(value, Meta)]
+    return () if found == free else tuple(found)
+
+
+def _within(value: Any, place: str) -> Iterator[str]:
+    if isinstance(value, Meta):
+        yield place
+    elif isinstance(value, tuple | list):
+        for n, item in enumerate(value):
+            yield from _within(item, f"{place}.{n}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _within(item, f"{place}.{key}")
+    elif isinstance(value, slice):
+        for item in (value.start, value.stop, value.step):
+            yield from _within(item, f"{place}.{UNTOLD}")

@@ -1,0 +1,295 @@
+"""Module calls: `nn.Module._call_impl` is replaced for the time of a run.
+
+A scripted or traced module has no Python inside: it is one opaque op.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.identity import Info
+from shapewright.engine.memo import OPAQUE, Answer
+from shapewright.engine.nests import snapshot
+from shapewright.engine.replacement import resemble
+from shapewright.engine.tracers import FEW, Real
+
+if TYPE_CHECKING:
+    from shapewright.engine.call_sites import Site
+    from shapewright.engine.engine import Engine
+
+
+class Call:
+    """One running or finished call of a module; folded into a `ModuleCall` later."""
+
+    __slots__ = (
+        "depth",
+        "end",
+        "first",
+        "index",
+        "inputs",
+        "key",
+        "method",
+        "name",
+        "notes",
+        "number",
+        "output",
+        "parent",
+        "path",
+        "site",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        index: int,
+        path: str,
+        name: str,
+        number: int,
+        parent: int | None,
+        depth: int,
+        site: Site,
+        first: int,
+        inputs: Any,
+    ) -> None:
+        self.index = index
+        self.path = path
+        self.name = name
+        self.number = number
+        self.parent = parent
+        self.depth = depth
+        self.site = site
+        self.first = first
+        self.end = first
+        self.inputs = inputs
+        self.output: Any = None
+        self.notes: tuple[str, ...] = ()
+        self.method = "forward"
+        self.key = 0
+
+
+class Calls:
+    """The module calls of one run, in the order in which they began."""
+
+    def __init__(self, engine: Engine, modules: list[tuple[str, nn.Module]]) -> None:
+        self.engine = engine
+        self.records: list[Call] = []
+        self.paths: dict[int, str] = {}
+        self.alive: dict[int, nn.Module] = {}
+        self.counts: dict[int, int] = {}
+        self.taken: dict[str, int] = {}
+        self.progress: Callable[[str], None] | None = None
+        self.ended: Callable[[Call, Any], None] | None = None
+        for path, module in modules:
+            self.paths[id(module)] = path
+            self.alive[id(module)] = module
+
+    def path_of(self, module: nn.Module) -> str:
+        """The module's path in the root; a name of its own for a stranger."""
+        path = self.paths.get(id(module))
+        if path is None:
+            name = type(module).__name__
+            seen = self.taken.get(name, 0)
+            self.taken[name] = seen + 1
+            path = name if seen == 0 else f"{name}_{seen}"
+            for inner, child in module.named_modules():
+                full = f"{path}.{inner}" if inner else path
+                self.paths.setdefault(id(child), full)
+                self.alive[id(child)] = child
+            path = self.paths[id(module)]
+        return path
+
+    def begin(
+        self, path: str, name: str, key: int, site: Site, args: Any, kwargs: Any
+    ) -> Call:
+        """Open a call: everything until `end` belongs to it."""
+        engine = self.engine
+        records = self.records
+        number = self.counts[key] = self.counts.get(key, 0) + 1
+        index = len(records)
+        parent = engine.call if index else None
+        depth = records[parent].depth + 1 if parent is not None else 0
+        look = engine.info
+        given = tuple([getattr(v, "_sw", None) or snapshot(v, look) for v in args])
+        named = {name: snapshot(v, look) for name, v in kwargs.items()}
+        first = len(engine.events)
+        inputs = given, named
+        call = Call(index, path, name, number, parent, depth, site, first, inputs)
+        call.key = key
+        records.append(call)
+        engine.call = index
+        return call
+
+    def end(self, call: Call) -> None:
+        """Close a call, returned or failed."""
+        self.engine.call = call.parent or 0
+        call.end = len(self.engine.events)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """torch tells us of every module call in this thread.
+
+        `_call_impl` is replaced rather than `__call__`: that one is a slot, and to
+        replace it takes milliseconds where a library has defined thousands of modules.
+        """
+        original = nn.Module._call_impl
+        replacement = resemble(watcher(self, original), original)
+        self.engine.sites.bound(replacement.__code__)
+        nn.Module._call_impl = replacement  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            if nn.Module._call_impl is replacement:
+                nn.Module._call_impl = original  # type: ignore[method-assign]
+
+
+def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
+    """The replacement of `nn.Module._call_impl`."""
+    engine = calls.engine
+    thread = get_ident()
+    here = engine.sites.here
+    look = engine.info
+    paths = calls.paths
+    script = torch.jit.ScriptModule
+    progress = calls.progress
+    begin = calls.begin
+    events = engine.events
+
+    def _call_impl(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if get_ident() != thread or not engine.recording:
+            return original(module, *args, **kwargs)
+        kind = type(module)
+        path = paths.get(id(module))
+        if path is None:
+            path = calls.path_of(module)
+        if progress is not None:
+            progress(path)
+        call = begin(path, kind.__name__, id(module), here(), args, kwargs)
+        try:
+            if isinstance(module, script):
+                out = run(engine, call, module, original, args, kwargs)
+            else:
+                out = original(module, *args, **kwargs)
+        except Exception as error:
+            if engine.failures is None or error is engine.error:
+                raise
+            from shapewright.engine.failures import layer_refusals
+
+            if not layer_refusals.is_own(module, error):
+                raise
+            engine.call = call.index
+            out = layer_refusals.refused(engine, module, original, args, kwargs, error)
+        finally:
+            engine.call = call.parent or 0
+            call.end = len(events)
+        call.output = getattr(out, "_sw", None) or snapshot(out, look)
+        if calls.ended is not None:
+            calls.ended(call, out)
+        return out
+
+    return _call_impl
+
+
+class _Below(TorchDispatchMode):
+    """Sees the kernels of a scripted module and stands in for its real tensors."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.engine = engine
+        self.kernels: dict[str, int] = {}
+        self.real = False  # the module computes on real tensors
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func is torch.ops.aten.equal.default:  # of constants, to join equal ones
+            return args[0] is args[1] or (type(args[0]) is int and args[0] == args[1])
+        name = str(func._overloadpacket)
+        self.kernels[name] = self.kernels.get(name, 0) + 1
+        if self.real:
+            return func(*args, **(kwargs or {}))
+        physical = nests.on_meta(nests.swap((args, kwargs or {}), self.engine.blank_of))
+        return func(*physical[0], **physical[1])
+
+
+def run(
+    engine: Engine,
+    call: Call,
+    module: torch.nn.Module,
+    original: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run a scripted module on data-free tensors and record it as one op."""
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(value) for value in tensors]
+    below = _Below(engine)
+    try:
+        out = without_data(engine, below, module, original, args, kwargs)
+    except Exception as error:
+        engine.error = error
+        raise
+    outs: list[Info] = []
+
+    def look(value: torch.Tensor) -> torch.Tensor:
+        if not hasattr(value, "_sw"):
+            with torch._C.DisableTorchFunction():
+                engine.tell(value, engine.first_sight(value))
+        outs.append(engine.info(value))
+        return value
+
+    out = nests.swap(out, look)
+    kernels = ", ".join(f"{n} x {c}" if c > 1 else n for n, c in below.kernels.items())
+    call.notes = ("scripted: seen from outside only",)
+    answer = Answer(
+        type(module).__name__,
+        recorded_arguments(engine, args, kwargs),
+        OPAQUE,
+        tuple(info.meta for info in outs),
+        notes=(f"kernels: {kernels}",),
+    )
+    engine.record(answer, infos, tuple(outs))
+    return out
+
+
+def without_data(
+    engine: Engine,
+    below: _Below,
+    module: torch.nn.Module,
+    original: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """What the module gives for data-free tensors.
+
+    What asks for devices above the kernels (`lstm`) meets real weights there: a copy of
+    the module computes on real tensors then, where these are small.
+    """
+    with torch._C.DisableTorchFunction():
+        physical = nests.swap((args, kwargs), engine.blank_of)
+        try:
+            with below:
+                return original(module, *physical[0], **physical[1])
+        except RuntimeError as error:
+            sizes = [tensor.numel() for tensor in nests.tensors(physical)]
+            if "same device" not in str(error) or sum(sizes) > FEW:
+                raise
+        below.kernels.clear()
+        below.real = True
+        real = Real(engine).of((args, kwargs))
+        with torch.random.fork_rng(devices=()), below:
+            out = original(copy.deepcopy(module), *real[0], **real[1])
+        return nests.swap(out, bare)
+
+
+def bare(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor without its numbers, which mean nothing."""
+    return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)

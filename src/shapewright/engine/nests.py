@@ -1,0 +1,208 @@
+"""Walks over nests of arguments and results."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.utils.rnn import PackedSequence
+
+from shapewright.engine import random_seeds
+from shapewright.engine.identity import DTYPE_NAMES, Info
+from shapewright.engine.tracked_sizes.numbers import KINDS
+from shapewright.engine.tracked_sizes.numbers import plain as plain_number
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+ATOMS = frozenset(
+    {int, float, bool, complex, str, type(None), torch.dtype, torch.device}
+    | {torch.layout, torch.memory_format, type(...)}
+)
+
+
+class _Unhashable:
+    """Stands in a key for what can't be compared: the key then matches nothing."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+UNHASHABLE = _Unhashable()
+
+
+def key_of(engine: Engine, value: Any, key: list[Any], infos: list[Info]) -> int:
+    """Append what an answer can depend on; return how many tensors are known."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        info = engine.info(value)
+        infos.append(info)
+        key.append(info.meta)
+        if info.meta.layout != "strided":
+            key.append(UNHASHABLE)
+        return int(info.storage.known)
+    if kind is tuple or kind is list or kind is torch.Size:
+        known = 0
+        key.append(len(value))
+        for item in value:
+            known += key_of(engine, item, key, infos)
+        return known
+    if kind in ATOMS:
+        key.append((kind, value))
+        return 0
+    if kind is slice:
+        key.append(slice)
+        for item in (value.start, value.stop, value.step):
+            key_of(engine, item, key, infos)
+        return 0
+    if kind is dict:
+        known = 0
+        for name, item in value.items():
+            key.append(name)
+            known += key_of(engine, item, key, infos)
+        return known
+    if isinstance(value, int | float | str) or callable(value):
+        key.append((kind, value))
+        return 0
+    if isinstance(value, tuple | list):
+        return sum(key_of(engine, item, key, infos) for item in value)
+    key.append(UNHASHABLE)
+    return 0
+
+
+def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """The same nest with every tensor changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    kind = type(value)
+    if kind in ATOMS:
+        return value
+    if kind is tuple or kind is list:
+        return kind(swap(item, change) for item in value)
+    if kind is dict:
+        return {name: swap(item, change) for name, item in value.items()}
+    if kind is slice:
+        return slice(
+            swap(value.start, change),
+            swap(value.stop, change),
+            swap(value.step, change),
+        )
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*(swap(item, change) for item in value))
+    if isinstance(value, PackedSequence):
+        return kind(*(swap(item, change) for item in value))
+    if isinstance(value, tuple) and kind is not torch.Size:
+        return kind(swap(item, change) for item in value)  # structseq
+    return value
+
+
+def visit(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
+    """Look at every tensor in a nest."""
+    if isinstance(value, Tensor):
+        look(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            visit(item, look, depth + 1)
+    elif isinstance(value, dict):
+        for item in value.values():
+            visit(item, look, depth + 1)
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Every tensor in a nest, in order."""
+    found: list[Tensor] = []
+    visit(value, found.append)
+    return found
+
+
+DEVICES = (torch.device,)
+
+
+def on_meta(
+    physical: tuple[tuple[Any, ...], dict[str, Any]], device: str = "meta"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same arguments with every stated device replaced."""
+    args, kwargs = physical
+    if "device" in kwargs and kwargs["device"] is not None:
+        kwargs = {**kwargs, "device": device}
+    if "pin_memory" in kwargs:
+        kwargs = {**kwargs, "pin_memory": False}
+    generator = kwargs.get("generator")
+    if generator is not None and device == "meta":
+        kwargs = {**kwargs, "generator": None}
+    elif generator is not None:
+        random_seeds.lend(generator)
+    if any(isinstance(value, torch.device) for value in args):
+        args = tuple(
+            torch.device(device) if isinstance(value, torch.device) else value
+            for value in args
+        )
+    return args, kwargs
+
+
+def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
+    """Arguments as a rule reads them: metadata for tensors, names for torch's types."""
+    kind = type(value)
+    if kind in UNCHANGED:
+        return value
+    if isinstance(value, Tensor):
+        return meta_of(value)
+    if kind is tuple:
+        return tuple([plain(item, meta_of) for item in value])
+    if kind is list:
+        return [plain(item, meta_of) for item in value]
+    if kind is dict:
+        return {name: plain(item, meta_of) for name, item in value.items()}
+    if kind is torch.Size:
+        return tuple(value)
+    if kind is torch.dtype:
+        return DTYPE_NAMES[value]
+    if kind is torch.device:
+        return str(value)
+    if kind is torch.memory_format or kind is torch.layout:
+        return str(value).removeprefix("torch.")
+    if kind is slice:
+        ends = (value.start, value.stop, value.step)
+        return slice(*[plain(end, meta_of) for end in ends])
+    if kind is PackedSequence:
+        return tuple([plain(item, meta_of) for item in value])
+    return value
+
+
+UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
+
+
+def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
+    """A nest with tensors replaced by what is known of them, and nothing kept alive."""
+    if isinstance(value, Tensor):
+        return look(value)
+    kind = type(value)
+    if kind in (int, float, bool, str, type(None), complex):
+        return value if kind is not str or len(value) < 200 else value[:200] + "..."
+    if depth > 6:
+        return f"<{kind.__name__}>"
+    if isinstance(value, dict):
+        return {
+            str(name): snapshot(item, look, depth + 1)
+            for name, item in _first(value.items())
+        }
+    if isinstance(value, tuple | list):
+        items = [snapshot(item, look, depth + 1) for item in _first(value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: snapshot(getattr(value, field.name, None), look, depth + 1)
+            for field in dataclasses.fields(value)
+        }
+    if kind in ATOMS:
+        return str(value)
+    if kind in KINDS:
+        return plain_number(value)
+    return f"<{kind.__name__}>"
+
+
+def _first(items: Any, most: int = 1000) -> list[Any]:
+    listed = list(items)
+    return listed[:most]

@@ -1,0 +1,317 @@
+"""The self-check: every remembered or ruled answer is asked of torch again.
+
+Small calls are asked of the CPU's kernels on representative values, others of torch's
+data-free kernels. Where torch says something else, that is a finding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch import indexing, ordinary_calls, view_operators
+from shapewright.engine.dispatch.plan_tables import wrong_in
+from shapewright.engine.dispatch.results import node_of, writes
+from shapewright.engine.flops import counted
+from shapewright.engine.function_names import display_name, plain_name
+from shapewright.engine.identity import Info, Meta, contiguous_stride
+from shapewright.engine.layers import fused_attention
+from shapewright.engine.memo import INPLACE, READ, Answer
+from shapewright.engine.private import UninitializedTensor, any_autocast, in_transform
+from shapewright.engine.values import representatives
+
+if TYPE_CHECKING:
+    from shapewright.engine.dispatch.plans import Plan
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Call = tuple[Args, Kwargs]
+DONE = "self-check: compared with torch"
+UNDONE = "self-check: not compared, torch has no answer"
+
+
+LIMIT = 1 << 24
+"""Elements that are made real, all operands together, to ask the CPU's kernel."""
+CHOOSES = frozenset(
+    {
+        "scaled_dot_product_attention",
+        "multi_head_attention_forward",
+        "_native_multi_head_attention",
+        "_transformer_encoder_layer_fwd",
+    }
+)
+"""torch takes other kernels for them on the CPU than without data, or has none."""
+
+
+ASKED_AGAIN = (
+    ordinary_calls.call_op,
+    view_operators.view,
+    indexing.index,
+    fused_attention.fused,
+)
+"""Plans whose answers torch could give, too."""
+
+
+class NoAnswer(Exception):
+    """torch can't be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to ask torch again: what comes out, in words."""
+
+    device: str
+    ask: Callable[[], list[str]]
+
+
+def verified(plan: Plan) -> Plan:
+    """The plan of a function, each answer compared with torch's own."""
+    if plan not in ASKED_AGAIN:
+        return plan
+
+    def checked(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+        tensors = nests.tensors((args, kwargs))
+        if engine.graph or not engine.recording or in_transform() or lazy(tensors):
+            return plan(engine, func, args, kwargs)
+        infos = [engine.info(tensor) for tensor in tensors]
+        if odd(infos):
+            return plan(engine, func, args, kwargs)
+        call = (args, kwargs or {})
+        ways = prepared(engine, func, call, infos)
+        before, supposed = len(engine.events), len(engine.assumptions)
+        try:
+            out = plan(engine, func, args, kwargs)
+        except Exception as error:
+            if error is engine.error:
+                refused(engine, func, ways, error)
+            raise
+        if len(engine.events) == before + 1:
+            answer, _, outs, *_ = engine.events[-1]
+            if answer.kind != READ and len(engine.assumptions) == supposed:
+                compare(engine, func, answer, infos, outs, ways)
+        return out
+
+    return checked
+
+
+def odd(infos: list[Info]) -> bool:
+    """Whether a tensor has no strides of its own."""
+    return any(info.meta.layout != "strided" for info in infos)
+
+
+def lazy(tensors: list[Tensor]) -> bool:
+    """Whether a tensor has no shape yet."""
+    return any(isinstance(tensor, UninitializedTensor) for tensor in tensors)
+
+
+# -- torch, asked again -------------------------------------------------------
+
+
+class Source(torch.autograd.Function):
+    """Gives a tensor a node, and leaves its strides as they are."""
+
+    @staticmethod
+    def forward(context: Any, tensor: Tensor, made: list[Tensor]) -> Tensor:
+        return made[0]
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return gradients[0], None
+
+
+def prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[Way]:
+    """Ways to ask torch: on the CPU where the call is small, and without data."""
+    ways = []
+    if count(infos) <= LIMIT and not (any_autocast() and on_gpu(infos)):
+        ways.append(way(engine, func, call, "cpu"))
+    if not (any_autocast() or wrong_in(func) or plain_name(func) in CHOOSES):
+        ways.append(way(engine, func, call, "meta"))
+    return ways
+
+
+def count(infos: list[Info]) -> int:
+    """The elements of all operands."""
+    return sum(math.prod(info.meta.shape) for info in infos)
+
+
+def on_gpu(infos: list[Info]) -> bool:
+    """Whether a tensor claims a device that is not here."""
+    return any(info.meta.device != "cpu" for info in infos)
+
+
+def way(engine: Engine, func: Any, call: Call, device: str) -> Way:
+    """The same call on tensors of its own, ready before the answered one may write."""
+    written = writes(plain_name(func), call[1]) or "out" in call[1]
+    made: dict[int, Tensor] = {}
+
+    def twin_of(tensor: Tensor) -> Tensor:
+        twin = made.get(id(tensor))
+        if twin is None:
+            twin = made[id(tensor)] = lone(engine, tensor, device, written)
+        return twin
+
+    args, kwargs = nests.on_meta(nests.swap(call, twin_of), device)
+    if device == "meta" and not made:
+        kwargs = {**kwargs, "device": "meta"}
+    given = list(made.values())
+
+    def again() -> list[str]:
+        return described(func(*args, **kwargs), given, written)
+
+    return Way(device, again)
+
+
+def lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
+    """A tensor of the same metadata that shares nothing with the run's."""
+    info = engine.info(tensor)
+    meta = info.meta
+    with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+        if device == "cpu":
+            twin = shifted(
+                representatives.stand_in(engine, tensor).detach(), meta.offset
+            )
+        else:
+            room = torch.UntypedStorage(extent(meta), device="meta")
+            twin = torch.empty(0, dtype=meta.torch_dtype, device="meta")
+            twin.set_(room, meta.offset, meta.shape, meta.stride)
+    if not meta.requires_grad:
+        return twin
+    if info.grad_fn is None or not (written and torch.is_grad_enabled()):
+        return twin.requires_grad_()
+    seed = torch.empty(0, device=device, requires_grad=True)
+    apply = super(torch.autograd.Function, Source).apply  # ours is for the program's
+    return apply(seed, [twin])  # type: ignore[no-any-return, no-untyped-call]
+
+
+def shifted(value: Tensor, offset: int) -> Tensor:
+    """A copy with the same strides, at the same offset."""
+    size, stride = value.shape, value.stride()
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True) if n) + 1
+    room = torch.zeros(offset + max(last, 0), dtype=value.dtype)
+    copy = room.as_strided(size, stride, offset)
+    if all(s for n, s in zip(size, stride, strict=True) if n > 1):
+        copy.copy_(value)
+    bare = torch.empty(0, dtype=value.dtype)
+    return bare.set_(copy.untyped_storage(), offset, size, stride)
+
+
+def extent(meta: Any) -> int:
+    """Bytes from the start of the storage to the last element."""
+    steps = zip(meta.shape, meta.stride, strict=True)
+    last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
+    return int((meta.offset + last) * meta.torch_dtype.itemsize)
+
+
+def asked(ways: list[Way]) -> list[str]:
+    """What torch answers: on the CPU, else without data."""
+    state = torch.get_rng_state()
+    try:
+        for way in ways:
+            try:
+                return way.ask()
+            except Exception:  # values may be to blame, or a kernel may be missing
+                continue
+    finally:
+        torch.set_rng_state(state)
+    raise NoAnswer
+
+
+# -- comparison ---------------------------------------------------------------
+
+
+def compare(
+    engine: Engine,
+    func: Any,
+    answer: Answer,
+    ins: list[Info],
+    outs: tuple[Info, ...],
+    ways: list[Way],
+) -> None:
+    """Hold an answer against torch's; a difference is a finding."""
+    try:
+        theirs = asked(ways)
+    except NoAnswer:
+        engine.note(UNDONE)
+        return
+    engine.note(DONE)
+    ours = claimed(outs, ins, answer.kind == INPLACE)
+    if ours != theirs:
+        differs(engine, func, "; ".join(ours), "; ".join(theirs))
+    flops(engine, func, answer, ways)
+
+
+def claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str]:
+    """What we say of the tensors that come out."""
+    given = list(dict.fromkeys(info.number for info in ins))
+    found = []
+    for info in outs:
+        text = words(info.meta, info.meta.requires_grad, info.grad_fn)
+        itself = info.number in given
+        place = f"input {given.index(info.number)}" if itself else ""
+        found.append(place if itself and not written else f"{place} {text}".strip())
+    return found
+
+
+def described(out: Any, given: list[Tensor], written: bool) -> list[str]:
+    """What torch says of them."""
+    found = []
+    for tensor in nests.tensors(out):
+        meta = Meta(
+            tuple(tensor.shape), tensor.stride(), tensor.dtype, 0, "", False, "strided"
+        )
+        text = words(meta, tensor.requires_grad, node_of(tensor))
+        index = next((i for i, value in enumerate(given) if value is tensor), None)
+        itself = index is not None
+        place = f"input {index}" if itself else ""
+        found.append(place if itself and not written else f"{place} {text}".strip())
+    return found
+
+
+def words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
+    """A tensor in a few words, equal where torch's and ours agree."""
+    if grad_fn in (None, "SourceBackward") or not torch.is_grad_enabled():
+        grad_fn = "leaf" if requires_grad else None
+    text = f"{meta.dtype}{list(meta.shape)}"
+    if meta.stride != contiguous_stride(meta.shape):
+        text += f" by {meta.stride}"
+    return f"{text} {grad_fn}" if grad_fn else text
+
+
+def flops(engine: Engine, func: Any, answer: Answer, ways: list[Way]) -> None:
+    """Hold the arithmetic of a rule against torch's own formulas."""
+    if answer.flops is None or not ways:
+        return
+    if plain_name(func) in CHOOSES and ways[-1].device == "cpu":
+        return  # its kernels for attention are not counted
+    try:
+        _, theirs = counted(engine, ways[-1].ask, (), {})
+    except Exception:
+        return
+    if theirs is not None and theirs != answer.flops:
+        differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
+
+
+def refused(engine: Engine, func: Any, ways: list[Way], error: Exception) -> None:
+    """We say that a call fails: so must the CPU; data-free kernels forgive too much."""
+    if not ways or ways[0].device != "cpu" or representatives.autograd_error(error):
+        return  # what refuses to write a view is its base, which is not here
+    try:
+        theirs = asked(ways[:1])
+    except NoAnswer:
+        return
+    differs(engine, func, f"`{error}`", "; ".join(theirs))
+
+
+def differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
+    """Say that torch and Shapewright disagree; it is a bug of ours."""
+    engine.find(
+        "self-check",
+        f"`{display_name(func)}` is recorded as {ours}, torch says {theirs}",
+    )

@@ -1,0 +1,86 @@
+"""Threads that the program starts: torch's modes are per thread, so ours follows.
+
+Without it a thread would run real kernels on the user's own weights.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread, get_ident
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from shapewright.engine.replacement import resemble
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+@contextmanager
+def followed(engine: Engine) -> Iterator[None]:
+    """Threads started during the run are answered as the run is.
+
+    One that goes on after the run ends at its next call of torch: the tensors that it
+    holds have no data.
+    """
+    original = Thread.start
+
+    def start(thread: Thread) -> None:
+        if get_ident() in engine.threads:
+            inner: Any = thread
+            inner._bootstrap_inner = follow(engine, inner._bootstrap_inner)
+            inner._invoke_excepthook = quiet(engine, inner._invoke_excepthook)
+        original(thread)
+
+    Thread.start = resemble(start, original)  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        Thread.start = original  # type: ignore[method-assign]
+        engine.plans = Over()
+
+
+def follow(engine: Engine, bootstrap: Any) -> Any:
+    """What a thread runs, with the run's mode around it."""
+
+    def inner() -> None:
+        number = get_ident()
+        engine.threads.add(number)
+        engine.started += 1
+        try:
+            with engine:
+                bootstrap()
+        finally:
+            engine.threads.discard(number)
+
+    return inner
+
+
+class RunIsOver(SystemExit):
+    """Ends a thread that goes on after its run; whoever catches it may say why."""
+
+
+def quiet(engine: Engine, report: Any) -> Any:
+    """What a thread does with an exception: nothing, where it is ours."""
+    from shapewright.engine.engine import NeedsGraph
+
+    def invoke(thread: Thread) -> None:
+        if isinstance(sys.exception(), NeedsGraph):
+            engine.needs_graph = True
+        elif not isinstance(sys.exception(), RunIsOver):
+            report(thread)
+
+    return invoke
+
+
+class Over(dict[Any, Any]):
+    """The plans of a run that is over."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return ended
+
+
+def ended(*_: Any) -> NoReturn:
+    """Ends the thread."""
+    raise RunIsOver("the trace that this thread belonged to is over")

@@ -1,0 +1,291 @@
+"""Torch's own tracers inside a program: `torch.jit.trace`, `torch.export`, `torch.fx`.
+
+What they trace must be torch's own behaviour, on tensors that have data: our stand-ins
+would be written into the graph. So they run with our mode and patches put aside, on a
+copy of the model whose parameters are allocated for the time of the trace.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.engine import nests
+from shapewright.engine.identity import FROM_FILE
+from shapewright.engine.memo import READ, Answer
+from shapewright.engine.private import import_compiler, modes_put_aside, step_aside
+from shapewright.engine.replacement import replaced
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+TRACERS = (
+    ("torch.jit", "trace"),
+    ("torch.jit", "trace_module"),
+    ("torch.jit", "script"),
+    ("torch.export", "export"),
+    ("torch.export", "draft_export"),
+    ("torch.export", "export_for_training"),
+)
+"""What traces a model on example inputs, or compiles its text."""
+
+SYMBOLIC = (
+    ("torch.fx", "symbolic_trace"),
+    ("torch.fx._symbolic_trace", "symbolic_trace"),
+)
+"""What needs no values: the graph has the model's own parameters."""
+
+MAKERS = (("torch.fx.experimental.proxy_tensor", "make_fx"),)
+"""What gives a function that traces when it is called."""
+
+FUNCTIONAL = (("torch.func", "functionalize"),)
+"""What gives a function of the same results."""
+
+FEW = 1 << 22
+"""Elements of the largest tensor that gets numbers; a larger one has zeros."""
+
+
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@contextmanager
+def tracers_kept() -> Iterator[None]:
+    """For the time of a run, or of the building of a model."""
+    makes = (
+        (TRACERS, tracing),
+        (SYMBOLIC, looking),
+        (MAKERS, making),
+        (FUNCTIONAL, passing),
+    )
+    with ExitStack() as stack:
+        for names, make in makes:
+            for module, name in names:
+                owner = sys.modules.get(module)
+                if owner is not None and name in vars(owner):
+                    stack.enter_context(replaced(owner, name, make))
+        stack.enter_context(replaced(torch.fx.Tracer, "trace", looking))
+        yield
+
+
+def running_engine() -> Engine | None:
+    """That of the run that goes on.
+
+    It need not be the one in which a file got hold of a tracer, by
+    `from torch.jit import trace`.
+    """
+    from shapewright.engine.engine import Engine
+
+    modes = torch.overrides._get_current_function_mode_stack()
+    engines = [mode for mode in modes if isinstance(mode, Engine)]
+    return next((e for e in reversed(engines) if get_ident() in e.threads), None)
+
+
+def tracing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A tracer, run on real tensors."""
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        engine = running_engine()
+        if engine is None:
+            return original(*args, **kwargs)
+        if original.__module__.startswith("torch.export"):
+            import_compiler()
+        return traced_for_real(engine, original, args, kwargs)
+
+    return trace
+
+
+def looking(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A tracer that looks at a model with tensors of its own kind."""
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        engine = running_engine()
+        if engine is None:
+            return original(*args, **kwargs)
+        with put_aside(engine):
+            return engine.run(original, args, kwargs)
+
+    return trace
+
+
+def making(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a function that traces when it is called."""
+
+    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+        def trace(*inputs: Any, **named: Any) -> Any:
+            engine = running_engine()
+            if engine is None:
+                return traced(function, *inputs, **named)
+            import_compiler()
+            return traced_for_real(engine, traced, (function, *inputs), named)
+
+        def traced(real: Any, *given: Any, **words: Any) -> Any:
+            return original(real, *args, **kwargs)(*given, **words)
+
+        return trace
+
+    return made
+
+
+def passing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a function of the same results, which is run as it is."""
+
+    def made(function: Any, *args: Any, **kwargs: Any) -> Any:
+        def called(*inputs: Any, **named: Any) -> Any:
+            if running_engine() is not None:
+                return function(*inputs, **named)
+            return original(function, *args, **kwargs)(*inputs, **named)
+
+        return called
+
+    return made
+
+
+def traced_for_real(
+    engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Any:
+    """What torch's tracer gives for copies that have data, its tensors without."""
+    real = Real(engine)
+    made = engine.run(run_for_real, (engine, real, function, args, kwargs), {})
+    infos = [engine.info(tensor) for tensor in real.parameters]
+    if infos:  # the program has used them
+        engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
+    return nests.swap(made, partial(without_data, engine))
+
+
+def run_for_real(
+    engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Any:
+    """Call torch's tracer on copies that have data; what it returns has data, too."""
+    with put_aside(engine), torch.random.fork_rng(devices=()):
+        args, kwargs = real.of(args), real.of(kwargs)
+        with real.in_closures(args):
+            return function(*args, **kwargs)
+
+
+def without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
+    """What a traced function gave was computed from numbers that mean nothing."""
+    with torch._C.DisableTorchFunction():
+        blank = tensor.detach().to("meta")
+    engine.adopt(blank, getattr(tensor, FROM_FILE, None))
+    return blank
+
+
+@contextmanager
+def put_aside(engine: Engine) -> Iterator[None]:
+    """In the block torch is as without a run: no mode and none of our patches."""
+    thread, recording = get_ident(), engine.recording
+    with ExitStack() as stack:
+        for unpatched in step_aside:
+            stack.enter_context(unpatched())
+        stack.enter_context(modes_put_aside())
+        engine.threads.discard(thread)
+        engine.recording = False
+        try:
+            yield
+        finally:
+            engine.threads.add(thread)
+            engine.recording = recording
+
+
+class Real:
+    """Copies of tensors and models that have data, the same copy for the same thing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.memo: dict[int, Any] = {}
+        self.kept: list[Any] = []  # so that no id is used again
+        self.parameters: list[torch.Tensor] = []  # of the models that were copied
+
+    def of(self, value: Any) -> Any:
+        """A tensor, a model, or a nest of them."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, nn.Module):
+            return self.module(value)
+        if isinstance(value, dict):
+            return type(value)((key, self.of(item)) for key, item in value.items())
+        if type(value) in (list, tuple):
+            return type(value)(self.of(item) for item in value)
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, nn.Module) and hasattr(value, "__func__"):
+            return value.__func__.__get__(self.module(owner))
+        return value
+
+    def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        """One with the same metadata, and values: known ones, else made up."""
+        found = self.memo.get(id(tensor))
+        if found is None:
+            with torch._C.DisableTorchFunction():
+                found = self.made(tensor)
+            self.memo[id(tensor)] = found
+            self.kept.append(tensor)
+        return found
+
+    def made(self, tensor: torch.Tensor) -> torch.Tensor:
+        info = self.engine.info(tensor)
+        meta = info.meta
+        if meta.layout != "strided":
+            return tensor
+        if info.storage.known:
+            real = self.engine.value_of(tensor).detach().clone()
+        elif not tensor.is_meta:
+            real = tensor.detach().clone()
+        else:
+            real = torch.empty_strided(meta.shape, meta.stride, dtype=meta.torch_dtype)
+            few = real.numel() <= FEW and meta.torch_dtype.is_floating_point
+            real = real.uniform_(0.01, 0.1) if few else real.zero_()
+        if isinstance(tensor, nn.Parameter):
+            real = nn.Parameter(real, requires_grad=meta.requires_grad)
+        elif meta.requires_grad:
+            real.requires_grad_()
+        setattr(real, FROM_FILE, meta.device)
+        return real
+
+    def module(self, module: nn.Module) -> nn.Module:
+        """A copy of a model, with all tensors that its modules hold."""
+        if isinstance(module, torch.jit.ScriptModule):
+            return module
+        if id(module) not in self.memo:
+            self.parameters += module.parameters()
+            for each in module.modules():
+                for value in list(vars(each).values()):
+                    nests.visit(value, self.tensor)
+            self.memo[id(module)] = copy.deepcopy(module, self.memo)
+            self.kept.append(module)
+        return self.memo[id(module)]  # type: ignore[no-any-return]
+
+    @contextmanager
+    def in_closures(self, args: tuple[Any, ...]) -> Iterator[None]:
+        """A function that is traced finds real tensors in what it closes over."""
+        cells = [
+            (cell, cell.cell_contents)
+            for function in args
+            for cell in getattr(function, "__closure__", None) or ()
+            if isinstance(cell.cell_contents, torch.Tensor | nn.Module)
+        ]
+        names = [
+            (function.__globals__, name, function.__globals__[name])
+            for function in args
+            if hasattr(function, "__globals__")
+            for name in function.__code__.co_names
+            if isinstance(function.__globals__.get(name), torch.Tensor | nn.Module)
+        ]
+        for cell, value in cells:
+            cell.cell_contents = self.of(value)
+        for space, name, value in names:
+            space[name] = self.of(value)
+        try:
+            yield
+        finally:
+            for cell, value in cells:
+                cell.cell_contents = value
+            for space, name, value in names:
+                space[name] = value

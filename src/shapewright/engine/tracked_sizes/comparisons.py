@@ -1,0 +1,213 @@
+"""The record of the comparisons of one run, each at the line that made it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from shapewright.engine.call_sites import OURS, TORCH, USER, Positions, Sites, source_of
+from shapewright.engine.tracked_sizes.stand_ins import Names
+from shapewright.source.demands import Demand, demand_at
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.guards import (
+    Expression,
+    Guard,
+    Guards,
+    Lost,
+    Read,
+    exchanged,
+)
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Place = tuple[CodeType, int]
+Sides = tuple[Expression, str, Expression, bool]
+
+PER_PLACE = 64
+"""Different comparisons that are kept of one place: a loop over positions has many."""
+
+
+@dataclass(slots=True)
+class Watching:
+    """Asks a run to watch the sizes that its program reads; the run fills `told`.
+
+    Without `stand_ins`, `int(h / 2)` and `len(x)` are plain numbers, as Python has it.
+    With `own`, reads keep the numbers that tensors had in the run, not in its record.
+    """
+
+    stand_ins: bool = True
+    own: bool = False
+    told: Guards | None = None
+    seen: Callable[[], Seen] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A watched run beside its record: see `capture/derived`.
+
+    `recipe` says how to work it out at other sizes, or is None; `places` which output
+    of which call a tensor of a number first was, -1 for what was given, and `output`
+    the same of what was returned; `slices` are calls with constant ends of slices, each
+    with the number of the tensor it cuts.
+    """
+
+    recipe: Any
+    places: dict[int, tuple[int, int]]
+    slices: list[tuple[int, int, tuple[int, ...]]]
+    output: list[tuple[int, int]]
+
+
+class Comparisons:
+    """What a run compared, kept until its tensors have the numbers of the record."""
+
+    def __init__(self, stand_ins: bool = False) -> None:
+        self.open = True
+        self.names = Names() if stand_ins else None
+        self.sites = Sites()
+        self.made: dict[tuple[int, int], dict[Sides, int]] = {}
+        self.lost: dict[tuple[str, tuple[int, int]], int] = {}
+        self.places: dict[tuple[int, int], tuple[CodeType, bool]] = {}
+        self.asked: tuple[int, int] | None = None  # where a size was hashed last
+        self.full = False  # some comparisons are not kept
+        self.events: Sequence[Any] = ()
+        self.given: tuple[Any, ...] = ()  # what is known of the tensors that go in
+        self.order: list[tuple[int, Sides]] = []  # before which call it was made
+        self.arguments: dict[int, Any] = {}  # with memory, by number of the call
+
+    def compared(
+        self, left: Expression, operator: str, right: Expression, outcome: bool
+    ) -> None:
+        """One comparison. A dict that compares what it has found decides nothing."""
+        place = self.place()
+        if place is None or (operator == "==" and place == self.asked):
+            return
+        here = self.made.setdefault(place, {})
+        sides = left, operator, right, outcome
+        if sides in here or len(here) < PER_PLACE:
+            if sides not in here:
+                self.order.append((len(self.events), sides))
+            here[sides] = here.get(sides, 0) + 1
+        else:
+            self.full = True
+            self.lose(f"more than {PER_PLACE} different comparisons")
+
+    def begin(self, engine: Engine, given: Sequence[Any]) -> None:
+        """The run is about to begin on these tensors."""
+        self.events = engine.events
+        self.given = tuple(engine.info(tensor) for tensor in given)
+
+    def hashed(self) -> None:
+        """A size is looked up in a dict or a set."""
+        if self.open:
+            self.asked = self.place()
+
+    def lose(self, what: str, far: bool = False) -> None:
+        """A size becomes a plain number here; `far`: below the engine."""
+        place = self.place(far)
+        if place is not None:
+            self.lost[what, place] = self.lost.get((what, place), 0) + 1
+
+    def enter(self, function: FunctionType) -> None:
+        """A function of the program that will run."""
+        if self.names is not None and self.sites.kind_of(function.__code__) == USER:
+            self.names.furnish(function.__globals__)
+
+    def meet(self) -> None:
+        """Sizes are read or calculated with: the module finds what remembers them."""
+        frame: FrameType | None = sys._getframe(2) if self.names else None
+        while frame is not None and self.sites.kind_of(frame.f_code) != USER:
+            frame = frame.f_back
+        if frame is not None and self.names is not None:
+            self.names.furnish(frame.f_globals)
+
+    def place(self, far: bool = False) -> tuple[int, int] | None:
+        """The innermost line of the program, or of torch, that is running.
+
+        Python's own modules act for whom they were called by; we do not count.
+        """
+        if not self.open:
+            return None
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename.startswith(NUMBERS):
+            frame = frame.f_back
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename.startswith(OURS) and not far:
+                return None
+            torch = code.co_filename.startswith(TORCH)
+            if torch or self.sites.kind_of(code) == USER:
+                place = id(code), frame.f_lasti
+                self.places[place] = code, torch
+                return place
+            frame = frame.f_back
+        return None
+
+    def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
+        """No more is seen; what was, with the record's numbers of tensors."""
+        self.open = False
+        return Told(self, folder, number_of).guards()
+
+
+NUMBERS = __file__.removesuffix("comparisons.py")
+
+
+class Told:
+    """Turns what was kept into guards with spans."""
+
+    def __init__(
+        self, seen: Comparisons, folder: str, number_of: Callable[[int], int]
+    ) -> None:
+        self.seen = seen
+        self.number_of = number_of
+        self.texts: dict[str, Text | None] = {}
+        files = {code.co_filename for code, _ in seen.places.values()}
+        found = {name: source_of(name) for name in files}
+        sources = {name: source for name, source in found.items() if source}
+        self.positions = Positions(folder, sources)
+
+    def guards(self) -> Guards:
+        """All of it, in the order in which the places were first met."""
+        own: list[Guard] = []
+        in_torch: list[Guard] = []
+        for place, here in self.seen.made.items():
+            span = self.span(place)
+            code, torch = self.seen.places[place]
+            text = None if torch else self.text(code.co_filename, span.file)
+            for sides, count in here.items():
+                guard = self.guard(sides, span, count, text)
+                (in_torch if torch else own).append(guard)
+        lost = [
+            Lost(what, self.span(place), count)
+            for (what, place), count in self.seen.lost.items()
+            if not self.seen.places[place][1]
+        ]
+        return Guards(tuple(own), tuple(in_torch), tuple(lost))
+
+    def guard(self, sides: Sides, span: Span, count: int, text: Text | None) -> Guard:
+        left, operator, right, outcome = sides
+        demand: Demand | None = None
+        if text is not None:
+            span, demand = demand_at(text, span, operator, outcome)
+        left, right = (exchanged(side, self.renumbered) for side in (left, right))
+        return Guard(left, operator, right, outcome, span, count, demand)
+
+    def renumbered(self, read: Read) -> Read:
+        return Read(self.number_of(read.tensor), read.dim, read.value)
+
+    def span(self, place: tuple[int, int]) -> Span:
+        return self.positions.frame(self.seen.places[place][0], place[1]).span
+
+    def text(self, filename: str, shown: str) -> Text | None:
+        """The file's text, read once."""
+        if filename not in self.texts:
+            source = self.positions.sources.get(filename)
+            known = source is not None and source.text is not None
+            self.texts[filename] = (
+                Text(shown, source.text or "") if known and source else None
+            )
+        return self.texts[filename]

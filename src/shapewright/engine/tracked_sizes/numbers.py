@@ -1,0 +1,309 @@
+"""Whole numbers and fractions that remember of which sizes they were made."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from shapewright.trace.guards import COMPARED, Applied, Expression, Read
+
+if TYPE_CHECKING:
+    from shapewright.engine.tracked_sizes.comparisons import Comparisons
+
+
+def written(symbol: str, parts: tuple[Expression, ...], whole: bool) -> Expression:
+    """The operator applied; numbers added or multiplied in a row become one.
+
+    `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
+    numbers: fractions would round otherwise.
+    """
+    if not whole or len(parts) != 2:
+        return Applied(symbol, parts)
+    left, right = parts
+    if symbol == "-" and isinstance(right, int):
+        symbol, right = "+", -right
+    if symbol in ("+", "*") and isinstance(left, int):
+        left, right = right, left
+    if symbol in IN_A_ROW and isinstance(right, int) and isinstance(left, Applied):
+        inner, number = left.parts[0], left.parts[-1]
+        above = symbol != "//" or right > 0
+        if left.operator == symbol and isinstance(number, int) and above:
+            left, right = inner, IN_A_ROW[symbol](number, right)
+    neutral = {"+": 0, "*": 1, "//": 1}.get(symbol)
+    return left if right == neutral else Applied(symbol, (left, right))
+
+
+IN_A_ROW: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "*": operator.mul, "//": operator.mul,
+}  # fmt: skip
+
+
+LONGEST = 64
+"""Operators in the longest expression; what is longer becomes a plain number."""
+
+
+class TrackedSize(int):
+    """A size that the program read, or a whole number calculated from some."""
+
+    expression: Expression
+    seen: Comparisons
+    length: int
+
+    def __hash__(self) -> int:
+        self.seen.hashed()
+        return int.__hash__(self)
+
+    def __bool__(self) -> bool:
+        outcome = int.__bool__(self)
+        self.seen.compared(self.expression, "!=", 0, outcome)
+        return outcome
+
+    def __int__(self) -> int:
+        self.seen.lose("int()")
+        return int.__int__(self)
+
+    def __float__(self) -> float:
+        self.seen.lose("float()")
+        return int.__float__(self)
+
+    def __deepcopy__(self, memo: Any) -> TrackedSize:
+        return self
+
+    def __copy__(self) -> TrackedSize:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return int, (plain(self),)
+
+    def bit_length(self) -> int:
+        return made("bit_length", int.bit_length(self), self)  # type: ignore[no-any-return]
+
+
+class TrackedNumber(float):
+    """A fraction calculated from sizes that the program read: ``H / 2``."""
+
+    expression: Expression
+    seen: Comparisons
+    length: int
+
+    def __hash__(self) -> int:
+        self.seen.hashed()
+        return float.__hash__(self)
+
+    def __bool__(self) -> bool:
+        outcome = float.__bool__(self)
+        self.seen.compared(self.expression, "!=", 0, outcome)
+        return outcome
+
+    def __int__(self) -> int:
+        self.seen.lose("int()")
+        return float.__int__(self)
+
+    def __float__(self) -> float:
+        self.seen.lose("float()")
+        return float.__float__(self)
+
+    def __deepcopy__(self, memo: Any) -> TrackedNumber:
+        return self
+
+    def __copy__(self) -> TrackedNumber:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return float, (plain(self),)
+
+    def is_integer(self) -> bool:
+        outcome = float.is_integer(self)
+        whole = Applied("%", (self.expression, 1))
+        self.seen.compared(whole, "==", 0, outcome)
+        return outcome
+
+
+KINDS = (TrackedSize, TrackedNumber)
+
+
+def plain(value: Any) -> Any:
+    """The same number without memory; anything else as it is."""
+    if type(value) is TrackedSize:
+        return int.__int__(value)
+    return float.__float__(value) if type(value) is TrackedNumber else value
+
+
+def tracked(value: Any, expression: Expression, length: int, seen: Comparisons) -> Any:
+    """A number that remembers where it comes from."""
+    kind = TrackedSize if type(value) is int else TrackedNumber
+    number = kind(value)
+    number.expression, number.length, number.seen = expression, length, seen
+    return number
+
+
+def made(symbol: str, value: Any, *parts: Any) -> Any:
+    """What an operator made of numbers, at least one of which remembers."""
+    seen = record_of(*parts)
+    if seen is None or type(value) not in (int, float):
+        return value
+    seen.meet()
+    length = 1 + sum(getattr(part, "length", 0) for part in parts)
+    if length > LONGEST:
+        seen.lose(f"more than {LONGEST} operators")
+        return value
+    whole = all(isinstance(part, int) for part in parts)
+    expression = written(symbol, tuple(map(expression_of, parts)), whole)
+    if not isinstance(expression, Applied | Read):
+        return value
+    return tracked(value, expression, length, seen)
+
+
+def record_of(*parts: Any) -> Comparisons | None:
+    """The record of the run that some of these numbers belong to, if it still runs."""
+    for part in parts:
+        if type(part) in KINDS and part.seen.open:
+            return part.seen  # type: ignore[no-any-return]
+    return None
+
+
+def expression_of(number: Any) -> Any:
+    """What a number is to an expression; None for what is no number."""
+    if type(number) in KINDS:
+        return number.expression if number.seen.open else plain(number)
+    if isinstance(number, int):
+        return int.__int__(number)
+    if isinstance(number, float):
+        return float.__float__(number)
+    if isinstance(number, Real):  # numpy's
+        return int(number) if isinstance(number, Integral) else float(number)
+    return None
+
+
+# -- what Python calls ---------------------------------------------------------
+
+
+def comparison(symbol: str) -> Callable[[Any, Any], Any]:
+    """`a < b` that is seen, where both are numbers."""
+    compare = COMPARED[symbol]
+
+    def method(self: Any, other: Any) -> Any:
+        outcome = compare(plain(self), plain(other))
+        right = expression_of(other)
+        seen = record_of(self, other)
+        if right is not None and seen is not None:
+            seen.compared(expression_of(self), symbol, right, bool(outcome))
+        return outcome
+
+    return method
+
+
+def forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """`a + b` where the first remembers."""
+
+    def method(self: Any, other: Any) -> Any:
+        return made(symbol, apply(plain(self), plain(other)), self, other)
+
+    return method
+
+
+def backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """`b + a` where only the second remembers."""
+
+    def method(self: Any, other: Any) -> Any:
+        return made(symbol, apply(plain(other), plain(self)), other, self)
+
+    return method
+
+
+def single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`-a`, `abs(a)`, `math.floor(a)`."""
+    return lambda self: made(symbol, apply(plain(self)), self)
+
+
+def same(self: Any) -> Any:
+    """`+a`, and `math.floor` of what is whole."""
+    return self
+
+
+def rounded(self: Any, digits: Any = None) -> Any:
+    """`round(a)`, `round(a, 2)`."""
+    if digits is None:
+        return made("round", round(plain(self)), self)
+    return made("round", round(plain(self), digits), self, digits)
+
+
+def power(self: Any, other: Any, modulus: Any = None) -> Any:
+    """`a ** b`."""
+    if modulus is not None:
+        return pow(plain(self), plain(other), plain(modulus))
+    return made("**", plain(self) ** plain(other), self, other)
+
+
+def both(self: Any, other: Any) -> Any:
+    """`divmod(a, b)`."""
+    return halves(divmod(plain(self), plain(other)), self, other)
+
+
+def both_backward(self: Any, other: Any) -> Any:
+    """`divmod(b, a)`."""
+    return halves(divmod(plain(other), plain(self)), other, self)
+
+
+def halves(found: Any, left: Any, right: Any) -> Any:
+    """Quotient and remainder, each with its memory."""
+    if not isinstance(found, tuple):
+        return found
+    return made("//", found[0], left, right), made("%", found[1], left, right)
+
+
+ORDERS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "ge": ">=", "gt": ">"}
+ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+}  # fmt: skip
+BITS = {"and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>"}
+APPLY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+
+
+BOTH: dict[str, Callable[..., Any]] = {
+    "__neg__": single("-", operator.neg),
+    "__pos__": same,
+    "__abs__": single("abs", abs),
+    "__round__": rounded,
+    "__pow__": power,
+    "__rpow__": backward("**", operator.pow),
+    "__divmod__": both,
+    "__rdivmod__": both_backward,
+}
+WHOLE: dict[str, Callable[..., Any]] = {
+    "__invert__": single("~", operator.invert),
+    "__floor__": same,
+    "__ceil__": same,
+    "__trunc__": same,
+}
+FRACTION: dict[str, Callable[..., Any]] = {
+    "__floor__": single("floor", math.floor),
+    "__ceil__": single("ceil", math.ceil),
+    "__trunc__": single("int", math.trunc),
+}
+
+
+def equip(
+    kind: type, symbols: dict[str, str], methods: dict[str, Callable[..., Any]]
+) -> None:
+    """Give a class of numbers its operators."""
+    for name, symbol in ORDERS.items():
+        setattr(kind, f"__{name}__", comparison(symbol))
+    for name, symbol in symbols.items():
+        setattr(kind, f"__{name}__", forward(symbol, APPLY[symbol]))
+        setattr(kind, f"__r{name}__", backward(symbol, APPLY[symbol]))
+    for name, method in methods.items():
+        setattr(kind, name, method)
+
+
+TrackedSize.__name__ = TrackedSize.__qualname__ = "int"  # as errors name it
+TrackedNumber.__name__ = TrackedNumber.__qualname__ = "float"
+equip(TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
+equip(TrackedNumber, ARITHMETIC, BOTH | FRACTION)

@@ -1,0 +1,142 @@
+"""Reads of sizes that remember which tensor they were read from."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
+from operator import mul
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine.derived.recipe import noted
+from shapewright.engine.dispatch.rule_lookup import rule_of
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import Info, contiguous_stride
+from shapewright.engine.private import is_transformed
+from shapewright.engine.tracked_sizes.comparisons import Comparisons
+from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
+from shapewright.engine.tracked_sizes.stand_ins import STANDING, standing
+from shapewright.trace.guards import Read
+
+if TYPE_CHECKING:
+    from shapewright.engine.dispatch.plans import Plan
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+SIZES = frozenset("shape size numel nelement stride".split())
+
+
+def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
+    """The plan of a function, given plain numbers; what it reads of a tensor remembers.
+
+    Nothing behind this border meets a size that remembers: no key, no event.
+    """
+    name = plain_name(func)
+    reads = name if name in SIZES else None
+
+    unruled = rule_of(func) is None
+
+    def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        asked, named = plainly(args), plainly(kwargs)
+        events = len(engine.events)
+        out = plan(engine, func, asked, named)
+        same = asked is args and named is kwargs
+        if len(engine.events) == events + 1 and (unruled or not same):
+            seen.arguments[events] = noted(args, kwargs)
+        args, kwargs = asked, named
+        if reads is None or not args or not isinstance(args[0], Tensor):
+            return out
+        return told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
+
+    return run
+
+
+def told(
+    engine: Engine,
+    name: str,
+    tensor: Tensor,
+    out: Any,
+    args: Any,
+    kwargs: Any,
+    seen: Comparisons,
+) -> Any:
+    """The answer to a read, with memory, where the tensor's dims are what they say."""
+    if not seen.open:
+        return out
+    if is_transformed(tensor):
+        seen.lose("inside torch.func", far=True)
+        return out
+    seen.meet()
+    with torch._C.DisableTorchFunction():
+        info = engine.info(tensor)
+    sizes = steps(info, seen) if name == "stride" else dims(info, seen)
+    found: Any = sizes
+    if name in ("numel", "nelement"):
+        found = reduce(mul, sizes, 1)
+    elif isinstance(out, tuple):
+        found = type(out)(sizes)
+    else:
+        dim = args[0] if args else kwargs.get("dim")
+        found = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
+    return found if plainly(found) == out else out
+
+
+def dims(info: Info, seen: Comparisons) -> list[Any]:
+    """The sizes of a tensor, each one a read."""
+    return [
+        tracked(size, Read(info.number, dim, size), 1, seen)
+        for dim, size in enumerate(info.meta.shape)
+    ]
+
+
+def steps(info: Info, seen: Comparisons) -> list[Any]:
+    """The strides: products of sizes, where the elements stand in row-major order."""
+    stride = info.meta.stride
+    if stride != contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
+        return list(stride)
+    sizes = dims(info, seen)
+    return [reduce(mul, sizes[dim + 1 :], 1) for dim in range(len(sizes))]
+
+
+def plainly(value: Any) -> Any:
+    """The same nest with plain numbers; itself, where it has no others."""
+    kind = type(value)
+    if kind in KINDS:
+        return plain(value)
+    if kind is type(STANDING["int"]):
+        return value.stands_for
+    if kind is tuple or kind is list or kind is torch.Size:
+        items = [plainly(item) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else kind(items)
+    if kind is slice:
+        ends = [plainly(end) for end in (value.start, value.stop, value.step)]
+        return slice(*ends)
+    if kind is dict:
+        named = {name: plainly(item) for name, item in value.items()}
+        same = all(named[name] is item for name, item in value.items())
+        return value if same else named
+    return value
+
+
+def remembered(
+    engine: Engine, seen: Comparisons, target: Any, modules: list[Any]
+) -> AbstractContextManager[None]:
+    """For the time of a run, `len(x)`, `int(size)` and the like remember, too."""
+
+    def length(value: Any, size: int) -> int:
+        if not isinstance(value, Tensor) or not seen.open:
+            return size
+        found: int = told(engine, "size", value, size, (0,), {}, seen)
+        return found
+
+    if seen.names is None:
+        return nullcontext()
+    kinds = {type(module) for module in modules}
+    for function in (target, *(kind.forward for kind in kinds)):
+        function = getattr(function, "__func__", function)
+        if isinstance(function, FunctionType):
+            seen.enter(function)
+    return standing(seen.names, length)

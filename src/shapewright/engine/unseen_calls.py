@@ -1,0 +1,302 @@
+"""Calls that no mode sees: custom functions, transforms, `set_`, tensor groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch._functorch.eager_transforms
+import torch._functorch.vmap
+import torch.autograd.forward_ad
+
+from shapewright.engine import nests
+from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Meta, intern_meta
+from shapewright.engine.private import GROUPING, step_aside
+from shapewright.engine.replacement import replaced, resemble, resembling
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+
+@contextmanager
+def applied(engine: Engine) -> Iterator[None]:
+    """`Function.apply` hands stand-ins to autograd, and its results keep their node."""
+    kind = torch.autograd.Function
+    original = kind.__dict__["apply"]
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        from shapewright.engine.engine import NeedsGraph
+
+        called = original.__get__(None, cls)
+        if (
+            getattr(cls, "of_ours", False)
+            or get_ident() not in engine.threads
+            or not torch.is_grad_enabled()
+            or not any(
+                engine.info(value).meta.requires_grad for value in nests.tensors(args)
+            )
+        ):
+            return called(*args, **kwargs)
+        if not engine.graph:
+            raise NeedsGraph(cls.__name__)
+        with torch._C.DisableTorchFunction():
+            ready = nests.swap(args, lambda value: stand_in(engine, value))
+        out = called(*ready, **kwargs)
+        with torch._C.DisableTorchFunction():
+            nests.visit(out, lambda value: refresh(engine, value))
+        return out
+
+    kind.apply = resemble(classmethod(apply), original)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        kind.apply = original  # type: ignore[method-assign]
+
+
+def stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
+    """Data-free, and known as the same tensor; whole numbers keep their values.
+
+    The user's own tensors must not enter the graph, and in it no device may mix.
+    """
+    info = engine.info(value)
+    whole = not (value.is_floating_point() or value.is_complex())
+    if info.kind == BLANK or (whole and info.storage.known):
+        return value
+    twin = engine.blank_of(value)
+    new = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
+    return engine.tell(twin, new)
+
+
+def refresh(engine: Engine, value: torch.Tensor) -> None:
+    """Read the metadata of a result again: autograd has given it a node."""
+    if not value.requires_grad:
+        return
+    info = engine.info(value)
+    name = value.grad_fn.name() if value.grad_fn is not None else None
+    meta = intern_meta(engine.memo.metas, value, info.meta.device, True)
+    engine.retell(value, Info(meta, info.storage, info.kind, name, info.number))
+
+
+ENTRIES = (
+    (torch._functorch.vmap, "_add_batch_dim"),
+    (torch._functorch.eager_transforms, "_wrap_for_grad"),
+    (torch.autograd.forward_ad, "make_dual"),
+)
+"""Where a transform takes hold of a tensor."""
+
+
+@contextmanager
+def transforms_seen(engine: Engine) -> Iterator[None]:
+    """Transforms wrap data-free tensors."""
+    with ExitStack() as stack:
+        for module, name in ENTRIES:
+            stack.enter_context(wrapped_entry(module, name, entry(engine)))
+        for module, name in EXITS:
+            stack.enter_context(wrapped_entry(module, name, left(engine)))
+        yield
+
+
+EXITS = ((torch._functorch.vmap, "_remove_batch_dim"),)
+"""Where it gives one back."""
+
+
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@contextmanager
+def wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
+    """A function of torch's, wrapped for the time of the run."""
+    original = vars(module)[name]
+    wrapped = resembling(original, wrap)
+    setattr(module, name, wrapped)
+    try:
+        yield
+    finally:
+        if vars(module)[name] is wrapped:
+            setattr(module, name, original)
+
+
+def left(engine: Engine) -> Wrap:
+    """What a transform gives back claims the device of what was wrapped."""
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def leave(wrapped: Any, *args: Any, **kwargs: Any) -> Any:
+            out = original(wrapped, *args, **kwargs)
+            if get_ident() in engine.threads and isinstance(wrapped, torch.Tensor):
+                claim = engine.info(wrapped).meta.device
+                if claim != engine.home and not engine.known(out):
+                    engine.adopt(out, claim)
+            return out
+
+        return leave
+
+    return wrap
+
+
+def entry(engine: Engine) -> Wrap:
+    """What a transform wraps is data-free, and has torch's own graph below."""
+    from shapewright.engine.engine import NeedsGraph
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def enter(*args: Any, **kwargs: Any) -> Any:
+            if get_ident() not in engine.threads:
+                return original(*args, **kwargs)
+            if not engine.graph:
+                raise NeedsGraph(original.__name__)
+            with torch._C.DisableTorchFunction():
+                args, kwargs = nests.swap(
+                    (args, kwargs), lambda value: stand_in(engine, value)
+                )
+            return original(*args, **kwargs)
+
+        return enter
+
+    return wrap
+
+
+@contextmanager
+def storages_kept(engine: Engine) -> Iterator[None]:
+    """A tensor of the user's keeps its storage; what it would get is claimed."""
+    original = torch.Tensor.set_
+
+    def set_(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        # Inside our own calls our mode is off, and torch's method is meant.
+        if engine not in torch.overrides._get_current_function_mode_stack():
+            return original(tensor, *args, **kwargs)
+        with torch._C.DisableTorchFunction():
+            return claim(engine, original, tensor, args, kwargs)
+
+    resemble(set_, original)
+
+    def patch() -> None:
+        torch.Tensor.set_ = set_  # type: ignore[method-assign, assignment]
+
+    def unpatch() -> None:
+        del torch.Tensor.set_
+
+    @contextmanager
+    def unpatched() -> Iterator[None]:
+        unpatch()
+        try:
+            yield
+        finally:
+            patch()
+
+    patch()
+    step_aside.append(unpatched)
+    try:
+        yield
+    finally:
+        step_aside.remove(unpatched)
+        unpatch()
+
+
+def claim(
+    engine: Engine, original: Any, tensor: Any, args: Any, kwargs: Any
+) -> torch.Tensor:
+    """`set_` on a stand-in, and what is known of the tensor after it."""
+    info = engine.info(tensor)
+    source = kwargs.get("source", args[0] if args else None)
+    given = engine.info(source) if isinstance(source, torch.Tensor) else None
+    if given is None and info.kind != THEIRS:
+        if isinstance(source, torch.UntypedStorage) and source.device != tensor.device:
+            engine.note("`set_` to a storage: what shares it is not known")
+            source = torch.UntypedStorage(source.nbytes(), device=tensor.device)
+            args = (source, *args[1:])
+            info.storage.known = False
+        original(tensor, *args, **kwargs)
+        meta = intern_meta(
+            engine.memo.metas, tensor, info.meta.device, info.meta.requires_grad
+        )
+        engine.retell(tensor, Info(meta, info.storage, info.kind, None, info.number))
+        return tensor  # type: ignore[no-any-return]
+    if info.kind == VALUED and given is not None and given.kind == VALUED:
+        original(tensor, source)
+        meta = intern_meta(engine.memo.metas, tensor, info.meta.device, False)
+        engine.retell(tensor, Info(meta, given.storage, VALUED, None, info.number))
+        return tensor  # type: ignore[no-any-return]
+    if given is None:
+        shape = kwargs.get("size", args[2] if len(args) > 2 else info.meta.shape)
+        blank = torch.empty(shape, dtype=tensor.dtype, device="meta")
+        storage = info.storage
+        storage.known = False
+    else:
+        blank, storage = engine.blank_of(source), given.storage
+    meta = intern_meta(
+        engine.memo.metas, blank, info.meta.device, info.meta.requires_grad
+    )
+    kind = BLANK if info.kind == BLANK else THEIRS  # stood in for, from now on
+    new = Info(meta, storage, kind, info.grad_fn, info.number)
+    new.twin = blank.detach()
+    if engine.graph and info.meta.requires_grad:
+        new.twin.requires_grad_()
+    if kind == BLANK:
+        tensor.data = blank.detach()
+    engine.retell(tensor, new)
+    return tensor  # type: ignore[no-any-return]
+
+
+Groups = dict[tuple[torch.device, torch.dtype], tuple[list[list[Any]], list[int]]]
+
+STEPS = frozenset({torch.float32, torch.float64})
+"""What counts steps is of these, whatever the parameters are."""
+
+
+@contextmanager
+def tensors_grouped(engine: Engine) -> Iterator[None]:
+    """For the time of a run, torch groups tensors by what they claim."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def group(tensorlistlist: list[list[Any]], with_indices: bool = False) -> Any:
+            if get_ident() not in engine.threads:
+                return original(tensorlistlist, with_indices)
+            with torch._C.DisableTorchFunction():
+                return group_tensors(engine, tensorlistlist, with_indices)
+
+        return group
+
+    if not hasattr(*GROUPING):
+        yield
+        return
+    with replaced(*GROUPING, make):
+        yield
+
+
+def group_tensors(
+    engine: Engine, lists: list[list[Any]], with_indices: bool = False
+) -> Groups:
+    """Tensors of the first list by their device and dtype, the others with them.
+
+    Example: for parameters in float32 and bfloat16 there are two groups; each has as
+    many lists as went in, and the places at which its tensors stood.
+    """
+    groups: Groups = {}
+    for place, first in enumerate(lists[0]):
+        meta = engine.info(first).meta
+        row = [each[place] if each else None for each in lists]
+        for tensor in row:
+            if tensor is not None and not _goes_with(engine.info(tensor).meta, meta):
+                engine.raise_theirs(RuntimeError(
+                    "Tensors of the same index must be on the same device and the same "
+                    "dtype except `step` tensors that can be CPU and float32/64 "
+                    "notwithstanding"
+                ))  # fmt: skip
+        key = torch.device(meta.device), meta.torch_dtype
+        columns, places = groups.setdefault(key, ([[] for _ in lists], []))
+        for column, each, tensor in zip(columns, lists, row, strict=True):
+            if each:
+                column.append(tensor)
+        if with_indices:
+            places.append(place)
+    return groups
+
+
+def _goes_with(meta: Meta, first: Meta) -> bool:
+    """Whether torch takes a tensor with a parameter: a step may be on the CPU."""
+    if meta.device == first.device:
+        lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
+        return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower
+    return meta.device == "cpu" and meta.torch_dtype in STEPS

@@ -1,0 +1,174 @@
+"""Reads of unknown data that a loop waits for: after a few turns they end it.
+
+`while mask.any(): ...` would never end on a truth that is always the same. Whose end
+hangs on a read is found in the text (`source/endless_loops.py`); what is read elsewhere
+keeps its answer, however often it is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from shapewright.engine.call_sites import OURS, TORCH, source_of
+from shapewright.source.endless_loops import NOTHING, Waiting, waiting_at
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+TURNS = 3
+"""Turns of an endless loop before a truth that it waits for becomes the other."""
+NUMBERS = 16
+"""The same for a number, which is used for more than to end a loop."""
+CALLED = 64
+"""The same where the loop stands in a caller of what reads."""
+BOUNDED = 256
+"""The same for a loop with an end of its own, which most are left to reach."""
+DEEPEST = 12
+"""Callers that are looked at for a loop."""
+
+
+class Waits:
+    """How often reads that loops wait for were asked, by place."""
+
+    def __init__(self) -> None:
+        self.asked: dict[tuple[CodeType, Any], int] = {}
+        self.ended: dict[tuple[CodeType, Any], int] = {}
+
+    def turn(self, truth: bool) -> tuple[FrameType, Waiting, int] | None:
+        """The loop whose patience ends with this read, and how often it has before.
+
+        None where no loop waits for the read, or may wait longer.
+        """
+        found = waiting_frame()
+        if found is None:
+            return None
+        reader, frame, waiting, patience = found
+        if not truth and patience == TURNS:
+            patience = NUMBERS
+        key = (reader.f_code, place_at(reader.f_code, reader.f_lasti))
+        count = self.asked[key] = self.asked.get(key, 0) + 1
+        if count <= patience:
+            return None
+        self.asked[key] = 0
+        before = self.ended.get(key, 0)
+        self.ended[key] = before + 1
+        return frame, waiting, before
+
+
+def loop_ends(engine: Engine) -> bool:
+    """Whether a loop that waits for this truth has turned often enough."""
+    return engine.waits.turn(truth=True) is not None
+
+
+def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
+    """What a number is taken as: as usual, or what may end the loop that waits.
+
+    It stays between `least` and `most`, which what made it promises.
+    """
+    turned = engine.waits.turn(truth=False)
+    if turned is None:
+        return usual
+    frame, waiting, before = turned
+    choices: list[Any] = []
+    for number in compared_with(frame, waiting):
+        near = number / 2, number * 2  # on both sides, of the same sign
+        choices += number, *(near if isinstance(usual, float) else ())
+        choices += number - 1, number + 1
+    choices += 0, -1, 1
+    choices = [each for each in choices if least <= each <= most] or [usual]
+    return type(usual)(choices[before % len(choices)])
+
+
+def compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
+    """The plain numbers with which a loop's condition compares a read."""
+    found: list[float] = []
+    for side in waiting.compared:
+        value: Any = None
+        if isinstance(side, ast.Name):
+            value = frame.f_locals.get(side.id, frame.f_globals.get(side.id))
+        else:
+            try:
+                value = ast.literal_eval(side)
+            except (ValueError, TypeError):
+                continue
+        if type(value) in (int, float) and abs(value) < 1 << 53:
+            found.append(value)
+    return found
+
+
+def waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
+    """The frame that reads, the one whose loop waits for that, why, and how long.
+
+    What torch reads in its own checks is never waited for by a loop outside of torch.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    reader = frame
+    if reader is None:
+        return None
+    inside = reader.f_code.co_filename.startswith(TORCH)
+    for _ in range(DEEPEST):
+        while frame is not None and skipped(frame, inside):
+            frame = frame.f_back
+        if frame is None or inside != frame.f_code.co_filename.startswith(TORCH):
+            return None
+        waiting = waiting_of(frame.f_code, frame.f_lasti)
+        if waiting.endless:
+            return reader, frame, waiting, TURNS if frame is reader else CALLED
+        if waiting.bounded:
+            return reader, frame, waiting, BOUNDED
+        if not waiting.returned:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def skipped(frame: FrameType, inside: bool) -> bool:
+    """Whether a frame only passes a call on: ours, or torch's between the user's."""
+    name = frame.f_code.co_filename
+    return name.startswith(OURS) or (not inside and name.startswith(TORCH))
+
+
+def place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
+    """Line, end line, column and end column of an instruction."""
+    for number, place in enumerate(code.co_positions()):
+        if number == offset // 2:
+            return place
+    return (None,) * 4
+
+
+_seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
+
+
+def waiting_of(code: CodeType, offset: int) -> Waiting:
+    """What hangs on the instruction at an offset; codes are known by identity."""
+    found = _seen.get((id(code), offset))
+    if found is not None and found[0] is code:
+        return found[1]
+    waiting = NOTHING
+    line, end_line, column, end_column = place_at(code, offset)
+    tree = tree_of(code.co_filename)
+    if tree is not None and None not in (line, end_line, column, end_column):
+        place: Any = (line, column, end_line, end_column)
+        waiting = waiting_at(tree, place)
+    _seen[id(code), offset] = code, waiting
+    return waiting
+
+
+def tree_of(filename: str) -> ast.Module | None:
+    """A file's tree; None for what has no text or is no Python."""
+    source = source_of(filename)
+    return None if source is None or not source.text else parsed(source.text)
+
+
+@lru_cache(maxsize=32)
+def parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,111 @@
+"""Small tensors with known values are computed for real."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.devices import check_devices
+from shapewright.engine.dispatch import plan_tables
+from shapewright.engine.dispatch.results import recorded_arguments, settle, versions_of
+from shapewright.engine.dispatch.rule_answers import flat_of
+from shapewright.engine.dispatch.rule_lookup import rule_of
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import Info, numel
+from shapewright.engine.private import any_autocast
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+TOO_LARGE = object()
+"""What `compute` answers instead of a result that would be large."""
+GROWING = frozenset(
+    """
+    repeat tile pad one_hot interpolate upsample constant_pad_nd outer kron cdist
+    repeat_interleave cartesian_prod combinations block_diag meshgrid tensordot einsum
+    matmul mm bmm ger vander diag_embed diagflat
+""".split()
+)
+
+
+def allowed(engine: Engine, infos: list[Info]) -> bool:
+    """Whether known values may be computed: not where a graph must be kept."""
+    return not engine.graph or not any(info.meta.requires_grad for info in infos)
+
+
+def compute(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """Compute small known tensors for real; TOO_LARGE where the result would not be."""
+    name = plain_name(func)
+    if any_autocast() and autocast.kind_of([i.meta for i in infos]) == "cuda":
+        return TOO_LARGE  # the CPU's numbers have the dtypes of the CPU
+    first = infos[0].meta.device
+    if any(info.meta.device != first for info in infos):
+        check_devices(engine, name, infos)
+    sizes = sorted((numel(info.meta.shape) for info in infos), reverse=True)
+    largest = sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
+    if (name in GROWING or largest > engine.known_limit) and not _fits(
+        engine, func, args, kwargs, infos
+    ):
+        engine.lost = True
+        return TOO_LARGE
+    value_of: Callable[[Tensor], Tensor] = engine.value_of
+    if "out" in kwargs or name[-1] == "_":  # torch asks whether it is the same tensor
+        value_of = once(value_of)
+    physical = nests.on_meta(nests.swap((args, kwargs), value_of), "cpu")
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    out = engine.run(func, *physical)
+    assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
+    if assumed is None and name in plan_tables.RANDOM:
+        assumed = "a random draw"
+    if assumed and (name[-1] == "_" or "out" in kwargs):
+        for info, now, version in zip(
+            infos, versions_of(before), versions, strict=True
+        ):
+            if now != version:  # what was written is no surer than what it is of
+                info.storage.assumed = info.storage.assumed or assumed
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, out, assumed=assumed
+    )
+
+
+def once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The same stand-in each time that a tensor occurs in a call."""
+    made: dict[int, Tensor] = {}
+
+    def changed(tensor: Tensor) -> Tensor:
+        if id(tensor) not in made:
+            made[id(tensor)] = change(tensor)
+        return made[id(tensor)]
+
+    return changed
+
+
+def _fits(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> bool:
+    """Whether the result is small enough, by the rule or by torch's meta kernel."""
+    shape = infos[0].meta.shape
+    limit = engine.limit_for(infos)
+    if plain_name(func) not in GROWING and all(i.meta.shape == shape for i in infos):
+        return True
+    rule = rule_of(func)
+    try:
+        if rule is not None:
+            arguments = recorded_arguments(engine, args, kwargs)
+            made = rule.metadata(*arguments[0], **arguments[1])
+            flat = None if made is NotImplemented else flat_of(made)
+            if flat is not None:
+                return all(numel(m.shape) <= limit for m in flat)
+        physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
+        out = func(*physical[0], **physical[1])
+    except Exception:
+        return True  # let the real kernel say what is wrong
+    return all(value.numel() <= limit for value in nests.tensors(out))

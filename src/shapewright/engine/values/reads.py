@@ -1,0 +1,437 @@
+"""Calls that give Python a value: known ones are answered, unknown ones assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine import nests
+from shapewright.engine.autograd_graph import tied
+from shapewright.engine.backward import under
+from shapewright.engine.dispatch import memory_overlap, results
+from shapewright.engine.function_names import display_name, plain_name
+from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage, numel
+from shapewright.engine.memo import READ, Answer
+from shapewright.engine.private import in_transform
+from shapewright.engine.values import (
+    endless_loops,
+    known_values,
+    supposed_values,
+    unknown_lengths,
+)
+from shapewright.engine.values.known_values import GROWING
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class GradFn:
+    """Stands for an autograd node in a run that keeps no graph."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<{self._name} object>"
+
+    def __getattr__(self, attribute: str) -> Any:
+        from shapewright.engine.engine import NeedsGraph
+
+        raise NeedsGraph(attribute)
+
+
+def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`device`, `requires_grad`, `grad_fn`, `is_leaf`: what a real run would say."""
+    name = plain_name(func)
+    info = engine.info(args[0])
+    device = info.meta.device
+    if name == "device":
+        # A backward pass compares what it recomputes with what it saved below us.
+        inside = engine.graph and not engine.recording
+        return engine.blank_of(args[0]).device if inside else torch.device(device)
+    if name == "requires_grad":
+        return info.meta.requires_grad
+    if name == "is_leaf":
+        return info.grad_fn is None
+    if name == "grad_fn":
+        if engine.graph:
+            return func(engine.blank_of(args[0]))
+        return None if info.grad_fn is None else GradFn(info.grad_fn)
+    if name == "is_meta" and not engine.recording:
+        return info.kind == BLANK  # initialisers skip what has no data
+    if name == "get_device":
+        return int(device.partition(":")[2] or 0) if device != "cpu" else -1
+    return name == f"is_{device.partition(':')[0]}"
+
+
+DENSE = {"cpu", "cuda", "mps", "hip", "xpu", "hpu", "mtia"}
+"""Devices between which a parameter stays the object that it is."""
+
+
+def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> bool:
+    """Whether `x.data = y` can be done, which `module.to` asks.
+
+    As `TensorImpl::has_compatible_shallow_copy_type` has it: from CPU to GPU, too.
+    """
+    one, other = (engine.info(value).meta for value in args)
+    here, there = (each.device.partition(":")[0] for each in (one, other))
+    return one.layout == other.layout and (here == there or {here, there} <= DENSE)
+
+
+def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x.grad`: of the stand-in, where the tensor is the user's."""
+    found = grad_of(engine, func, args)
+    if engine.grads_read is not None and isinstance(found, Tensor):
+        engine.grads_read[id(args[0])] = args[0], found
+    return found
+
+
+def grad_of(engine: Engine, func: Any, args: Args) -> Any:
+    """The gradient that a run made, or that the program put there."""
+    target = args[0]
+    info = engine.info(target)
+    given = engine.grads.get(id(target))
+    if given is not None:
+        return given
+    if info.twin is not None and info.twin.grad is not None:
+        return claimed(engine, info.twin.grad, target)
+    if id(target) in engine.grads:
+        return None
+    if info.kind == THEIRS:
+        return func(target) if not engine.graph else None
+    return claimed(engine, engine.run(func, args, {}), target)
+
+
+def claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
+    """A gradient that a backward pass made is where the tensor is that it is of."""
+    tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
+    if tensors and not engine.known(gradient):
+        engine.adopt(gradient, engine.info(owner).meta.device)
+    return gradient
+
+
+def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`backward`, `torch.autograd.grad`, `register_hook`: need a real graph."""
+    from shapewright.engine.engine import NeedsGraph
+
+    if not engine.graph and not in_transform():
+        raise NeedsGraph(plain_name(func))
+    if "hook" in plain_name(func):
+        args = tuple(under(engine, v) if callable(v) else v for v in args)
+    swapped = nests.swap((args, kwargs or {}), engine.blank_of)
+    if (kwargs or {}).get("create_graph"):
+        engine.hangs = False
+        engine.memo.hung.clear()  # a later run with this memory asks the same
+    with without_nan_checks():
+        out = engine.run(func, *swapped)
+    if plain_name(func) == "grad":
+        of = args[1]  # torch passes them on as a tuple
+        for made, owner in zip(out, of, strict=False):
+            claimed(engine, made, owner)
+    infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
+    outs = tuple(engine.info(value) for value in nests.tensors(out))
+    answer = Answer(
+        func,
+        results.recorded_arguments(engine, args, kwargs or {}),
+        READ,
+        tuple(info.meta for info in outs),
+        tuple(info.grad_fn for info in outs),
+        notes=("backward pass",),
+    )
+    engine.record(answer, infos, outs)
+    return out
+
+
+@contextmanager
+def without_nan_checks() -> Iterator[None]:
+    """`detect_anomaly` looks for NaN in every gradient; there is nothing to look at."""
+    if not torch.is_anomaly_enabled():
+        yield
+        return
+    check = torch.is_anomaly_check_nan_enabled()
+    torch.set_anomaly_enabled(True, False)
+    try:
+        yield
+    finally:
+        torch.set_anomaly_enabled(True, check)
+
+
+REPRESENTATIVE = {
+    "__bool__": True, "is_nonzero": True, "equal": True, "allclose": True,
+    "__contains__": True, "__int__": 1, "__index__": 1, "__float__": 1.0,
+    "__complex__": 1 + 0j,
+}  # fmt: skip
+
+
+def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`item()`, `bool(x)`, `tolist()`, `numpy()` ...: a value reaches Python."""
+    name = plain_name(func)
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in tensors]
+    if name in ("__repr__", "__str__"):
+        return described(infos[0])
+    if name == "__format__":
+        return formatted(engine, func, args, infos[0])
+    known = bool(infos) and all(info.storage.known for info in infos)
+    if known:
+        assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
+        if assumed:
+            engine.assume(f"a value was read that is {assumed}")
+        swapped = nests.swap((args, kwargs or {}), engine.value_of)
+        out = engine.run(func, *swapped)
+    else:
+        check_one(engine, name, infos)
+        out, sure = supposed(engine, name, infos[0])
+        if not sure:
+            said = f"`{display_name(func)}` of unknown data taken as {short(out)}"
+            engine.assume(said)
+            engine.chosen.add(out)
+    answer = Answer(func, results.recorded_arguments(engine, args, kwargs or {}), READ)
+    engine.record(answer, infos, ())
+    return out
+
+
+def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
+    """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does.
+
+    No other tensor takes a format, nor does a parameter, whatever its dims.
+    """
+    kind, how = type(args[0]), args[1]
+    plain = not info.meta.shape and kind is Tensor
+    if how and not plain:
+        words = f"unsupported format string passed to {kind.__name__}.__format__"
+        engine.raise_theirs(TypeError(words))
+    if info.storage.known:
+        return str(engine.run(func, (engine.value_of(args[0]), how), {}))
+    if not plain:
+        return described(info)
+    out, _ = supposed(engine, "item", info)
+    engine.chosen.add(out)
+    engine.assume(f"unknown data in text shown as {short(out)}")
+    return str(engine.run(format, (out, how), {}))
+
+
+def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
+    """The value that stands for unknown data, and whether it is sure after all.
+
+    Where a loop waits for it, it is in the end what ends the loop.
+    """
+    if name in ("equal", "allclose", "__contains__"):
+        return not endless_loops.loop_ends(engine), False
+    if info.meta.layout != "strided":
+        return representative(name, info), False
+    if name in ("__bool__", "is_nonzero"):
+        guess = supposed_values.truth(engine, info)
+        out: Any = bool(guess.value)
+        if not guess.sure and endless_loops.loop_ends(engine):
+            out = not out
+    else:
+        guess = supposed_values.guess(engine, info)
+        out = as_python(name, guess.value, info)
+        if type(out) is bool and not guess.sure and endless_loops.loop_ends(engine):
+            out = not out
+        elif type(out) in (int, float) and not guess.sure:
+            least, most = supposed_values.range_of(engine, info)
+            out = endless_loops.number_to_end(engine, out, least, most)
+    if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
+        supposed_values.settle_on(engine, info, out)
+    return out, guess.sure
+
+
+def as_python(name: str, value: Tensor, info: Info) -> Any:
+    """A representative as the call that reads it gives it out."""
+    large = value.numel() > supposed_values.LARGEST
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if name in ("numpy", "__array__", "__dlpack__"):
+            dtype = torch.float32 if value.dtype == torch.bfloat16 else value.dtype
+            value = value.to(dtype)
+            if large and not value.is_contiguous():
+                return value.numpy()  # one number in memory
+            return value.clone(memory_format=torch.contiguous_format).numpy()
+        if name == "tolist":
+            if not large:
+                return value.tolist()
+            nest: Any = value.flatten()[0].item()
+            for size in reversed(info.meta.shape):
+                nest = [nest for _ in range(min(size, 1 << 20))]
+            return nest
+        kind = KINDS_OF_NUMBERS.get(name)
+        number = value.item()
+        return number if kind is None else kind(number)
+
+
+KINDS_OF_NUMBERS: dict[str, Any] = {
+    "__int__": int, "__index__": int, "__float__": float, "__complex__": complex,
+}  # fmt: skip
+
+
+def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
+    """Only a tensor of one element has an item or a truth."""
+    if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
+        return
+    count = numel(infos[0].meta.shape)
+    if count == 1:
+        return
+    if name == "__bool__":
+        text = (
+            "Boolean value of Tensor with no values is ambiguous"
+            if count == 0
+            else "Boolean value of Tensor with more than one value is ambiguous"
+        )
+    elif name == "__index__":
+        engine.raise_theirs(
+            TypeError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        )
+    else:
+        text = f"a Tensor with {count} elements cannot be converted to Scalar"
+    engine.raise_theirs(RuntimeError(text))
+
+
+def short(value: Any) -> str:
+    """A representative value, in a few characters."""
+    text = repr(value)
+    return text if len(text) < 30 else f"{text[:27]}..."
+
+
+def described(info: Info) -> str:
+    """What `print(x)` shows of a tensor without data."""
+    meta = info.meta
+    return f"tensor(..., size={meta.shape}, dtype={meta.dtype}, device='{meta.device}')"
+
+
+def representative(name: str, info: Info) -> Any:
+    """The value that stands for unknown data: one, true."""
+    if name in REPRESENTATIVE:
+        return REPRESENTATIVE[name]
+    dtype = info.meta.torch_dtype
+    one = torch.ones((), dtype=dtype)
+    if name in ("numpy", "__array__", "__dlpack__"):
+        import numpy
+
+        kind = one.numpy().dtype if dtype != torch.bfloat16 else numpy.float32
+        return numpy.broadcast_to(numpy.ones((), kind), info.meta.shape)
+    if name == "tolist":
+        nest: Any = one.item()
+        for size in reversed(info.meta.shape):
+            nest = [nest for _ in range(min(size, 1 << 20))]
+        return nest
+    return one.item()
+
+
+# -- shapes that depend on values ----------------------------------------------
+
+
+def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
+    """The index tensors that a boolean mask stands for: known, or half of it."""
+    info = engine.info(mask)
+    if info.storage.known:
+        known = engine.value_of(mask).nonzero(as_tuple=True)
+        return [_indices(engine, item, info) for item in known]
+    total = numel(info.meta.shape)
+    rows = supposed_values.count_of(engine, info)
+    if rows and endless_loops.loop_ends(engine):
+        rows = 0
+        engine.assume("a mask of unknown data keeps none: a loop waits for that")
+    elif not quiet:
+        share = "" if rows != max(1, total // 2) else "half: "
+        engine.assume(f"a mask of unknown data keeps {share}{rows} of {total}")
+    found = [torch.empty(rows, dtype=torch.int64, device="meta") for _ in mask.shape]
+    return [_indices(engine, item, info) for item in found]
+
+
+def _indices(engine: Engine, item: Tensor, info: Info) -> Tensor:
+    from shapewright.engine.identity import intern_meta
+
+    device = info.meta.device
+    kind = BLANK if item.is_meta else VALUED
+    storage = Storage(device, known=kind == VALUED, assumed=info.storage.assumed)
+    meta = intern_meta(engine.memo.metas, item, device, False)
+    return engine.tell(item, Info(meta, storage, kind))
+
+
+def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`nonzero`, `unique`, `masked_select`, `repeat_interleave` ..."""
+    from shapewright.engine.dispatch.ordinary_calls import call_op
+    from shapewright.engine.values import representatives
+
+    kwargs = kwargs or {}
+    name = plain_name(func)
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in tensors]
+    known = bool(infos) and all(info.storage.known for info in infos)
+    if known and known_values.allowed(engine, infos):
+        done = known_values.compute(engine, func, args, kwargs, infos)
+        if done is not known_values.TOO_LARGE:
+            return done
+    if name == "where" and len(args) + len(kwargs) > 1:
+        return call_op(engine, func, args, kwargs)
+    if name == "repeat_interleave" and isinstance(
+        kwargs.get("repeats", args[1] if len(args) > 1 else None), int
+    ):
+        return call_op(engine, func, args, kwargs)
+    if name == "_pack_padded_sequence":
+        return packed(engine, func, args, kwargs, infos)
+    if name == "_pad_packed_sequence":
+        return call_op(engine, func, args, kwargs)
+    if "out" in kwargs:
+        memory_overlap.check(engine, func, name, args, kwargs, infos)
+    if name == "repeat_interleave":
+        return unknown_lengths.repeated(engine, func, args, kwargs, infos)
+    return representatives.by_share(engine, func, name, args, kwargs, infos)
+
+
+__all__ = ["GROWING"]
+
+
+def packed(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """`pack_padded_sequence`: lengths decide, so batch sizes stay known.
+
+    Unknown lengths are taken as full.
+    """
+    data, lengths = args[0], args[1]
+    first = args[2] if len(args) > 2 else kwargs.get("batch_first", False)
+    info = engine.info(lengths)
+    if info.storage.known:
+        known = engine.value_of(lengths)
+    else:
+        longest = data.shape[1 if first else 0]
+        known = torch.full(lengths.shape, longest, dtype=torch.int64)
+        engine.assume(f"unknown lengths taken as full: {longest}")
+    bare = torch.zeros(data.shape[:2])
+    _, sizes = engine.run(func, (bare, known, bool(first)), {})
+    longest = data.shape[1 if first else 0]
+    rows = int(known.clamp(max=longest).sum())  # what is longer ends where they end
+    blank = torch.empty((rows, *data.shape[2:]), dtype=data.dtype, device="meta")
+    before = [torch.empty(0) for _ in infos]
+    grad = torch.is_grad_enabled() and infos[0].meta.requires_grad
+    if grad:
+        vars(blank)["_sw_node"] = ("PackPaddedSequenceBackward0",)
+    blank = tied(engine, blank, [data], [])
+    result = results.settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), (blank, sizes)
+    )
+    engine.info(result[1]).storage.assumed = info.storage.assumed
+    return result
+
+
+def asserted(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`torch._assert(condition, message)`: a check of the program's own."""
+    condition = args[0] if args else (kwargs or {}).get("condition")
+    if isinstance(condition, Tensor):
+        condition = value(engine, Tensor.__bool__, (condition,), None)
+        return engine.run(func, (condition, *args[1:]), {})
+    return engine.run(func, args, kwargs or {})

@@ -1,0 +1,396 @@
+"""When no data-free kernel answers: representative values, stated shares, or no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.graph import increment_version
+
+from shapewright.engine import autocast, nests
+from shapewright.engine.autograd_graph import tied
+from shapewright.engine.dispatch import memory_overlap
+from shapewright.engine.function_names import display_name
+from shapewright.engine.identity import BLANK, Info, Storage, numel
+from shapewright.engine.private import any_autocast
+from shapewright.engine.values import endless_loops, supposed_values
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+LIMIT = 1 << 18
+"""Elements that may be made real, all operands together, to ask the CPU's kernel."""
+
+ENTRIES = 3
+"""Tensors of `grad.new(indices, values, size)`, with which a sparse one is made."""
+
+
+def stand_in(
+    engine: Engine, tensor: Tensor, distinct: bool = False, whole_number: int = 0
+) -> Tensor:
+    """A real CPU tensor of the same metadata: known values, or representative."""
+    info = engine.info(tensor)
+    meta = info.meta
+    if meta.layout != "strided":
+        return engine.blank_of(tensor)
+    if info.storage.known:
+        return engine.value_of(tensor)
+    out = torch.empty_strided(meta.shape, meta.stride, dtype=meta.torch_dtype)
+    whole = torch.empty(0, dtype=meta.torch_dtype).set_(out.untyped_storage())
+    if distinct and meta.torch_dtype not in (torch.bool, torch.uint8, torch.int8):
+        whole.copy_(torch.arange(whole.numel()))
+    elif meta.torch_dtype == torch.bool:
+        whole.fill_(1)
+    elif meta.torch_dtype.is_floating_point or meta.torch_dtype.is_complex:
+        # Between 0 and 1, and no row a multiple of another.
+        steps = torch.arange(whole.numel(), dtype=torch.float64)
+        whole.copy_((steps * steps).sin_().mul_(0.25).add_(0.5))
+    else:
+        whole.fill_(whole_number)
+    square = out.dim() >= 2 and out.shape[-1] == out.shape[-2]
+    if square and out.is_floating_point() and not memory_overlap.expanded(meta):
+        out.copy_(torch.eye(out.shape[-1], dtype=torch.float32).expand(out.shape))
+    return out
+
+
+def small(infos: list[Info]) -> bool:
+    """Whether the operands may be made real."""
+    total = 0
+    for info in infos:
+        if info.meta.layout.startswith("sparse"):
+            continue
+        if info.meta.layout != "strided":
+            return False
+        count = 1
+        for size in info.meta.shape:
+            count *= size
+        total += count
+    return total <= LIMIT
+
+
+def try_for_real(
+    engine: Engine,
+    func: Any,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    error: Exception | None,
+) -> Any:
+    """Ask the CPU's kernel, on representative values, where the operands are small."""
+    from shapewright.engine.dispatch.results import (
+        failed,
+        recorded_arguments,
+        settle,
+        versions_of,
+        writes,
+    )
+
+    arguments = recorded_arguments(engine, args, kwargs)
+    if error is not None and not autograd_error(error):
+        sparse = as_dense(engine, func, name, args, kwargs, infos)
+        if sparse is not None:
+            return sparse
+    if error is not None and (not small(infos) or autograd_error(error)):
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    distinct = name.startswith(("unique", "_unique"))
+    whole = 1 if name == "cov" else 0  # weights; elsewhere mostly indices
+
+    grad = torch.is_grad_enabled()
+    written = writes(name, kwargs)
+
+    def real(tensor: Tensor) -> Tensor:
+        value = stand_in(engine, tensor, distinct, whole)
+        if not grad or not engine.info(tensor).meta.requires_grad:
+            return value
+        value = value.detach().requires_grad_()
+        return value.clone() if written else value
+
+    physical = nests.on_meta(nests.swap((args, kwargs), real), "cpu")
+    if any_autocast():
+        kind = autocast.kind_of([info.meta for info in infos])
+        if kind == "cuda":
+            physical, _ = autocast.cast_tensors(name, physical, infos)
+    before = nests.tensors(physical)
+    versions = versions_of(before)
+    try:
+        out = func(*physical[0], **physical[1])
+    except Exception as eager:
+        engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+    if error is not None and any(v.numel() > LIMIT * 4 for v in nests.tensors(out)):
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    if not isinstance(out, Tensor | tuple | list):
+        engine.assume(f"`{display_name(func)}` of unknown data taken as {out!r}")
+        return out
+    if error is not None and data_dependent_error(error):
+        engine.assume(
+            f"`{display_name(func)}` depends on values; its shape is that for "
+            + ("all different" if name.startswith("unique") else "representative")
+            + " ones"
+        )
+    out = nests.swap(out, lambda t: to_blank(t, before))
+    out = tied(engine, out, nests.tensors((args, kwargs)), before)
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, out, known=False,
+        notes=("asked of the CPU's kernel on representative values",),
+    )  # fmt: skip
+
+
+def as_dense(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """What a call makes of sparse tensors without data, as it would of dense ones.
+
+    torch has few data-free kernels for them. None where that is no answer.
+    """
+    from shapewright.engine.dispatch.results import settle
+
+    sparse = {
+        info.number
+        for info in infos
+        if info.meta.layout.startswith("sparse") and info.kind == BLANK
+    }
+    out: Any = None
+    tensors = nests.tensors((args, kwargs))
+    if name == "to_sparse" and infos and not sparse and infos[0].kind == BLANK:
+        meta = infos[0].meta
+        make: Any = torch.sparse_coo_tensor
+        out = make(size=meta.shape, dtype=meta.torch_dtype, device="meta")
+    elif sparse and name in ("coalesce", "sparse_mask"):
+        physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
+        out = coalesced(*nests.tensors(physical))
+    elif sparse and name == "new" and len(nests.tensors(args)) == ENTRIES:
+        _, *given = nests.swap(args, engine.blank_of)
+        out = torch.sparse_coo_tensor(*given, check_invariants=False)
+    elif sparse:
+
+        def dense(tensor: Tensor) -> Tensor:
+            info = engine.info(tensor)
+            if info.number not in sparse:
+                return engine.blank_of(tensor)
+            return torch.empty(info.meta.shape, dtype=tensor.dtype, device="meta")
+
+        instead = torch.mm if name in ("_sparse_mm", "mm") else func
+        physical = nests.on_meta(nests.swap((args, kwargs), dense))
+        try:
+            out = instead(*physical[0], **physical[1])
+        except Exception:
+            return None
+    if not isinstance(out, Tensor):
+        return None
+    before = [torch.empty(0) for _ in infos]
+    out = tied(engine, out, tensors, before) if out.layout is torch.strided else out
+    return settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
+
+
+def coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
+    """A sparse tensor whose entries are all at different places, or one like it."""
+    last = value if like is None else like
+    if last.layout is not torch.sparse_coo:
+        return None
+    indices, entries = last._indices(), last._values()
+    made = torch.sparse_coo_tensor(
+        torch.empty_like(indices),
+        torch.empty_like(entries, dtype=value.dtype),
+        last.shape,
+        check_invariants=False,
+    )
+    return made._coalesced_(True)
+
+
+def refused(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> None:
+    """Raise what the CPU says of a call that it refuses, where operands are small."""
+    from shapewright.engine.dispatch.results import failed, recorded_arguments
+
+    if not small(infos) or any_autocast():
+        return
+    physical = nests.on_meta(
+        nests.swap((args, kwargs), lambda tensor: stand_in(engine, tensor)), "cpu"
+    )
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        try:
+            func(*physical[0], **physical[1])
+        except Exception as eager:
+            arguments = recorded_arguments(engine, args, kwargs)
+            engine.raise_theirs(failed(engine, func, arguments, infos, eager))
+
+
+def to_blank(value: Tensor, before: list[Tensor]) -> Tensor:
+    """The same metadata without data."""
+    from shapewright.engine.dispatch.results import node_of
+
+    if any(value is physical for physical in before):
+        return value
+    if value.layout is not torch.strided or value.is_nested:
+        return value
+    blank = torch.empty_strided(
+        value.shape, value.stride(), dtype=value.dtype, device="meta"
+    )
+    if value.requires_grad:
+        vars(blank)["_sw_node"] = (node_of(value),)
+    return blank
+
+
+def autograd_error(error: Exception) -> bool:
+    """Whether it is autograd that refused: its word holds for real tensors too."""
+    text = str(error)
+    return (
+        "modified inplace" in text
+        or "modified by an inplace operation" in text
+        or "in-place operation" in text
+        or "automatic differentiation" in text
+        or "backward through the graph" in text
+        or "does not require grad" in text
+    )
+
+
+def data_dependent_error(error: Exception) -> bool:
+    """Whether torch refused because a value would have been needed."""
+    text = str(error)
+    return (
+        "meta tensors" in text
+        or "data-dependent" in text
+        or "depends on values" in text
+        or "needs-data" in text
+    )
+
+
+def by_share(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """The result of an op whose shape depends on unknown values: a stated share."""
+    from shapewright.engine.dispatch.results import settle
+
+    try:
+        made = kept(engine, name, args, kwargs, infos)
+        if made is None:
+            ends = engine.recording and endless_loops.loop_ends(engine)
+            made = share(engine, name, args, kwargs, infos, none=ends)
+    except RuntimeError as refused:  # masks that do not broadcast
+        return engine.raise_theirs(mismatch(infos) or refused)
+    if made is None:
+        error = NotImplementedError(
+            f"the shape of {display_name(func)} depends on values that are not known"
+        )
+        return try_for_real(engine, func, name, args, kwargs, infos, error)
+    out, words, node = made
+    if words:
+        engine.assume(f"`{display_name(func)}` of unknown data {words}")
+    if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
+        vars(out)["_sw_node"] = (node,)
+    if isinstance(kwargs.get("out"), Tensor):
+        return into(engine, func, args, kwargs, infos, out)
+    before = [torch.empty(0) for _ in infos]
+    out = tied(engine, out, nests.tensors((args, kwargs)), before)
+    return settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out, known=False
+    )
+
+
+def mismatch(infos: list[Info]) -> RuntimeError | None:
+    """What eager torch says of two shapes that do not broadcast."""
+    from shapewright.rules.broadcasting import broadcast
+    from shapewright.rules.meta import Misfit
+
+    try:
+        broadcast(infos[1].meta.shape, infos[0].meta.shape)
+    except Misfit as misfit:
+        return RuntimeError(str(misfit))
+    return None
+
+
+def kept(
+    engine: Engine, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> tuple[Any, str, str] | None:
+    """The elements that a known mask selects from unknown data."""
+    mask = kwargs.get("mask", args[1] if len(args) > 1 else None)
+    if name != "masked_select" or not isinstance(mask, Tensor):
+        return None
+    told = engine.info(mask)
+    if not told.storage.known or told.storage.assumed or mask.dtype != torch.bool:
+        return None
+    shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        count = int(engine.value_of(mask).expand(shape).sum())
+    made = torch.empty(count, dtype=infos[0].meta.torch_dtype, device="meta")
+    return made, "", "MaskedSelectBackward0"
+
+
+def into(
+    engine: Engine,
+    func: Any,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    out: Tensor,
+) -> Any:
+    """A result that is written into `out=`, which grows to its shape."""
+    from shapewright.engine.dispatch.results import settle, versions_of
+
+    before = [engine.blank_of(tensor) for tensor in nests.tensors((args, kwargs))]
+    versions = versions_of(before)
+    target = engine.blank_of(kwargs["out"])
+    with torch.no_grad():
+        if target.shape != out.shape:
+            target.resize_(out.shape).as_strided_(out.shape, out.stride())
+        increment_version(target)
+    return settle(
+        engine, func, args, kwargs, infos, before, versions, target, known=False
+    )
+
+
+def share(
+    engine: Engine,
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    infos: list[Info],
+    none: bool = False,
+) -> tuple[Any, str, str] | None:
+    """Half of the elements, every element its own: what is supposed; or none of them.
+
+    What was told before of the same truths holds here, too. With it come the words for
+    it ("" where nothing had to be supposed) and the name of the result's node in
+    autograd ("" where it has none).
+    """
+    shape, dtype = infos[0].meta.shape, infos[0].meta.torch_dtype
+    chosen = infos[0]
+    if name == "masked_select":
+        chosen = infos[1]
+        shape = torch.broadcast_shapes(*(info.meta.shape for info in infos[:2]))
+    elif name not in ("where", "nonzero", "argwhere"):
+        return None
+    total = numel(shape)
+    known = chosen.storage.known or chosen.meta.layout != "strided"
+    count = max(1, total // 2) if total else 0
+    if not known and total:
+        count = supposed_values.count_of(engine, chosen)
+        if chosen.meta.shape != shape and numel(chosen.meta.shape):
+            count = count * total // numel(chosen.meta.shape)
+    count = 0 if none else count
+    verb = "keep" if name == "masked_select" else "find"
+    part = "half: " if count == max(1, total // 2) else ""
+    part = "none, for which a loop waits: " if none else part
+    words = f"is taken to {verb} {part}{count} of {total}" if total else ""
+
+    def index(*size: int) -> Tensor:
+        return torch.empty(size, dtype=torch.int64, device="meta")
+
+    if name == "masked_select":
+        node = "MaskedSelectBackward0"
+        return torch.empty(count, dtype=dtype, device="meta"), words, node
+    if name == "where" or (name == "nonzero" and kwargs.get("as_tuple")):
+        return tuple(index(count) for _ in shape or (1,)), words, ""
+    return torch.empty_strided(
+        (count, len(shape)), (1, count), dtype=torch.int64, device="meta"
+    ), words, ""  # fmt: skip
+
+
+__all__ = ["Storage", "by_share", "try_for_real"]

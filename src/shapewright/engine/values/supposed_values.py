@@ -1,0 +1,392 @@
+"""What unknown tensors are supposed to hold, so that it fits what made them.
+
+A read of unknown data gets a representative: ones, or half true. What was computed of
+it by calls that promise something (a softmax sums to one, a mask counts what it keeps)
+is computed of the representative, so that promises hold and no two answers contradict
+each other. The rest, a matrix product or a loss, gets a representative of its own.
+
+All of it happens when a value is read, from the events of the run, and nothing before.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch.plan_tables import RANDOM
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import DTYPES, Info, Meta, numel
+from shapewright.engine.memo import INPLACE, Answer
+from shapewright.engine.values.value_ranges import (
+    ANY,
+    BOTH,
+    CARRIED,
+    COMPARED,
+    COUNTED,
+    PROMISED,
+    REPEATED,
+    SEEN,
+    bounds,
+    exact,
+    half_true,
+    is_ranged,
+    ones_within,
+)
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+LARGEST = 1 << 18
+"""Elements of the largest tensor that is computed with to answer a read."""
+MOST_TRUTHS = 1 << 22
+"""The same of truths, and of numbers made of them."""
+KEPT = 1 << 23
+"""Elements of all that was supposed and is kept; the oldest is forgotten first."""
+DEEPEST = 24
+"""Calls that are gone back through."""
+Key = tuple[Any, ...]
+Event = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A representative. `told`: something rests on it or bound it; `sure`: it is so."""
+
+    value: Tensor
+    told: bool = False
+    sure: bool = False
+
+
+class Supposed:
+    """Representatives of one run's tensors, by what made them and when."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[Key, Guess] = OrderedDict()
+        self.unsure: set[Key] = set()  # of which constants alone do not tell
+        self.size = 0
+        self.made: dict[int, int] = {}  # event by number of tensor
+        self.wrote: dict[int, int] = {}  # last write by number of storage
+        self.seen = 0
+
+    def look(self, events: list[Event]) -> None:
+        """Read the events that came since the last time."""
+        if len(events) < self.seen:  # calls that were tried were taken back
+            self.made.clear()
+            self.wrote.clear()
+            self.seen = 0
+        for number in range(self.seen, len(events)):
+            answer, _, outs, _, _ = events[number]
+            for out in outs:
+                self.made[out.number] = number
+            if answer.kind == INPLACE and outs:
+                self.wrote[outs[0].storage.number] = number
+        self.seen = len(events)
+
+    def keep(self, key: Key, guess: Guess) -> Guess:
+        """Give the same answer the next time."""
+        if key in self.kept:
+            self.size -= self.kept[key].value.numel()
+        self.size += guess.value.numel()
+        self.kept[key] = guess
+        while self.size > KEPT and len(self.kept) > 1:
+            _, oldest = self.kept.popitem(last=False)
+            self.size -= oldest.value.numel()
+        return guess
+
+
+def guess(engine: Engine, info: Info) -> Guess:
+    """What an unknown tensor is supposed to hold, the same each time."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        engine.supposed.look(engine.events)
+        return Asking(engine).of(info, len(engine.events), 0)
+
+
+def truth(engine: Engine, info: Info) -> Guess:
+    """The same of one truth: what a program checks of all elements is so of all."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        engine.supposed.look(engine.events)
+        asking = Asking(engine)
+        asking.suppose_all(info, len(engine.events), 0)
+        return asking.of(info, len(engine.events), 0)
+
+
+def range_of(engine: Engine, info: Info) -> tuple[float, float]:
+    """The least and the most that an unknown tensor can hold, by the call behind it."""
+    engine.supposed.look(engine.events)
+    asking, before = Asking(engine), len(engine.events)
+    for _ in range(DEEPEST):
+        made = asking.maker(info, before)
+        if made is None:
+            break
+        before, (answer, ins, _, _, _) = made
+        name = plain_name(answer.func).strip("_")
+        if name in SEEN and len(ins) == 1 and ins[0].meta.dtype == info.meta.dtype:
+            info = ins[0]
+            continue
+        args, kwargs = answer.arguments
+        return bounds(name, args, kwargs, info.meta)
+    return ANY
+
+
+def settle_on(engine: Engine, info: Info, value: Any) -> None:
+    """What was told of a tensor of one element holds from now on."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        engine.supposed.look(engine.events)
+        made = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
+        Asking(engine).pin(info, len(engine.events), Guess(made, told=True))
+
+
+def count_of(engine: Engine, info: Info) -> int:
+    """How many elements are true, or not zero; told from now on."""
+    total = numel(info.meta.shape)
+    if not total:
+        return 0
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        engine.supposed.look(engine.events)
+        asking = Asking(engine)
+        key = asking.key(info, len(engine.events))
+        if info.meta.dtype != "bool":
+            kept = engine.supposed.kept.get(("count", *key))
+            if kept is None:
+                half = torch.tensor(max(1, total // 2))
+                kept = engine.supposed.keep(("count", *key), Guess(half, told=True))
+            return int(kept.value)
+        if key not in engine.supposed.kept and total > MOST_TRUTHS:
+            return max(1, total // 2)
+        before = asking.pinned(info, len(engine.events))
+        made = asking.of(info, len(engine.events), 0)
+        count = int(made.value.count_nonzero())
+        event = asking.maker(info, len(engine.events))
+        name = "" if event is None else plain_name(event[1][0].func).strip("_")
+        if (
+            before is None
+            and name in COMPARED
+            and count in (0, total)
+            and not made.sure
+        ):
+            made = Guess(half_true(info.meta.shape))
+            count = max(1, total // 2)
+        asking.pin(info, len(engine.events), replace(made, told=True))
+        return count
+
+
+class Asking:
+    """One read: back through what made a tensor, as far as that promises something."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.state = engine.supposed
+
+    def maker(self, info: Info, before: int) -> tuple[int, Event] | None:
+        """The call that wrote a tensor last, before another; None if not seen."""
+        place = self.state.made.get(info.number)
+        if place is None or place >= before:
+            return None
+        wrote = self.state.wrote.get(info.storage.number, -1)
+        event = self.engine.events[place]
+        if place < wrote < before:
+            return None  # through another view
+        return place, event
+
+    def key(self, info: Info, before: int) -> Key:
+        """The same for the same tensor at the same state."""
+        wrote = self.state.wrote.get(info.storage.number, -1)
+        return info.number, wrote if wrote < before else -1
+
+    def of(self, info: Info, before: int, depth: int, keep: bool = True) -> Guess:
+        """What a tensor holds, as it was before a call."""
+        key = self.key(info, before)
+        kept = self.state.kept.get(key)
+        if kept is not None:
+            return kept
+        made = self.maker(info, before)
+        if info.meta.layout != "strided":
+            return ones_or(None, info.meta)
+        found: Guess | None = None
+        named: Key | None = None
+        if made is not None and depth < DEEPEST:
+            place, event = made
+            named = self.written(place, event, info)
+            found = self.state.kept.get(named) or self.made_by(
+                place, event, info, depth, keep
+            )
+        truths = info.meta.dtype == "bool"
+        limit = MOST_TRUTHS if truths else LARGEST
+        if found is None and numel(info.meta.shape) > limit:
+            return ones_or(self.large(info, made), info.meta)
+        if found is None:
+            within = None if made is None else made[1][0]
+            told = within is not None and is_ranged(within, info.meta)
+            found = Guess(representative(info.meta, within), told=told)
+        if keep:
+            for each in (key, named):
+                if each is not None:
+                    self.state.keep(each, found)
+        return found
+
+    def pinned(self, info: Info, before: int) -> Guess | None:
+        """What was told of a tensor before, or of what is computed alike."""
+        kept = self.state.kept.get(self.key(info, before))
+        made = self.maker(info, before)
+        if kept is None and made is not None:
+            kept = self.state.kept.get(self.written(*made, info))
+        return kept
+
+    def pin(self, info: Info, before: int, guess: Guess) -> None:
+        """What was told of a tensor holds of it, and of what is computed alike."""
+        self.state.keep(self.key(info, before), guess)
+        made = self.maker(info, before)
+        if made is not None:
+            self.state.keep(self.written(*made, info), guess)
+
+    def written(self, place: int, event: Event, info: Info) -> Key:
+        """The same for two calls that compute the same of the same tensors."""
+        answer, ins, outs, _, _ = event
+        which = next(i for i, out in enumerate(outs) if out.number == info.number)
+        if answer.kind == INPLACE:
+            return "written", place, which
+        keys = tuple(self.key(each, place) for each in ins)
+        return plain_name(answer.func), repr(answer.arguments), which, keys
+
+    def made_by(
+        self, place: int, event: Event, info: Info, depth: int, keep: bool
+    ) -> Guess | None:
+        """What a call makes of representatives; None where it promises nothing."""
+        answer, ins, outs, _, _ = event
+        name = plain_name(answer.func).strip("_")
+        value = self.surely(info, place + 1, 0)
+        if value is not None:
+            return Guess(value, told=True, sure=True)
+        if name in ("isnan", "isinf", "isfinite", "isneginf", "isposinf"):
+            value = torch.full(info.meta.shape, name == "isfinite")
+            return Guess(value, told=True)
+        always = name in PROMISED or name in REPEATED or name in SEEN
+        if not always and name not in CARRIED:
+            return None
+        counts = name in COUNTED and bool(ins) and ins[0].meta.dtype == "bool"
+        limit = MOST_TRUTHS if counts else LARGEST
+        largest = max((numel(each.meta.shape) for each in (*ins, info)), default=0)
+        if largest > limit and name not in SEEN:
+            return None
+        if any(each.storage.known for each in ins):
+            return None  # their values may have changed since
+        given = [self.of(each, place, depth + 1, keep) for each in ins]
+        told = any(each.told for each in given)
+        if not (told or counts or always):
+            return None
+        value = again(answer, [each.value for each in given], info, outs)
+        if value is None:
+            return None
+        told = told or counts or name in PROMISED
+        return Guess(value, told, bool(given) and all(each.sure for each in given))
+
+    def surely(self, info: Info, before: int, depth: int) -> Tensor | None:
+        """What follows from constants alone, as if it had been kept."""
+        key = self.key(info, before)
+        kept = self.state.kept.get(key)
+        if kept is not None:
+            return kept.value if kept.sure else None
+        made = self.maker(info, before)
+        if key in self.state.unsure or made is None or depth > DEEPEST:
+            return None
+        place, (answer, ins, outs, _, _) = made
+        name = plain_name(answer.func)
+        if numel(info.meta.shape) > KEPT:
+            return None
+        value = exact(name.strip("_"), answer.arguments, info.meta)
+        if value is not None:
+            return value
+        values: list[Tensor] = []
+        fits = all(numel(each.meta.shape) <= LARGEST for each in (*ins, info))
+        if ins and fits and name not in RANDOM:
+            for each in ins:
+                one = self.surely(each, place, depth + 1)
+                if one is None:
+                    break
+                values.append(one)
+            else:
+                return again(answer, values, info, outs)
+        self.state.unsure.add(key)
+        return None
+
+    def suppose_all(self, info: Info, before: int, depth: int) -> None:
+        """A truth of which nothing is told is true, and so is all that makes it so."""
+        total = numel(info.meta.shape)
+        if info.meta.dtype != "bool" or depth > DEEPEST or self.pinned(info, before):
+            return
+        made = self.maker(info, before)
+        name = "" if made is None else plain_name(made[1][0].func).strip("_")
+        if made is not None and name in BOTH:
+            for each in made[1][1]:
+                self.suppose_all(each, made[0], depth + 1)
+        if not 0 < total <= MOST_TRUTHS or self.of(info, before, 0, False).told:
+            return
+        true = torch.ones(info.meta.shape, dtype=torch.bool)
+        self.pin(info, before, Guess(true, told=True))
+
+    def large(self, info: Info, made: tuple[int, Event] | None) -> Tensor | None:
+        """One number for all elements of a tensor that is too large to compute."""
+        if made is None:
+            return None
+        answer = made[1][0]
+        name, (args, kwargs) = plain_name(answer.func), answer.arguments
+        if name in ("softmax", "log_softmax"):
+            dim = kwargs.get("dim", args[1] if len(args) > 1 else -1)
+            share = torch.tensor(1 / info.meta.shape[dim])
+            return share.log() if name == "log_softmax" else share
+        return ones_within((1,), answer, info.meta)
+
+
+def ones_or(value: Tensor | None, meta: Meta) -> Guess:
+    """One number, as large as the tensor without taking memory."""
+    if value is None:
+        value = torch.ones(1, dtype=meta.torch_dtype)
+    value = value.to(meta.torch_dtype).reshape((1,) * len(meta.shape))
+    return Guess(value.expand(meta.shape), told=bool(value.ne(1).any()))
+
+
+def representative(meta: Meta, answer: Answer | None) -> Tensor:
+    """What stands for data of which nothing is told but the range that made it."""
+    if meta.torch_dtype == torch.bool:
+        return half_true(meta.shape)
+    return ones_within(meta.shape, answer, meta)
+
+
+def again(
+    answer: Answer, values: list[Tensor], info: Info, outs: tuple[Info, ...]
+) -> Tensor | None:
+    """The call once more, on representatives; None where it cannot be repeated."""
+    if answer.kind == INPLACE:
+        values = [value.clone() for value in values]
+    waiting = iter(values)
+
+    def place(item: Any) -> Any:
+        if isinstance(item, Meta):
+            return next(waiting)
+        if type(item) in (tuple, list):
+            return type(item)([place(each) for each in item])
+        if type(item) is dict:
+            return {name: place(each) for name, each in item.items()}
+        return DTYPES.get(item, item) if type(item) is str else item
+
+    args, kwargs = answer.arguments
+    kwargs = {name: item for name, item in kwargs.items() if name not in DROPPED}
+    try:
+        made = answer.func(*place(args), **place(kwargs))
+    except Exception:
+        return None
+    which = next(i for i, out in enumerate(outs) if out.number == info.number)
+    tensors = nests.tensors(made)
+    if which >= len(tensors) or tuple(tensors[which].shape) != info.meta.shape:
+        return None
+    value: Tensor = tensors[which].to(info.meta.torch_dtype)
+    finite = value.numel() > LARGEST or bool(value.isfinite().all())
+    return value if finite else None
+
+
+DROPPED = frozenset({"device", "pin_memory", "generator", "out", "non_blocking"})

@@ -1,0 +1,210 @@
+"""Calls told by a tensor where to cut or how often to repeat, when it is not known.
+
+What does not depend on the place (`narrow`), or is stated besides (`output_size`), is
+exact; the rest is supposed, and said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.engine import nests
+from shapewright.engine.dispatch import torch_answers
+from shapewright.engine.dispatch.results import recorded_arguments
+from shapewright.engine.function_names import display_name
+from shapewright.engine.identity import Info, numel
+from shapewright.engine.values import supposed_values
+from shapewright.rules.elementwise import not_implemented
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def placed(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
+    """`narrow` and `tensor_split` with plain numbers for the places not known."""
+    if name == "narrow":
+        start: Any = args[2] if len(args) > 2 else kwargs.get("start")
+        if _unknown(engine, start) and not start.dim():
+            engine.assume(f"`{display_name(func)}` at an unknown place: taken at 0")
+            return _with(args, kwargs, 2, "start", "start", 0)
+    word = "tensor_indices_or_sections"
+    where: Any = args[1] if len(args) > 1 else kwargs.get(word)
+    if name != "tensor_split" or not _unknown(engine, where):
+        return args, kwargs
+    if where.dtype != torch.int64 or where.dim() > 1:
+        return args, kwargs
+    if not where.dim():
+        engine.assume(
+            "`torch.tensor_split` into an unknown number of parts: taken as 1"
+        )
+        return _with(args, kwargs, 1, word, "sections", 1)
+    dim: Any = kwargs.get("dim", args[2] if len(args) > 2 else 0)
+    whole = args[0] if args else kwargs["input"]
+    shape, count = engine.info(whole).meta.shape, where.shape[0]
+    if not -len(shape) <= dim < len(shape):
+        return args, kwargs
+    if count:
+        engine.assume("`torch.tensor_split` at unknown places: taken as equal parts")
+    ends = [-(-shape[dim] * (i + 1) // (count + 1)) for i in range(count)]
+    return _with(args, kwargs, 1, word, "indices", ends)
+
+
+def counted(
+    engine: Engine, args: Args, kwargs: Kwargs, supposed: str = ""
+) -> tuple[Args, Kwargs]:
+    """Whole numbers that are known as plain ones: sizes of what is to be made.
+
+    `supposed` is the call that takes those that are not known as 1.
+    """
+
+    def number(value: Tensor) -> Any:
+        fraction = value.is_floating_point() or value.is_complex()
+        if value.dim() or fraction or value.dtype == torch.bool:
+            return value
+        if engine.info(value).storage.known:
+            return known_number(engine, value)
+        if not supposed:
+            return value
+        engine.assume(f"`{supposed}` took a size or value that is not known as 1")
+        return 1
+
+    changed: tuple[Args, Kwargs] = nests.swap((args, kwargs), number)
+    return changed
+
+
+FACTORS = frozenset({"alpha", "beta", "value", "weight", "lambd", "p", "eps"})
+"""Arguments that are numbers and never sizes."""
+
+SCALES = frozenset({"scale_factor", "size"})
+"""Arguments that decide a size, whatever their dtype."""
+
+
+def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """0-dim tensors as plain numbers of their kind, where torch takes a number.
+
+    `x.add_(y, alpha=-step_size)`: which number it is changes nothing of the result's
+    metadata. What is named goes first; else what comes after the first tensor. A whole
+    number may be a size, which decides the shape: it is left to `counted`, unless its
+    name says that it is none.
+    """
+
+    def number(value: Tensor) -> Any:
+        if value.dim() or not value.dtype.is_floating_point:
+            return value
+        return read(value)
+
+    def read(value: Tensor) -> Any:
+        if value.dim():
+            return value
+        info = engine.info(value)
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            if info.storage.known:
+                return engine.value_of(value).item()
+        return supposed_values.guess(engine, info).value.item()
+
+    named = {
+        key: nests.swap(value, read if key in FACTORS else number)
+        if key not in SCALES
+        else value
+        for key, value in kwargs.items()
+    }
+    if len(nests.tensors(named)) < len(nests.tensors(kwargs)):
+        return args, named
+    return (*args[:1], *nests.swap(args[1:], number)), kwargs
+
+
+def known_number(engine: Engine, value: Tensor) -> int:
+    """A known 0-dim tensor, read; what was supposed of it is told."""
+    assumed = engine.info(value).storage.assumed
+    if assumed:
+        engine.assume(f"a value was read that is {assumed}")
+    return int(engine.value_of(value))
+
+
+def cut(engine: Engine, where: Any) -> Any:
+    """An index whose slices have plain bounds; one that is not known is left out."""
+    items = where if type(where) is tuple else (where,)
+    if not any(type(item) is slice and _by_tensors(item) for item in items):
+        return where
+
+    def bound(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if not _unknown(engine, value):
+            return known_number(engine, value)
+        engine.assume("a slice to or from an unknown place: taken to the end")
+        return None
+
+    made = tuple(
+        slice(bound(item.start), bound(item.stop), bound(item.step))
+        if type(item) is slice
+        else item
+        for item in items
+    )
+    return made if type(where) is tuple else made[0]
+
+
+def _by_tensors(item: slice) -> bool:
+    return any(isinstance(each, Tensor) for each in (item.start, item.stop, item.step))
+
+
+def _unknown(engine: Engine, value: Any) -> bool:
+    """Whether it is a tensor of whole numbers that are not known."""
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex():
+        return False
+    return value.dtype != torch.bool and not engine.info(value).storage.known
+
+
+def _with(
+    args: Args, kwargs: Kwargs, place: int, word: str, new: str, value: Any
+) -> tuple[Args, Kwargs]:
+    """The arguments with one of them replaced, by its place or its name."""
+    if len(args) > place:
+        return (*args[:place], value, *args[place + 1 :]), kwargs
+    rest = {key: item for key, item in kwargs.items() if key != word}
+    return args, {**rest, new: value}
+
+
+def repeated(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Any:
+    """`repeat_interleave` by unknown counts: `output_size` tells, else each once."""
+    given = dict(zip(("input", "repeats", "dim"), args, strict=False)) | kwargs
+    alone = len(infos) == 1
+    times = infos[0 if alone else 1].meta
+    if times.dtype not in ("int32", "int64"):
+        refused = not_implemented("repeat_interleave_cpu", times.dtype)
+        engine.raise_theirs(NotImplementedError(str(refused)))
+    if alone and len(times.shape) != 1:
+        words = "repeat_interleave only accept 1D vector as repeat"
+        engine.raise_theirs(RuntimeError(words))
+    called = kwargs
+    if given.get("output_size") is None:
+        shape, dim = infos[0].meta.shape, given.get("dim")
+        inside = dim is None or -len(shape) <= dim < len(shape)
+        size = numel(shape) if dim is None else shape[dim] if inside else 0
+        counts = given["input" if alone else "repeats"]
+        told = infos[0 if alone else 1].storage
+        if told.known and size:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                values = engine.value_of(counts)
+                one = values.numel() == 1 and not alone
+                size = int(values.sum()) * (size if one else 1)
+        elif size:
+            name = display_name(func)
+            engine.assume(f"`{name}` of unknown data is taken to repeat each once")
+        called = {**kwargs, "output_size": size}
+    out = torch_answers.ask_torch(
+        engine, func, "repeat_interleave", args, called, infos, None
+    )
+    if engine.recording:
+        engine.events[-1][0].arguments = recorded_arguments(engine, args, kwargs)
+    return out

@@ -1,0 +1,177 @@
+"""Ranges of what calls make, and which calls promise more than a range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import Meta
+from shapewright.engine.memo import Answer
+
+Tensor = torch.Tensor
+PROMISED = frozenset(
+    "softmax log_softmax softmin normalize logical_not bitwise_not invert".split()
+)
+"""Computed of any representatives: ones would break a promise, which is told on."""
+REPEATED = frozenset(
+    """
+    sum mean div truediv true_divide divide cumsum max min amax amin argmax argmin topk
+    sort argsort median norm linalg_vector_norm logsumexp exp sqrt square abs
+    """.split()
+)
+"""Computed of any representatives, which stay positive."""
+COUNTED = frozenset("sum mean count_nonzero any all float double long int to".split())
+"""Of truths, these count or show how many there are."""
+SEEN = frozenset(
+    """
+    view reshape flatten squeeze unsqueeze transpose t T permute movedim expand detach
+    expand_as view_as unflatten ravel select narrow getitem chunk split unbind data
+    contiguous item cpu cuda numpy clone tolist to
+    """.split()
+)
+"""Show the elements of a tensor, however large, or some of them."""
+COMPARED = frozenset("eq ne lt le gt ge".split())
+BOTH = frozenset("and logical_and bitwise_and all".split()) | SEEN
+"""True of all elements only if what goes in is."""
+CARRIED = (
+    COUNTED
+    | SEEN
+    | COMPARED
+    | frozenset(
+        """
+    add sub mul rtruediv radd rsub rmul neg log pow clamp clamp_min clamp_max where
+    masked_fill logical_and logical_or logical_xor and or xor rand ror bitwise_and
+    bitwise_or multiply subtract maximum minimum cumprod prod nansum floor ceil round
+    xlogy flip half bfloat16 short byte bool type stack cat type_as iadd isub imul
+    itruediv diff lerp
+    """.split()
+    )
+)
+"""Computed of representatives of which something was told, so that none contradict."""
+CONSTANT = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1, "zero": 0}
+
+
+def exact(name: str, arguments: Any, meta: Meta) -> Tensor | None:
+    """What a factory of constants makes, however large."""
+    args, kwargs = arguments
+    name = name.removeprefix("new_")
+    if name in CONSTANT:
+        return torch.full(meta.shape, CONSTANT[name], dtype=meta.torch_dtype)
+    if name in ("full", "full_like"):
+        value = kwargs.get("fill_value", args[-1] if args else None)
+        if type(value) in (int, float, bool):
+            return torch.full(meta.shape, value, dtype=meta.torch_dtype)
+    if name in ("arange", "linspace", "eye", "tril_indices", "triu_indices"):
+        kept = {k: v for k, v in kwargs.items() if k in ("start", "end", "step", "n")}
+        if all(type(each) in (int, float) for each in (*args, *kept.values())):
+            made: Tensor = getattr(torch, name)(*args, **kept)
+            same = tuple(made.shape) == meta.shape
+            return made.to(meta.torch_dtype) if same else None
+    return None
+
+
+def half_true(shape: tuple[int, ...]) -> Tensor:
+    """Every second element is true; of an odd number the smaller part, but one."""
+    total = 1
+    for size in shape:
+        total *= size
+    made = torch.zeros(total, dtype=torch.bool)
+    made[0 if total == 1 else 1 :: 2] = True
+    return made.reshape(shape)
+
+
+def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Tensor:
+    """Ones, or what is nearest to them in the range of the call that made them."""
+    dtype = meta.torch_dtype
+    total = 1
+    for size in shape:
+        total *= size
+    if answer is not None:
+        name = plain_name(answer.func).strip("_")
+        args, kwargs = answer.arguments
+        if name == "randperm":
+            return torch.arange(total).reshape(shape).to(dtype)
+        if name == "bernoulli":
+            return half_true(shape).to(dtype)
+        least, most = bounds(name, args, kwargs, meta)
+        number: Any = min(max(1, least), most)
+        if (least, most) != ANY and number == most and not whole(dtype):
+            number = least + (most - least) * 0.75  # the end may be left out
+        if name == "multinomial":
+            step = torch.arange(total).remainder_(max(1, int(most) + 1))
+            return step.reshape(shape).to(dtype)
+        return torch.full(shape, number, dtype=dtype)
+    return torch.ones(shape, dtype=dtype)
+
+
+def is_ranged(answer: Answer, meta: Meta) -> bool:
+    """Whether a call promises a range."""
+    name = plain_name(answer.func).strip("_")
+    if name in ("randperm", "bernoulli"):
+        return True
+    args, kwargs = answer.arguments
+    return bounds(name, args, kwargs, meta) != ANY
+
+
+ANY = (float("-inf"), float("inf"))
+
+
+def whole(dtype: torch.dtype) -> bool:
+    """Whether a dtype has no fractions."""
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]:
+    """The least and the most that a call can make, the most included for integers."""
+    first = args[0] if args else kwargs.get("input")
+    if name in ("rand", "rand_like"):
+        return 0.0, 1.0
+    if name == "uniform":
+        given = dict(zip(("from", "to"), args[1:], strict=False))
+        given |= {word: kwargs[word] for word in ("from", "to") if word in kwargs}
+        return plain(given.get("from", 0.0), 0.0), plain(given.get("to", 1.0), 1.0)
+    if name in ("randint", "randint_like", "random"):
+        numbers = [each for each in args if type(each) is int]
+        low, high = kwargs.get("low"), kwargs.get("high")
+        numbers += [each for each in (low, high) if type(each) is int]
+        if name == "random":
+            numbers += [kwargs[w] for w in ("from", "to") if type(kwargs.get(w)) is int]
+        if not numbers:
+            return ANY
+        start = numbers[0] if len(numbers) > 1 else 0
+        return start, max(start, numbers[-1] - 1)
+    if name in ("argmax", "argmin", "multinomial", "max", "min", "median", "mode"):
+        return index_bounds(name, first, args, kwargs, meta)
+    if name in ("logsigmoid", "log_softmax"):
+        return -1.0, -0.5
+    if name in ("hardtanh", "clamp", "clip"):
+        words = ("min_val", "max_val") if name == "hardtanh" else ("min", "max")
+        given = dict(zip(words, args[1:], strict=False)) | kwargs
+        least = plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
+        most = plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
+        return least, max(least, most)
+    return ANY
+
+
+def index_bounds(
+    name: str, first: Any, args: Any, kwargs: Any, meta: Meta
+) -> tuple[float, float]:
+    """Indices of a dim lie below its size."""
+    if not isinstance(first, Meta) or meta.dtype != "int64":
+        return ANY
+    if name in ("max", "min", "median", "mode") and first.dtype == "int64":
+        return ANY
+    dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    if name == "multinomial":
+        dim = -1
+    size = 1
+    for each in first.shape if type(dim) is not int else first.shape[dim:][:1]:
+        size *= each
+    return 0, max(0, size - 1)
+
+
+def plain(value: Any, otherwise: float) -> float:
+    """A plain number as it is."""
+    return float(value) if type(value) in (int, float) else otherwise

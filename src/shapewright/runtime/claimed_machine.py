@@ -1,0 +1,272 @@
+"""The device that is claimed: what `torch.cuda` and its like say of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from shapewright.engine.devices import no_such_gpu
+from shapewright.engine.replacement import replaced, resembling
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+GIB = 1 << 30
+
+GPUS = {
+    "h200": ("NVIDIA H200", 141, (9, 0), 132),
+    "h100": ("NVIDIA H100", 80, (9, 0), 132),
+    "a100": ("NVIDIA A100", 40, (8, 0), 108),
+    "l4": ("NVIDIA L4", 24, (8, 9), 58),
+    "l40s": ("NVIDIA L40S", 48, (8, 9), 142),
+    "t4": ("Tesla T4", 16, (7, 5), 40),
+    "v100": ("Tesla V100", 16, (7, 0), 80),
+    "rtx 3090": ("NVIDIA GeForce RTX 3090", 24, (8, 6), 82),
+    "rtx 4090": ("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
+    "rtx 5090": ("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),
+}
+"""Name, GiB, compute capability, multiprocessors: as NVIDIA's data sheets have them."""
+
+STATE = torch.zeros(16, dtype=torch.uint8)
+"""The state of a GPU's random numbers, which none are drawn from."""
+
+NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
+
+
+class UnknownDevice(ValueError):
+    """No device of that name is known."""
+
+
+class Machine:
+    """Devices, read from a text: `cpu`, `mps`, `cuda`, `H100 80GB`, `2x H100 80GB`."""
+
+    def __init__(self, text: str) -> None:
+        match = NAMED.fullmatch(text.strip())
+        number, named, memory = match.groups() if match else (None, text, None)
+        name = named.lower().removeprefix("nvidia ").strip()
+        self.kind = name if name in ("cpu", "mps") else "cuda"
+        self.text = text
+        gpu = GPUS["a100"] if name == "cuda" else GPUS.get(name)
+        if self.kind == "cuda" and gpu is None:
+            names = [f'"{each.upper()}"' for each in GPUS]
+            known = ", ".join(["cpu", "cuda", "mps", *names])
+            raise UnknownDevice(
+                f"no device `{text}` is known; there is {known}, and several GPUs: "
+                '"2x H100"'
+            )
+        self.count = int(number or 1)
+        if self.count < 1 or (self.kind != "cuda" and self.count > 1):
+            raise UnknownDevice(f"no machine has {self.count} of `{name}`")
+        self.name, self.memory, self.capability, self.processors = gpu or (
+            "",
+            0,
+            (0, 0),
+            0,
+        )
+        if memory:
+            self.memory = int(memory)
+
+
+@contextmanager
+def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
+    """What a program asks of `torch.cuda`, `torch.backends.mps` is answered for it."""
+    has_gpu = machine.kind == "cuda"
+    engine.machine = machine.kind
+    spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
+        "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
+    })]  # fmt: skip
+    if has_gpu:
+        engine.gpus = machine.count
+        answers = of_gpus(machine, engine)
+        spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
+    else:
+        spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None:
+        spaces.append((accelerator, of_accelerator(machine, engine)))
+    with ExitStack() as stack:
+        for space, said in spaces:
+            for name, value in said.items():
+                if name in vars(space):
+                    stack.enter_context(replaced(space, name, answering(value)))
+        if has_gpu:
+            for name, make in {
+                "Stream": subclass(Stream), "Event": subclass(Stream),
+                "device": subclass(Chosen, engine=engine),
+                "device_of": subclass(Chosen, engine=engine),
+                "stream": answering(Stream()),
+            }.items():  # fmt: skip
+                stack.enter_context(replaced(torch.cuda, name, make))
+            stack.enter_context(replaced(torch.nn.Module, "to", moved))
+            if "record_stream" not in vars(torch.Tensor):  # it is its base's
+                recorded = resembling(torch.Tensor.record_stream, unheard)
+                setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
+                stack.callback(delattr, torch.Tensor, "record_stream")
+        yield
+
+
+def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
+    """What `torch.cuda` says: a value, or a function of what it is asked with."""
+    memory, name = machine.memory * GIB, machine.name
+    major, minor = machine.capability
+    properties = SimpleNamespace(
+        name=name, total_memory=memory, multi_processor_count=machine.processors,
+        major=major, minor=minor, warp_size=32, gcnArchName="", is_integrated=False,
+        is_multi_gpu_board=False,
+    )  # fmt: skip
+
+    def of_one(value: Any) -> Asked:
+        """The same of each GPU that is there."""
+
+        def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if device is not None and not 0 <= index_of(device) < machine.count:
+                raise AssertionError("Invalid device id")
+            return value
+
+        return Asked(tell)
+
+    return {
+        "is_available": True, "device_count": machine.count,
+        "is_bf16_supported": machine.capability >= (8, 0),
+        "get_device_name": of_one(name),
+        "get_device_capability": of_one(machine.capability),
+        "get_device_properties": of_one(properties),
+        "current_device": Asked(lambda: engine.gpu),
+        "can_device_access_peer": True,
+        "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
+        "max_memory_reserved": 0, "mem_get_info": (memory, memory),
+        "is_initialized": True, "is_current_stream_capturing": False,
+        "init": None, "set_device": Asked(partial(choose, engine)),
+        "synchronize": None, "empty_cache": None, "manual_seed": None,
+        "manual_seed_all": None, "reset_peak_memory_stats": None, "ipc_collect": None,
+        "memory_summary": "", "memory_stats": {}, "utilization": 0,
+        "reset_max_memory_allocated": None, "seed_all": None,
+        "current_stream": Stream(),
+        "set_per_process_memory_fraction": None, "default_stream": Stream(),
+        "set_rng_state": None, "set_rng_state_all": None, "initial_seed": 0,
+        "get_rng_state": STATE, "get_rng_state_all": [STATE] * machine.count,
+        "get_arch_list": [f"sm_{major}{minor}"],
+    }  # fmt: skip
+
+
+def of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
+    """What `torch.accelerator` says."""
+    there = machine.kind != "cpu"
+    now, number = Asked(lambda: engine.gpu), Asked(partial(choose, engine))
+    return {
+        "is_available": there, "device_count": machine.count if there else 0,
+        "current_accelerator": torch.device(machine.kind) if there else None,
+        "synchronize": None, "current_stream": Stream(), "set_stream": None,
+        "current_device_index": now, "current_device_idx": now,
+        "set_device_index": number, "set_device_idx": number, "empty_cache": None,
+        "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
+        "max_memory_reserved": 0, "memory_stats": {}, "reset_peak_memory_stats": None,
+    }  # fmt: skip
+
+
+def index_of(device: Any) -> int:
+    """The number of a GPU: `1` of `cuda:1`."""
+    return device if isinstance(device, int) else torch.device(device).index or 0
+
+
+def choose(engine: Engine, device: Any) -> None:
+    """From here on `cuda` means another GPU."""
+    number = index_of(device)
+    if number >= (engine.gpus or 1):
+        raise no_such_gpu()
+    if number >= 0 and number != engine.gpu:
+        engine.gpu = number
+        engine.memo.answers.clear()  # which claim the other
+
+
+class Chosen:
+    """`with torch.cuda.device(1):`."""
+
+    engine: ClassVar[Engine]
+
+    def __init__(self, device: Any) -> None:
+        if isinstance(device, torch.Tensor):
+            device = device.device
+        self.number = -1 if device is None else index_of(device)
+
+    def __enter__(self) -> None:
+        self.before = self.engine.gpu
+        choose(self.engine, self.number)
+
+    def __exit__(self, *args: object) -> None:
+        choose(self.engine, self.before)
+
+
+def moved(original: Any) -> Any:
+    """`model.to(0)`: torch itself has no GPU to number."""
+
+    @wraps(original)
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is int:
+            args = (f"cuda:{args[0]}", *args[1:])
+        if type(kwargs.get("device")) is int:
+            kwargs["device"] = f"cuda:{kwargs['device']}"
+        return original(self, *args, **kwargs)
+
+    return to
+
+
+def unheard(original: Any) -> Any:
+    """`x.record_stream(stream)`: no memory is used again."""
+    return lambda tensor, stream: None
+
+
+def subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
+    """Makes a class of its own, which takes the looks of what it stands for."""
+    return lambda original: type(kind)(original.__name__, (kind,), attributes)
+
+
+class Asked:
+    """An answer that depends on what it is asked with."""
+
+    def __init__(self, answer: Callable[..., Any]) -> None:
+        self.answer = answer
+
+
+def answering(value: Any) -> Any:
+    """A function that says so, whatever it is asked with."""
+
+    def make(original: Any) -> Any:
+        if isinstance(value, Asked):
+            return lambda *args, **kwargs: value.answer(*args, **kwargs)
+        return lambda *args, **kwargs: value
+
+    return make
+
+
+class Stream:
+    """A stream, an event: they order nothing, there is nothing to order."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+    def elapsed_time(self, other: Any) -> float:
+        return 1.0
+
+    def query(self) -> bool:
+        return True
+
+    def is_capturing(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: self

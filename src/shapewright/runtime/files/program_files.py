@@ -1,0 +1,277 @@
+"""What becomes of the files that a program writes, removes and renames."""
+
+from __future__ import annotations
+
+import builtins
+import bz2
+import io
+import os
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import wraps
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from shapewright.engine.replacement import resemble
+from shapewright.runtime.files.confinement import confine
+from shapewright.runtime.files.layer import Layer, temporary_folder
+from shapewright.runtime.files.library_files import library_files_kept
+from shapewright.runtime.files.os_functions import (
+    Patch,
+    asking,
+    changing_attributes,
+    moving,
+    named_in,
+    starting_processes,
+)
+from shapewright.runtime.files.torch_files import saves_kept
+from shapewright.trace.record import Assumption
+
+if TYPE_CHECKING:
+    from shapewright.runtime.files.torch_files import Witness
+    from shapewright.trace.record import Trace
+
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+
+
+@contextmanager
+def files_kept() -> Iterator[Layer]:
+    """Lead all that is written in the block to a temporary folder, which is removed.
+
+    Inside of another such block, its layer is empty for the time of this one.
+    """
+    current = layer_in_use()
+    if current is not None:
+        with current.emptied(), folder_restored():
+            yield current
+        return
+    with ExitStack() as stack:
+        layer = Layer(stack.enter_context(temporary_folder()))
+        stack.callback(setattr, layer, "over_with", True)
+        stack.enter_context(folder_restored())
+        stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
+        tempfile.tempdir = layer.temporary()
+        names: Any = tempfile  # the same each time: they stand in what is told
+        stack.callback(setattr, names, "_name_sequence", names._name_sequence)
+        names._name_sequence = (f"{number:08}" for number in count(1))
+        patches = [
+            *opening(layer),
+            *asking(layer),
+            *moving(layer),
+            *changing_attributes(layer),
+            *starting_processes(layer),
+        ]
+        named: dict[Any, Any] = {}
+        for owner, name, function in patches:
+            if hasattr(owner, name):  # xattr is Linux's alone
+                original = getattr(owner, name)
+                stack.callback(setattr, owner, name, original)
+                if original not in named:  # `io.open` is `open`
+                    function = resemble(naming_files(layer, function), original)
+                    named[original] = function
+                setattr(owner, name, named[original])
+        stack.enter_context(abilities_claimed(named))
+        stack.enter_context(of_numpy(layer))
+        stack.enter_context(library_files_kept(layer))
+        stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
+        sys.dont_write_bytecode = True  # Python writes it past our functions
+        yield layer
+
+
+@contextmanager
+def abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
+    """`os.stat in os.supports_follow_symlinks` holds of what stands for `os.stat`."""
+    claimed = [
+        (ability, function)
+        for ability in (
+            os.supports_dir_fd, os.supports_effective_ids, os.supports_fd,
+            os.supports_follow_symlinks,
+        )
+        for original, function in functions.items()
+        if original in ability
+    ]  # fmt: skip
+    for ability, function in claimed:
+        ability.add(function)
+    try:
+        yield
+    finally:
+        for ability, function in claimed:
+            ability.discard(function)
+
+
+def naming_files(layer: Layer, function: Any) -> Any:
+    """The function, whose errors have the names that the program knows."""
+    if isinstance(function, type):
+        return function
+
+    @wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except OSError as error:
+            for attribute in ("filename", "filename2"):
+                name = getattr(error, attribute)
+                if isinstance(name, str) and name.startswith(layer.folder):
+                    setattr(error, attribute, layer.path(name))
+            raise
+
+    return named
+
+
+def layer_in_use() -> Layer | None:
+    """The layer to which `open` leads, where one is in use."""
+    layer: Layer | None = getattr(io.open, "layer", None)
+    return layer
+
+
+@contextmanager
+def folder_restored() -> Iterator[None]:
+    """The working directory is after the block what it was before."""
+    folder = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+
+
+@contextmanager
+def of_numpy(layer: Layer) -> Iterator[None]:
+    """`np.savetxt` and its like keep the `open` that was there when numpy came."""
+    module = sys.modules.get("numpy.lib._datasource")
+    kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
+    if not isinstance(kept, dict) or None not in kept:
+        yield
+        return
+    before, kept[None] = kept[None], io.open
+    try:
+        yield
+    finally:
+        kept[None] = before
+
+
+def opening(layer: Layer) -> list[Patch]:
+    """Files that are opened, and folders that are made."""
+    opening, low, mkdir = layer.open, os.open, os.mkdir
+    truncate = os.truncate
+
+    def opened(file: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        if isinstance(mode, str) and set(mode) & set("wax+"):
+            file = layer.writing(file, keeps="w" not in mode)
+        else:
+            file = layer.reading(file)
+        return opening(file, mode, *rest, **named)
+
+    def opened_low(
+        file: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+    ) -> int:
+        file = named_in(file, dir_fd)
+        writes = flags & WRITES
+        keeps = flags & (os.O_TRUNC | os.O_CREAT) != os.O_TRUNC | os.O_CREAT
+        file = layer.writing(file, keeps) if writes else layer.reading(file)
+        return low(file, flags, mode)
+
+    def made(file: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        file = named_in(file, dir_fd)
+        if layer.path(file) is not None and layer.is_there(layer.reading(file)):
+            raise FileExistsError(17, "File exists", os.fspath(file))
+        mkdir(layer.writing(file), mode)
+
+    def made_special(original: Any) -> Any:
+        """`os.mkfifo` and `os.mknod`."""
+
+        def make(
+            file: Any, *rest: Any, dir_fd: int | None = None, **named: Any
+        ) -> None:
+            original(layer.writing(named_in(file, dir_fd)), *rest, **named)
+
+        return make
+
+    def cut(file: Any, length: int) -> None:
+        """`os.truncate`."""
+        if layer.path(file) is None:  # a file that is open
+            truncate(file, length)
+            return
+        if not layer.is_there(layer.reading(file)):
+            raise layer.missing(file)
+        truncate(layer.writing(file, keeps=True), length)
+
+    class LedFileIO(io.FileIO, metaclass=AsFileIO):
+        """`io.FileIO`, with its file led to the layer."""
+
+        def __init__(
+            self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None
+        ) -> None:
+            if not isinstance(file, int) and opener is None:
+                writes = bool(set(mode) & set("wax+"))
+                keeps = "w" not in mode
+                led = layer.writing(file, keeps) if writes else layer.reading(file)
+                file = led
+            super().__init__(file, mode, closefd, opener)
+
+    opened.layer = layer  # type: ignore[attr-defined]  # for `layer_in_use`
+    return [
+        (builtins, "open", opened),
+        (io, "open", opened),
+        (bz2, "_builtin_open", opened),  # which keep the `open` that was there
+        (tarfile, "bltn_open", opened),
+        (io, "FileIO", LedFileIO),
+        (os, "open", opened_low),
+        (os, "mkdir", made),
+        (os, "mkfifo", made_special(getattr(os, "mkfifo", None))),
+        (os, "mknod", made_special(getattr(os, "mknod", None))),
+        (os, "truncate", cut),
+    ]
+
+
+class AsFileIO(type(io.FileIO)):  # type: ignore[misc]
+    """Whatever `open` gave is an instance of it, as of `io.FileIO` itself."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFiles:
+    """How a program's files are kept from harm, as in ``with ProgramFiles().kept():``.
+
+    What it writes lies in a layer over the file system, and is gone after the block.
+    With `confined_to`, the folder of a process that ends, the kernel refuses all
+    writes outside of it where it can. With `allow_writes` the program writes as in a
+    real run, but for what `torch.save` and its like get, which has no data to write.
+    """
+
+    allow_writes: bool = False
+    confined_to: str | None = None
+
+    @contextmanager
+    def kept(self, witness: Witness | None = None) -> Iterator[Layer]:
+        """The program runs in the block; a `witness` is told of what torch saves."""
+        with ExitStack() as stack:
+            if self.allow_writes:
+                layer = Layer(stack.enter_context(temporary_folder()))
+            else:
+                if self.confined_to is not None:
+                    confine(self.confined_to)
+                layer = stack.enter_context(files_kept())
+            stack.enter_context(saves_kept(layer, witness))
+            yield layer
+
+
+def noted(made: Trace, layer: Layer) -> Trace:
+    """The trace, which says what processes the program started."""
+    told = tuple(Assumption(text) for text in processes_told(layer))
+    return replace(made, assumptions=(*made.assumptions, *told)) if told else made
+
+
+def processes_told(layer: Layer) -> list[str]:
+    """A sentence on each process that the program started, which saw the real files."""
+    return [
+        f"`{command}` ran as a process of its own, which can write no files "
+        "(--allow-writes lets it)"
+        for command in layer.started
+    ]

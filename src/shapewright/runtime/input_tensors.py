@@ -1,0 +1,188 @@
+"""Input tensors made from a spec, and the same arguments at other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.engine import nests
+from shapewright.engine.engine import KNOWN_LIMIT
+from shapewright.engine.identity import (
+    BLANK,
+    DTYPE_NAMES,
+    DTYPES,
+    VALUED,
+    Info,
+    Metas,
+    Storage,
+    intern_meta,
+)
+
+
+def feed(
+    shape: tuple[int, ...],
+    dtype: str,
+    device: str,
+    name: str,
+    values: torch.Tensor | None = None,
+    requires_grad: bool = False,
+) -> torch.Tensor:
+    """A tensor for the program: of `values` if given, else without data.
+
+    Small integers and booleans whose values nobody stated are ones: they decide control
+    flow and sizes. Reading one is an assumption of the run.
+    """
+    metas: Metas = {}
+    kind = DTYPES[dtype]
+    count = 1
+    for size in shape:
+        count *= size
+    assumed = None
+    whole = not kind.is_floating_point and not kind.is_complex
+    if values is None and whole and count <= KNOWN_LIMIT:
+        values = torch.ones(shape, dtype=kind)
+        assumed = f"the input `{name}`, taken as ones"
+    if values is None or values.numel() > KNOWN_LIMIT:
+        tensor = torch.empty(shape, dtype=kind, device="meta")
+    else:
+        tensor = values
+    if requires_grad:
+        tensor.requires_grad_()
+    known = not tensor.is_meta
+    meta = intern_meta(metas, tensor, device, requires_grad)
+    storage = Storage(device, known=known, assumed=assumed)
+    info = Info(meta, storage, VALUED if known else BLANK)
+    made: Any = tensor
+    made._sw = info
+    return tensor
+
+
+PLAIN = (int, float, str, bool, type(None))
+
+
+def can_resize(nest: Any) -> bool:
+    """Whether arguments are dense tensors and plain values in lists, tuples, dicts."""
+    if isinstance(nest, torch.Tensor):
+        return type(nest) is torch.Tensor and nest.layout == torch.strided
+    if isinstance(nest, dict):
+        return all(can_resize(each) for each in nest.values())
+    if isinstance(nest, list | tuple):
+        return all(can_resize(each) for each in nest)
+    return isinstance(nest, PLAIN)
+
+
+def numbers_in(nest: Any) -> set[int]:
+    """The plain numbers among arguments."""
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, list | tuple):
+        return {number for each in nest for number in numbers_in(each)}
+    return {nest} if type(nest) is int else set()
+
+
+Sizes = Mapping[tuple[int, int], int]
+"""New sizes, by tensor (each counted once, in order) and dim."""
+
+
+def resized(
+    args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with other sizes at these places.
+
+    Example: ``resized((x,), {}, {(0, 0): 1})`` gives `x` (8, 3) as (1, 3). Known values
+    are taken again from the first on; lengths that counted to the old size of a dim
+    count to the new one.
+    """
+    made: dict[int, torch.Tensor] = {}
+    shrunk = {
+        tensor.shape[dim]: size
+        for (at, dim), size in sizes.items()
+        for tensor in distinct((args, kwargs))[at : at + 1]
+        if size < tensor.shape[dim]
+    }
+    for at, tensor in enumerate(distinct((args, kwargs))):
+        mine = {dim: size for (n, dim), size in sizes.items() if n == at}
+        made[id(tensor)] = one(tensor, mine, shrunk) if mine else tensor
+    nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap(
+        (args, kwargs), lambda tensor: made[id(tensor)]
+    )
+    return nest
+
+
+def distinct(nest: Any) -> list[torch.Tensor]:
+    """The tensors of a nest, each once."""
+    return list({id(each): each for each in nests.tensors(nest)}.values())
+
+
+def one(
+    tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
+) -> torch.Tensor:
+    """One tensor with other sizes of some dims."""
+    info = getattr(tensor, "_sw", None)
+    shape = tuple(sizes.get(dim, size) for dim, size in enumerate(tensor.shape))
+    device = info.meta.device if info is not None else str(tensor.device)
+    count = 1
+    for size in shape:
+        count *= size
+    values = None
+    guessed = info is not None and info.storage.assumed is not None
+    if not tensor.is_meta and not guessed and count <= KNOWN_LIMIT:
+        values = tensor.detach()
+        for dim, size in sizes.items():
+            index = torch.arange(size) % values.shape[dim]
+            values = values.index_select(dim, index)
+        values = counted(values, shrunk)
+    kind = DTYPE_NAMES[tensor.dtype]
+    return feed(shape, kind, device, "", values, tensor.requires_grad)
+
+
+def counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
+    """Lengths no longer than what they count."""
+    whole = not values.is_floating_point() and not values.is_complex()
+    if values.dim() != 1 or not whole or values.dtype == torch.bool:
+        return values
+    for old, new in shrunk.items():
+        if values.numel() and int(values.min()) >= 1 and int(values.max()) <= old:
+            values = values.clamp(max=new)
+    return values
+
+
+def has_own_mode(module: nn.Module) -> bool:
+    """Whether some class says itself what training and evaluation mean."""
+    kinds = {type(each) for each in module.modules()}
+    return any(
+        kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
+        for kind in kinds
+    )
+
+
+def as_evaluated(
+    module: nn.Module | None, training: bool | None
+) -> AbstractContextManager[None]:
+    """Attention in evaluation runs without gradients, as most programs evaluate.
+
+    Only then torch takes its fused kernels, which refuse masks that training ignores.
+    """
+    if module is None or training is not False:
+        return nullcontext()
+    attends = any(isinstance(each, nn.MultiheadAttention) for each in module.modules())
+    return torch.no_grad() if attends else nullcontext()
+
+
+@contextmanager
+def in_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
+    """A module in training or in evaluation, and each part as it was afterwards."""
+    if module is None or training is None:
+        yield
+        return
+    before = [(each, each.training) for each in module.modules()]
+    try:
+        module.train(training)
+        yield
+    finally:
+        for each, was in before:
+            each.training = was

@@ -1,0 +1,321 @@
+"""Limits of a run: its time, its output, and where Ctrl-C may interrupt it."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from types import FrameType, TracebackType
+from typing import Any, TextIO
+
+from shapewright.engine.failures.run_ends import Stopped
+from shapewright.runtime.processes.child_processes import distant
+
+MOST_PRINTED = 1 << 20
+"""Characters of the program's own output that are passed on."""
+
+GRACE = 2.0
+"""Seconds after the limit until a program that cannot be interrupted is ended."""
+
+
+TELLING = 30.0
+"""Seconds that we have to tell of a program that was stopped."""
+
+LEAVE = os._exit
+"""As it is before a program's run stands around it."""
+
+Last = Callable[[Stopped], None]
+"""What to do, with what there is to say, before a program is ended that goes on."""
+
+
+class Limit:
+    """The time that a command allows to the program, while it may be over.
+
+    While it is held, the program has ended and we tell of it: nothing is interrupted,
+    but that too has an end.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.held = False
+        self.is_over = False
+
+    def stopped(self) -> Stopped:
+        """What is raised when the time is over."""
+        return Stopped(
+            f"stopped after {self.seconds:g} s, the time allowed by `--timeout`"
+        )
+
+    def hold(self) -> None:
+        """The program has ended, one way or another."""
+        self.held = True
+
+    def release(self) -> None:
+        """It is run again; raises `Stopped` if the time is over by now."""
+        self.held = False
+        if self.is_over:
+            raise self.stopped()
+
+
+@contextmanager
+def limited(
+    seconds: float | None, *, hard: bool = False, last: Last | None = None
+) -> Iterator[Limit]:
+    """Stop the program after `seconds`.
+
+    A signal raises `Stopped` between two steps of Python; it is sent again each second,
+    because a program may swallow it. With `hard`, a process that goes on all the same
+    is ended, after `last` was called, with exit code 1. Signals need the main thread;
+    elsewhere only `hard` works.
+    """
+    limit = Limit(seconds)
+    if seconds is None:
+        yield limit
+        return
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            stack.enter_context(_alarm(limit, seconds))
+        if hard:
+            stack.enter_context(_watchdog(limit, seconds + GRACE, last))
+        yield limit
+
+
+@contextmanager
+def _alarm(limit: Limit, seconds: float) -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        limit.is_over = True
+        if not limit.held:
+            raise limit.stopped()
+
+    def inherit() -> None:  # a timer does not reach the child of a fork
+        if os.getpid() != owner and signal.getsignal(signal.SIGALRM) is stop:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    owner = os.getpid()
+    before = signal.signal(signal.SIGALRM, stop)
+    os.register_at_fork(after_in_child=inherit)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
+    """Ends the process from a thread, or, where Python itself stands still, from C."""
+
+    def watch() -> None:
+        if left.wait(wait):
+            return
+        end_from_c(TELLING + GRACE)  # Python does not stand still, as this shows
+        if limit.held and left.wait(TELLING):
+            return
+        try:
+            if last is not None and not limit.held:
+                last(limit.stopped().with_traceback(_standing(owner)))
+        finally:
+            LEAVE(1)
+
+    def end_from_c(seconds: float) -> None:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=2)
+
+    owner = threading.get_ident()
+    left = threading.Event()
+    threading.Thread(target=watch, daemon=True).start()
+    end_from_c(wait + GRACE)
+    try:
+        yield
+    finally:
+        left.set()
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _standing(thread: int) -> TracebackType | None:
+    """Where a thread stands, as a traceback."""
+    frame = sys._current_frames().get(thread)
+    found: TracebackType | None = None
+    while frame is not None:
+        found = TracebackType(found, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return found
+
+
+class Chatter:
+    """Passes what the program prints to stderr, up to a limit."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.printed = 0
+
+    def write(self, text: str) -> int:
+        room = MOST_PRINTED - self.printed
+        self.printed += len(text)
+        if room >= 0 and text:
+            self.stream.write(text[:room])
+            if len(text) > room:
+                self.printed = MOST_PRINTED + 1
+                self.stream.write(
+                    "\nshapewright: the program printed more than "
+                    f"{MOST_PRINTED >> 20} MB; the rest is not shown\n"
+                )
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    @property
+    def buffer(self) -> Any:
+        """For programs that print bytes; they count too."""
+        return _Bytes(self)
+
+    def close(self) -> None:
+        """The program may close its stdout; ours stays open."""
+
+    def isatty(self) -> bool:
+        return False  # no progress bars of the program's
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class _Bytes:
+    def __init__(self, chatter: Chatter) -> None:
+        self.chatter = chatter
+
+    def write(self, data: Any) -> int:
+        self.chatter.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+    def flush(self) -> None:
+        self.chatter.flush()
+
+
+class OfOneThread:
+    """stdout for the thread that writes the result; others go on printing elsewhere."""
+
+    def __init__(self, stream: TextIO, others: Chatter) -> None:
+        self.stream = stream
+        self.others = others
+        self.owner = threading.get_ident()
+
+    def write(self, text: str) -> int:
+        mine = threading.get_ident() == self.owner
+        return self.stream.write(text) if mine else self.others.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def on_stderr() -> Iterator[Callable[[], None]]:
+    """stdout belongs to the result: what the program prints goes to stderr.
+
+    What writes to file descriptor 1 (C code, `os.write`, child processes) too. Yields
+    a function that ends this early.
+    """
+    out, error = sys.stdout, sys.stderr
+    chatter: Any = Chatter(error)
+    threads = set(threading.enumerate())
+    with _descriptor() as restore:
+
+        def end() -> None:
+            restore()
+            others: Any = OfOneThread(out, chatter)
+            sys.stdout = others if set(threading.enumerate()) - threads else out
+            sys.stderr = error
+
+        sys.stdout = sys.stderr = chatter
+        try:
+            yield end
+        finally:
+            end()
+
+
+@contextmanager
+def _descriptor() -> Iterator[Callable[[], None]]:
+    """File descriptor 1 leads to 2, until what this yields is called."""
+    try:
+        sys.stdout.flush()
+        kept = distant(os.dup(1))
+    except (OSError, ValueError):  # closed, or no file
+        yield lambda: None
+        return
+
+    def restore() -> None:
+        if sys.__stdout__ is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.__stdout__.flush()  # what was written past us goes to stderr
+        os.dup2(kept, 1)
+
+    os.dup2(2, 1)
+    try:
+        yield restore
+    finally:
+        restore()
+        os.close(kept)
+
+
+NUMBERS = (signal.SIGINT, signal.SIGALRM)
+Heard = Callable[[], AbstractContextManager[None]]
+
+
+@contextmanager
+def undisturbed() -> Iterator[Heard]:
+    """Signals wait, except inside the context that this yields.
+
+    What waits at the end is delivered then; a time limit that ran out only while
+    things were put back is forgotten.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield nullcontext
+        return
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    theirs: dict[int, Any] = {n: call for n, call in before.items() if callable(call)}
+    waiting: list[tuple[int, FrameType | None]] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        waiting.append((number, frame))
+
+    def deliver() -> None:
+        given, waiting[:] = list(waiting), []
+        for number, frame in given:
+            theirs[number](number, frame)
+
+    @contextmanager
+    def heard() -> Iterator[None]:
+        _install(theirs)
+        try:
+            deliver()
+            yield
+        finally:
+            _install(dict.fromkeys(theirs, wait))
+
+    _install(dict.fromkeys(theirs, wait))
+    try:
+        yield heard
+    finally:
+        _install(theirs)
+        waiting[:] = [one for one in waiting if one[0] == signal.SIGINT]
+        deliver()
+
+
+def _install(handlers: dict[Any, Any]) -> None:
+    """Set handlers; a signal that comes meanwhile is raised when all are set."""
+    caught: BaseException | None = None
+    for number, handler in handlers.items():
+        try:
+            signal.signal(number, handler)
+        except BaseException as raised:  # by the handler that is being replaced
+            caught = raised
+            signal.signal(number, handler)
+    if caught is not None:
+        raise caught

@@ -1,0 +1,309 @@
+"""What one turn of a loop hands on to the next, and what grows with each turn."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import torch
+
+from shapewright.runtime.loops.counts import Counts, evaluated
+
+MOST_PARTS = 256
+"""Tensors and numbers of one nest that are looked at."""
+
+DEEP = 6
+"""Levels of a nest."""
+
+More = tuple[int, int] | None
+"""The dim in which a tensor grew, and by how much; None where it did not. Of a number
+the dim is -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A tensor or an array by its shape, or a whole number as its value.
+
+    `number` is the tensor's own.
+    """
+
+    sizes: tuple[int, ...]
+    is_count: bool = False
+    number: int = 0
+
+
+class TooMany(Exception):
+    """A nest has more parts than are looked at."""
+
+
+def parts_of(value: Any) -> list[Part] | None:
+    """The parts of a nest in order; None where there is none, or where it is large."""
+    found: list[Part] = []
+    try:
+        for each in _leaves(value, DEEP):
+            found.append(_part(each))
+            if len(found) > MOST_PARTS:
+                return None
+    except TooMany:
+        return None
+    return found or None
+
+
+def _part(value: Any) -> Part:
+    if type(value) is int:
+        return Part((value,), True)
+    own = getattr(value, "_sw", None)
+    return Part(tuple(value.shape), False, own.number if own is not None else 0)
+
+
+def difference(old: list[Part], new: list[Part]) -> list[More] | None:
+    """How each part grew; None where they are not the same parts."""
+    if len(old) != len(new):
+        return None
+    found: list[More] = []
+    for before, after in zip(old, new, strict=True):
+        if len(before.sizes) != len(after.sizes) or before.is_count != after.is_count:
+            return None
+        grown = [d for d, size in enumerate(after.sizes) if size != before.sizes[d]]
+        if not grown:
+            found.append(None)
+            continue
+        dim = grown[0]
+        more = after.sizes[dim] - before.sizes[dim]
+        if len(grown) > 1 or (more < 0 and not after.is_count):
+            return None
+        found.append((-1 if after.is_count else dim, more))
+    return found
+
+
+def lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) -> Any:
+    """A nest with each part as it is after so many turns more.
+
+    Lists, dicts and objects are changed in place.
+    """
+    if type(value) is int or is_array(value):
+        grown = next(more, None)
+        return value if grown is None else _longer(value, *grown, times)
+    if not deep:
+        return value
+    if type(value) is list:
+        value[:] = [lengthened(each, more, times, deep - 1) for each in value]
+    elif type(value) is dict:
+        for key, each in value.items():
+            value[key] = lengthened(each, more, times, deep - 1)
+    elif isinstance(value, tuple):
+        made = [lengthened(each, more, times, deep - 1) for each in value]
+        own = getattr(type(value), "_make", None)
+        return own(made) if own is not None else tuple(made)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for one in fields(value):
+            there = getattr(value, one.name, None)
+            made_of = lengthened(there, more, times, deep - 1)
+            if made_of is not there:
+                object.__setattr__(value, one.name, made_of)
+    return value
+
+
+def _leaves(value: Any, deep: int) -> Iterator[Any]:
+    """Tensors, arrays and whole numbers, in the order of `lengthened`."""
+    inner: Any = ()
+    if type(value) is int or is_array(value):
+        yield value
+    elif not deep:
+        return
+    elif type(value) is dict:
+        inner = value.values()
+    elif type(value) is list or isinstance(value, tuple):
+        inner = value
+    elif is_dataclass(value) and not isinstance(value, type):
+        inner = [getattr(value, one.name, None) for one in fields(value)]
+    if len(inner) > MOST_PARTS:
+        raise TooMany
+    for each in inner:
+        yield from _leaves(each, deep - 1)
+
+
+def is_array(value: Any) -> bool:
+    """Whether something is a tensor, or an array of numpy's."""
+    own = type(value).__module__.partition(".")[0] == "numpy"
+    return isinstance(value, torch.Tensor) or (own and hasattr(value, "shape"))
+
+
+def _longer(value: Any, dim: int, count: int, times: int) -> Any:
+    """A tensor with its last entries of one dim again and again; a count set on."""
+    if type(value) is int:
+        return value + count * times
+    size = value.shape[dim]
+    if isinstance(value, torch.Tensor):
+        last = value.narrow(dim, size - count, count)
+        return torch.cat([value, *[last] * times], dim)
+    import numpy
+
+    rest = numpy.take(value, range(size - count, size), dim)
+    return numpy.concatenate([value, *[rest] * times], dim)
+
+
+MOST_ITEMS = 1_000_000
+"""Items of a list that is made as long as in a whole run."""
+
+MOST_JOINED = 100_000
+"""Tensors that are joined for it."""
+
+MOST_COUNTS = 64
+"""Counts of objects and dicts that are set forward."""
+
+HELD_BY_US = 3
+"""References to a list that nobody else holds: ours, the loop's, and the question's."""
+
+
+class Lists:
+    """The lists to which a program adds, while it is in a loop."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, Any] = {}
+
+    def grew(self, found: Any) -> None:
+        """A program is about to add to something."""
+        if type(found) is list or (type(found) is deque and found.maxlen is None):
+            self.held[id(found)] = found
+
+    def lengths(self) -> dict[int, int]:
+        """How long each is."""
+        return {key: len(each) for key, each in self.held.items()}
+
+    def forget(self, known: dict[int, int]) -> None:
+        """Let those go that came after some others, and that nobody holds."""
+        for key in [key for key in self.held if key not in known]:
+            if sys.getrefcount(self.held[key]) < HELD_BY_US:
+                del self.held[key]
+
+
+@dataclass(slots=True)
+class Numbers:
+    """Counts that an object or a dict holds, to which a program adds one.
+
+    Each has the loops around it in the text that set it forward, with the place of
+    their conditions; None where there is no condition.
+    """
+
+    held: dict[tuple[int, Any], tuple[Any, bool, dict[Any, int | None]]] = field(
+        default_factory=dict
+    )
+
+    def counts(
+        self, owner: Any, key: Any, item: bool, file: str, loops: tuple[Any, ...]
+    ) -> None:
+        """A program is about to add one."""
+        there = type(getattr(owner, "__dict__", None)) is dict
+        fits = isinstance(owner, dict) if item else there
+        if fits and isinstance(key, str | int) and len(self.held) < MOST_COUNTS:
+            guards = {(file, line): place for line, place in loops}
+            self.held[id(owner), key] = owner, item, guards
+
+    def values(self) -> dict[tuple[int, Any], int]:
+        """What each is, of whole numbers."""
+        found = {}
+        for name, (owner, item, _) in self.held.items():
+            key = name[1]
+            value = (owner if item else vars(owner)).get(key)
+            if type(value) is int:
+                found[name] = value
+        return found
+
+    def add(self, name: tuple[int, Any], more: int) -> None:
+        """Set one forward."""
+        owner, item, _ = self.held[name]
+        if item:
+            owner[name[1]] += more
+        else:
+            setattr(owner, name[1], getattr(owner, name[1]) + more)
+
+
+class Growing:
+    """What grows in the turns of one loop."""
+
+    def __init__(
+        self, lists: Lists, numbers: Numbers, counts: Counts, place: tuple[str, int]
+    ) -> None:
+        self.lists = lists
+        self.numbers, self.counts, self.place = numbers, counts, place
+        self.counted: dict[tuple[int, Any], int] = {}  # in the last turn
+        self.values: dict[tuple[int, Any], int] = {}  # before it
+        self.before: dict[int, int] = {}
+        self.added: dict[int, int] = {}
+        self.parts: dict[int, list[Part] | None] = {}
+        self.joined: dict[int, list[More]] = {}
+        self.of_arrays = False  # not of numbers, and not of nests
+        self.extended: set[int] = set()  # numbers of tensors that can be made longer
+        self.ahead = 0
+
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.added, self.counted = {}, {}
+        self.parts, self.joined = {}, {}
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self.before = self.lists.lengths()
+        self.extended = set()
+        self.values = self.numbers.values()
+
+    def done(self) -> None:
+        """It ended."""
+        before = self.before
+        self.added = {
+            key: len(each) - before[key]
+            for key, each in self.lists.held.items()
+            if key in before and len(each) > before[key]
+        }
+        self.lists.forget(before)
+        self.counted = {
+            name: value - self.values[name]
+            for name, value in self.numbers.values().items()
+            if name in self.values
+        }
+
+    def left_out(self, turns: int) -> None:
+        """So many turns are left out before the one that begins."""
+        self.ahead = max(0, turns)
+        for name, value in self.numbers.values().items() if turns > 0 else ():
+            guards = self.numbers.held[name][2]
+            if self.place not in guards:
+                more = turns * self.counted.get(name, 0)
+            else:
+                guard = guards[self.place]
+                more = self.counts.ahead[guard] if guard is not None else 0
+            if more > 0:
+                self.numbers.add(name, more)
+                self.values[name] = value + more
+        for key, count in self.added.items():
+            found = self.lists.held.get(key)
+            if turns > 0 and found is not None:
+                if len(found) + turns * count <= MOST_ITEMS:
+                    found.extend(list(found)[-count:] * turns)
+                self.before[key] = len(found)
+
+    def grows(self, index: int, value: Callable[[], Any]) -> bool:
+        """Whether what a turn hands on to the next is to be longer now."""
+        found = evaluated(value)
+        fits = is_array(found) or not self.of_arrays
+        carried = evaluated(lambda: parts_of(found)) if fits else None
+        old, self.parts[index] = self.parts.get(index), carried
+        if carried is None:
+            self.joined.pop(index, None)
+            return False
+        self.extended.update(each.number for each in carried if each.number)
+        if old is not None:
+            more = difference(old, carried)
+            if more is None or any(more):
+                self.joined[index] = more or []
+        return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
+
+    def longer(self, index: int, value: Any) -> Any:
+        """The same, as long as in a whole run."""
+        made = lengthened(value, iter(self.joined[index]), self.ahead)
+        self.parts[index] = evaluated(lambda: parts_of(made))
+        return made

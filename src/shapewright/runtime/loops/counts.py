@@ -1,0 +1,231 @@
+"""What a loop counts: turns that conditions wait for, and counts set forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+
+
+LONGEST_PERIOD = 8
+"""`x % n == 0` of what nobody counts: so many turns are run to come to it."""
+
+MOST_WANTED = 12
+"""Counts that one loop goes to, because a condition waits for them."""
+
+Number = tuple[Callable[[], Any], bool]
+"""What is counted, and whether the loop's head gives it."""
+
+Waiting = tuple[Callable[[], Any], int | None, bool, bool, int, str]
+"""What a condition compares with, the place of what counts, whether it divides,
+whether its body says that it ran; its line and text."""
+
+Guard = tuple[int, Callable[[int], Any]]
+"""The place of a number of the head, and whether a turn with it counts."""
+
+Told = tuple[Sequence[Number], Sequence[Waiting], Sequence[Guard], bool]
+"""The last: whether some turns add to a list and others do not."""
+
+NOTHING: Told = ((), (), (), False)
+
+MOST_ASKED = 1 << 16
+"""Turns that were left out and are asked whether they count."""
+
+
+class Counts:
+    """The counts of one loop.
+
+    `steps` is what each turn adds to each, None where that changes.
+    """
+
+    def __init__(self, told: Told) -> None:
+        self.numbers, self.conditions, self.guards, self.uneven = told
+        self.values: list[int | None] = [None] * len(self.numbers)
+        self.steps: list[int | None] = [None] * len(self.numbers)
+        self.ahead = [0] * (len(self.numbers) + len(self.guards))
+        self.wanted: set[tuple[int, int]] = set()
+        self.cut = False  # the last turn did not come
+
+    def forget(self) -> None:
+        """Turns passed that nobody looked at."""
+        self.values = [None] * len(self.numbers)
+        self.steps = [None] * len(self.numbers)
+
+    def read(self) -> None:
+        """A turn ended."""
+        for place in range(len(self.guards)):
+            self.ahead[len(self.numbers) + place] = 0
+        for index, (number, _) in enumerate(self.numbers):
+            before, self.values[index] = self.values[index], whole(number)
+            value = self.values[index]
+            if before is None or value is None:
+                continue
+            step = value - before - self.ahead[index]
+            self.ahead[index] = 0
+            same = self.steps[index] in (None, step)
+            self.steps[index] = step if step and same else None
+
+    def left_out(self, turns: int) -> None:
+        """So many turns are left out before the one that begins."""
+        if turns <= 0:
+            return
+        for index in range(len(self.numbers)):
+            step = self.steps[index]
+            self.ahead[index] = turns * step if step is not None else 0
+        for place, (index, test) in enumerate(self.guards, len(self.numbers)):
+            value, step = self.values[index], self.steps[index]
+            if value is not None and step is not None and turns <= MOST_ASKED:
+                passed = (value + step * (turn + 1) for turn in range(turns))
+                self.ahead[place] = sum(bool(met(test, each)) for each in passed)
+
+    def set_on(self, index: int, value: Any) -> Any:
+        """A count of the body's own, with the turns that were left out."""
+        ahead = self.ahead[index]
+        return value + ahead if ahead and type(value) is int else value
+
+    def next_wanted(self, total: int | None, reached: int) -> int | None:
+        """How many turns to leave out, to come to one that a condition waits for.
+
+        None where there is none before the last.
+        """
+        found: list[tuple[int, tuple[int, int]]] = []
+        for place, (test, index, divides, *_) in enumerate(self.conditions):
+            if index is None:
+                continue
+            value, step = self.values[index], self.steps[index]
+            if value is None or step is None:
+                continue
+            ahead = step if self.numbers[index][1] else 0
+            been = [count for at, count in self.wanted if at == place]
+            for count in counts_of(test, value, divides):
+                if divides and been and count - 1 > max(been):
+                    continue  # a multiple of it was met
+                for near in (-1, 0) if divides else (-1, 0, 1):
+                    more, rest = divmod(count + near - value - ahead, step)
+                    if rest and step < 0:
+                        continue
+                    if more >= 0 and count + near not in been:
+                        found.append((more, (place, count + near)))
+        if not found or len(self.wanted) >= MOST_WANTED:
+            return None
+        more = min(each for each, _ in found)
+        if total is not None and reached + more >= total - 1:
+            return None
+        self.wanted |= {one for each, one in found if each == more}
+        return more
+
+    def least(self) -> int:
+        """Turns until conditions on what nobody counts were met, if that is soon."""
+        found = [
+            count
+            for test, index, divides, *_ in self.conditions
+            if index is None
+            for count in counts_of(test, 0, divides)
+        ]
+        return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
+
+    def waited(self) -> Iterator[tuple[int, str]]:
+        """Conditions that a whole run comes to, each with its line and text."""
+        for test, index, divides, says, line, text in self.conditions:
+            if index is None or not says:
+                continue
+            value = self.values[index]
+            counts = counts_of(test, 0, divides)
+            if value is None or not counts:
+                continue
+            if self.cut or any(count <= value for count in counts):
+                yield line, text
+
+
+def counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
+    """At which counts a condition may change its mind: of multiples, the next."""
+    found = evaluated(test)
+    many = found if isinstance(found, tuple | list) else [found]
+    plain = [int(each) for each in many if type(each) is int or is_count(each)]
+    if not divides:
+        return plain[:MOST_WANTED]
+    if len(plain) < 2 or plain[0] < 2:
+        return []
+    period, rest = plain[0], plain[1] % plain[0]
+    first = rest or period
+    return [first + period * max(0, -(-(value - first) // period))]
+
+
+def is_count(value: Any) -> bool:
+    """Whether a float is a whole number: `epochs / 2`."""
+    return type(value) is float and value.is_integer()
+
+
+def whole(number: Callable[[], Any]) -> int | None:
+    """What is counted, if it is a whole number."""
+    found = evaluated(number)
+    return found if type(found) is int else None
+
+
+def met(test: Callable[[int], Any], number: int) -> Any:
+    """What a condition is in the turn of a number."""
+    return evaluated(lambda: test(number))
+
+
+def evaluated(call: Callable[[], Any]) -> Any:
+    try:
+        with torch._C.DisableTorchFunction():
+            return call()
+    except Exception:
+        return None
+
+
+REACHED = 3
+"""Turns that a library's loop has in any case."""
+
+Key = tuple[str, int, int]
+"""The condition in words, its number in its file, and the period."""
+
+
+@dataclass
+class Periods:
+    """What each condition was asked with, and the count that was taken for due.
+
+    A count is a number that grows by one from one step of the training to the next:
+    sizes, or the numbers of layers, do not.
+    """
+
+    stage: Stage
+    seen: dict[Key, dict[int, int]] = field(default_factory=dict)
+    chosen: dict[Key, int] = field(default_factory=dict)
+
+    def due(self, count: Any, period: Any, words: str, at: int, library: bool) -> Any:
+        """`count % period`, zero where a whole run's condition is taken as met."""
+        left = count % period
+        least = REACHED if library else LONGEST_PERIOD
+        if type(count) is not int or type(period) is not int or period <= least:
+            return left
+        stage, key = self.stage, (words, at, period)
+        if stage.full or get_ident() != stage.thread:
+            return left
+        if self.chosen.get(key) == count:
+            return 0
+        if left == 0:
+            if count or not library:
+                self.chosen.setdefault(key, count)
+            return 0
+        seen = self.seen.setdefault(key, {})
+        trained = seen.setdefault(count, stage.trained)
+        before = seen.get(count - 1)
+        if key in self.chosen or before is None or before >= trained:
+            return left
+        self.chosen[key] = count
+        stage.engine.assume(f"`{words}` with {period} taken as 0 at {count}")
+        return 0
+
+    def exceeds(self, setting: Any, length: Any) -> Any:
+        """`setting > length`, with the length that a shortened loader really has."""
+        if type(length) is int:
+            length = self.stage.shortened.get(length, length)
+        return setting > length

@@ -1,0 +1,364 @@
+"""Data loaders: the first batches and the last, made by the program's own data set."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, _utils
+from torch.utils.data import sampler as samplers
+
+from shapewright.engine import nests
+from shapewright.engine.call_sites import USER
+from shapewright.engine.identity import Info
+from shapewright.engine.replacement import replaced
+from shapewright.runtime.loops.batch_items import check_items
+from shapewright.runtime.loops.epochs import is_own_package
+from shapewright.runtime.loops.iterables import Source
+from shapewright.runtime.loops.loop_calls import over
+from shapewright.runtime.training.story import shown
+from shapewright.trace.rehearsal import Remainder
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.training.story import Node
+
+FEWEST = 2
+"""Batches that a library's own loop is given before the last."""
+
+TORCHS = (samplers.__name__, "torch.utils.data.distributed")
+"""Where torch's own samplers are."""
+
+MOST_BATCHES = 1 << 18
+"""Batches whose indices are listed, to find the last."""
+
+MOST_LENGTHS = 4
+"""Different lengths of batches that are met."""
+
+KNOWN = 1 << 20
+"""Elements of the largest tensor of a data set whose values are kept."""
+
+
+class Batches(Source):
+    """One pass over a loader. Nothing is fetched before it is asked for."""
+
+    def __init__(self, stage: Stage, loader: Any) -> None:
+        self.stage = stage
+        self.loader = loader
+        self.dataset = loader.dataset
+        self.at = 0
+        self.born = len(stage.fetched)
+        self.queue: list[int] | None = None  # what is left, once it skips
+        self.lengths: set[int] = set()
+        self.alone = is_of_library(stage)
+        self.items: Iterator[Any] | None = None
+        self.plan: list[Any] = []
+        if isinstance(self.dataset, IterableDataset) or is_iterable(loader):
+            with self.in_worker():
+                self.items = iter(self.dataset)
+        else:
+            self.plan = listed(loader)
+            self.total = len(self.plan)
+        self.node: Node | None = None
+        self.length = 0  # items of the last batch
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def skip(self, turn: int | None) -> bool:
+        if self.stage.full:
+            return True
+        if self.items is not None:
+            self.stage.story.skip(
+                f"the last batch of {type(self.dataset).__name__}, whose length nobody "
+                "knows"
+            )
+            self.queue = []
+            return False
+        if turn is not None:
+            self.at = max(self.at, turn)
+            return self.at < len(self.plan)
+        rest = range(self.at, len(self.plan))
+        found: list[int] = []
+        if self.loader.batch_sampler is not None:
+            lengths = set(self.lengths)
+            for index in rest[:-1]:
+                length = len(self.plan[index])
+                if length not in lengths and len(lengths) < MOST_LENGTHS:
+                    lengths.add(length)
+                    found.append(index)
+        if self.alone:  # as many as its length says
+            room = shortened(self.loader, len(self.plan)) - self.at - 1
+            found += [each for each in rest[:-1] if each not in found]
+            found = sorted(found[: max(0, room)])
+        self.queue = [*found, *rest[-1:]]
+        return bool(self.queue)
+
+    def __next__(self) -> Any:
+        if self.alone and self.at == FEWEST and self.queue is None:
+            self.skip(None)
+        if self.queue is not None and not self.stage.full:
+            if not self.queue:
+                raise StopIteration
+            index = self.queue.pop(0)
+        else:
+            index = self.at
+        events, began = self.stage.engine.events, len(self.stage.engine.events)
+        self.stage.making += 1
+        try:
+            batch = self.of_items() if self.items is not None else self.of_plan(index)
+        finally:
+            self.stage.making -= 1
+        self.at = index + 1
+        self.stage.fetched.append(self)
+        self.stage.made.append((began, len(events)))
+        self.tell(batch)
+        if self.is_short():
+            self.stage.short.append((len(self.stage.made) - 1, self))
+        return batch
+
+    def is_short(self) -> bool:
+        """Whether a loop that trains got fewer samples than before, as the last."""
+        loops, loader = self.stage.loops, self.loader
+        few = loader.batch_size is not None and self.length < loader.batch_size
+        again = bool(loops) and loops[-1].trains
+        return few and again and self.at > 1 and not loader.drop_last
+
+    def of_plan(self, index: int) -> Any:
+        """The batch at an index, of a data set with indices."""
+        if index >= len(self.plan):
+            raise StopIteration
+        picks = self.plan[index]
+        with self.keeping_values():
+            if self.loader.batch_sampler is None:
+                with self.in_worker():
+                    item = self.dataset[picks]
+                return self.loader.collate_fn(item)
+            self.lengths.add(len(picks))
+            with self.in_worker():
+                many = getattr(self.dataset, "__getitems__", None)
+                if many is not None:
+                    items = many(picks)
+                else:
+                    items = [self.dataset[pick] for pick in picks]
+            return self.collated(items, picks)
+
+    def of_items(self) -> Any:
+        """The next batch of a data set that is only iterated."""
+        assert self.items is not None
+        loader = self.loader
+        with self.keeping_values(), self.in_worker():
+            if loader.batch_size is None:
+                return loader.collate_fn(next(self.items))
+            items = list(islice(self.items, loader.batch_size))
+        if not items or (loader.drop_last and len(items) < loader.batch_size):
+            raise StopIteration
+        with self.keeping_values():
+            return self.collated(items, None)
+
+    def collated(self, items: Any, picks: Any) -> Any:
+        """The batch of some items; those that do not stack are told and left out."""
+        self.length = len(items)
+        if self.loader.collate_fn is _utils.collate.default_collate:
+            items = check_items(self.stage, self.dataset, items, picks)
+        return self.loader.collate_fn(items)
+
+    @contextmanager
+    def keeping_values(self) -> Iterator[None]:
+        """Numbers of items are kept: labels, lengths and indices decide shapes."""
+        engine = self.stage.engine
+        before = engine.known_limit
+        if before > 0:
+            engine.known_limit = max(before, KNOWN)
+        try:
+            yield
+        finally:
+            engine.known_limit = before
+
+    @contextmanager
+    def in_worker(self) -> Iterator[None]:
+        """What `get_worker_info` says in the first worker, where there are any."""
+        loader, worker = self.loader, _utils.worker
+        before = worker._worker_info
+        if loader.num_workers > 0:
+            worker._worker_info = worker.WorkerInfo(
+                id=0, num_workers=loader.num_workers, seed=0, dataset=self.dataset
+            )
+            if (
+                self.at == 0
+                and loader.worker_init_fn is not None
+                and self.queue is None
+            ):
+                loader.worker_init_fn(0)
+        try:
+            yield
+        finally:
+            worker._worker_info = before
+
+    def tell(self, batch: Any) -> None:
+        """Add the batch to the story."""
+        story = self.stage.story
+        if self.node is None:
+            name = type(self.dataset).__name__
+            items = length_of(self.dataset)
+            words = name if items is None else f"{name}, {items:,} items"
+            self.node = story.happened(self.stage.engine, "batches", words)
+            self.node.total = self.total
+        self.node.turns[self.at] = None
+        self.node.shapes.setdefault(described(self.stage, batch))
+        if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
+            for tensor in nests.tensors((batch,)):
+                info = self.stage.engine.info(tensor)
+                if info.meta.shape and info.meta.shape[0] == self.length:
+                    self.stage.batched.add(info.number)
+
+
+def length_of(dataset: Any) -> int | None:
+    """How many items a data set has, where it says so."""
+    try:
+        return len(dataset)
+    except Exception:
+        return None
+
+
+def is_iterable(loader: Any) -> bool:
+    """Whether the loader takes its data set for one without indices."""
+    kind = getattr(loader, "_dataset_kind", None)
+    return kind is not None and kind == 1
+
+
+def listed(loader: Any) -> list[Any]:
+    """The indices of each batch, from the loader's own sampler."""
+    inner = loader.sampler
+    batches = loader.batch_sampler if loader.batch_sampler is not None else inner
+    own = [inner, batches]
+    if all(type(each).__module__ in TORCHS for each in own):
+        try:
+            with torch._C.DisableTorchFunction():
+                return list(islice(batches, MOST_BATCHES))
+        except Exception:
+            pass  # weights without data, for instance: then as the run sees it
+    return list(islice(batches, MOST_BATCHES))
+
+
+def shortened(loader: Any, total: int) -> int:
+    """How many batches a library's own loop is given."""
+    if isinstance(loader.dataset, IterableDataset) or is_iterable(loader):
+        return min(total, FEWEST)
+    own = type(loader.batch_sampler).__module__ in TORCHS
+    if loader.batch_sampler is None or own:
+        return min(total, FEWEST + 1)
+    return min(total, FEWEST + MOST_LENGTHS)  # whose lengths differ
+
+
+def is_of_library(stage: Stage) -> bool:
+    """Whether a library's loop asks for the batches, not one of the program's own."""
+    frame: Any = sys._getframe(2)
+    library = False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file == over.__code__.co_filename and frame.f_code.co_name == over.__name__:
+            return False
+        passes = stage.engine.sites.kind_of(frame.f_code) != USER or "tqdm" in file
+        if not passes:
+            if stage.story.holds(file) or is_own_package(file):
+                return library
+            library = True
+        frame = frame.f_back
+    return True
+
+
+def asked_by_library(stage: Stage) -> bool:
+    """Whether the nearest frame that is not torch's is a library's."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if stage.engine.sites.kind_of(frame.f_code) == USER and "tqdm" not in file:
+            return not (stage.story.holds(file) or is_own_package(file))
+        frame = frame.f_back
+    return False
+
+
+def described(stage: Stage, batch: Any) -> str:
+    """The tensors of a batch in words: `(32, 1, 28, 28) float32, (32,) int64`."""
+    found: list[str] = []
+
+    def look(name: str, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            info: Info = stage.engine.info(value)
+            sizes = ", ".join(map(str, info.meta.shape))
+            comma = "," if len(info.meta.shape) == 1 else ""
+            words = f"({sizes}{comma}) {info.meta.dtype}"
+            found.append(f"{name} {words}" if name else words)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                look(str(key), each)
+        elif isinstance(value, list | tuple):
+            if value and all(isinstance(each, str) for each in value):
+                found.append(f"{len(value)} texts")
+                return
+            for each in value[:8]:
+                look(name, each)
+        elif hasattr(value, "__dict__") and nests.tensors(tuple(vars(value).values())):
+            for key, each in vars(value).items():
+                look(key, each)
+
+    look("", batch)
+    return ", ".join(found) or type(batch).__name__
+
+
+def remainders(stage: Stage, folder: str) -> Iterator[Remainder]:
+    """The last batches that had fewer samples, where the program's text says whose."""
+    for turn, batches in stage.short:
+        loader, made = batches.loader, stage.made
+        file, line = stage.loaders.get(loader, ("", 0))
+        later = turn + 1 < len(made)
+        ended = made[turn + 1][0] if later else len(stage.engine.events) + 1
+        if file:
+            yield Remainder(
+                shown(file, folder), line, type(loader).__name__, batches.length,
+                loader.batch_size, made[turn][1], ended,
+            )  # fmt: skip
+
+
+@contextmanager
+def loaders_watched(stage: Stage) -> Iterator[None]:
+    """`for x in loader` makes its batches here, without worker processes.
+
+    A library is told that a loader is as short as it will be for it.
+    """
+
+    def batches(original: Any) -> Any:
+        return lambda loader: Batches(stage, loader)
+
+    def length(original: Any) -> Any:
+        def __len__(loader: Any) -> int:
+            total: int = original(loader)
+            if stage.full or not asked_by_library(stage):
+                return total
+            short = shortened(loader, total)
+            known = stage.shortened.get(short, 0)
+            stage.shortened[short] = max(total, known)
+            return short
+
+        return __len__
+
+    def built(original: Any) -> Any:
+        @wraps(original)
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            stage.loaders[self] = stage.story.line(stage.engine)
+
+        return __init__
+
+    with (
+        replaced(DataLoader, "__init__", built),
+        replaced(DataLoader, "__iter__", batches),
+        replaced(DataLoader, "__len__", length),
+    ):
+        yield

@@ -1,0 +1,332 @@
+"""What a program calls whose loops tell of themselves (`source/loops.py`)."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.runtime.loops.counts import Periods, Told
+from shapewright.runtime.loops.epochs import Asked, epochs
+from shapewright.runtime.loops.iterables import (
+    Counted,
+    Items,
+    Source,
+    counted,
+    source_of,
+)
+from shapewright.runtime.loops.turns import Stage, Turns
+from shapewright.source.epochs import EPOCHS, TURNS
+from shapewright.source.loops import (
+    CARRIES,
+    COUNTED,
+    COUNTS,
+    GREW,
+    GROWS,
+    LONGER,
+    MET,
+    ON,
+    OVER,
+    WHILE,
+)
+from shapewright.source.periods import DUE, EXCEEDS
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.data_loaders import Batches
+
+
+@contextmanager
+def loops_told(stage: Stage) -> Iterator[None]:
+    """The names that a program whose loops are told of calls."""
+    periods = Periods(stage)
+    names: dict[str, Any] = {
+        OVER: partial(over, stage),
+        WHILE: partial(Going, stage),
+        COUNTED: counted,
+        ON: partial(on, stage),
+        GREW: partial(grew, stage),
+        COUNTS: partial(counts, stage),
+        CARRIES: partial(carries, stage),
+        GROWS: partial(grows, stage),
+        LONGER: partial(longer, stage),
+        MET: lambda *place: stage.met.add(place),
+        EPOCHS: partial(epochs, stage),
+        TURNS: partial(Asked, stage),
+        DUE: periods.due,
+        EXCEEDS: periods.exceeds,
+    }
+    vars(builtins).update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(builtins).pop(name, None)
+
+
+def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
+    """The items of a `for` loop, as many of them as bring something new."""
+    source, place = source_of(inner), (file, line)
+    if stage.idle.is_met(place) and (yield from plainly(stage, source, place)):
+        return
+    turns = Turns(stage, file, line, told)
+    with ExitStack() as stack:
+        node = turns.told(stack)
+        left, reached = True, source.at
+        while True:
+            if stage.idle.is_met(place):
+                began = source.at
+                turns.pause()
+                if (yield from plainly(stage, source, place)):
+                    turns.forget(node)
+                    return
+                turns.resume(node, began, source.at)
+                reached = source.at
+            turns.begin()
+            before = len(stage.fetched)
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            heads = stage.fetched[before:]
+            one: Any = heads[0] if heads else source
+            turns.left_out(one.at - reached - 1)
+            reached = one.at
+            node.total = one.total
+            node.turns[one.at] = None
+            node.ran += 1
+            yield item
+            turns.done()
+            stage.idle.count(place, turns.was_idle())
+            if left and turns.is_enough():
+                if stage.hurried and not heads and not stage.lists.held:
+                    return
+                bodies = stage.fetched[before + len(heads) :]
+                more = None if stage.hurried else ahead(turns, one, bodies)
+                if more == 0 or (more and passed(source, heads, reached + more)):
+                    for each in in_step(bodies) if more else ():
+                        each.skip(each.at + more)
+                    continue
+                left = False
+                if not skipped(source, heads, bodies):
+                    turns.counts.cut = True
+                    turns.cut(node, one)
+                    return
+
+
+def plainly(
+    stage: Stage, source: Source, place: tuple[str, int]
+) -> Generator[Any, None, bool]:
+    """Items for turns that call nothing, until one does; whether it was the last."""
+    marks = stage.marks()
+    for item in source:
+        yield item
+        if stage.marks() != marks:
+            stage.idle.count(place, False)
+            return False
+    return True
+
+
+def ahead(turns: Turns, source: Any, bodies: list[Batches]) -> int | None:
+    """How many turns to leave out, to come to one that something waits for.
+
+    A condition on a count does, and so does the last of the batches that the body asks
+    for, where a whole run asks for more of them.
+    """
+    total, reached = source.total, source.at
+    rest = min((each.total - each.at for each in in_step(bodies)), default=None)
+    if turns.emptied or total is None or rest is None or rest >= total - reached:
+        return turns.counts.next_wanted(total, reached)
+    more = turns.counts.next_wanted(reached + rest, reached)
+    if more is None:
+        turns.emptied = rest == 0
+        more = max(0, rest - 1)
+    return more
+
+
+def in_step(bodies: list[Batches]) -> list[Any]:
+    """What the body asked for a batch, once in a turn and not for the first time."""
+    return [
+        each
+        for each in bodies
+        if each.total is not None and each.at > 1 and bodies.count(each) == 1
+        if each.queue is None and not each.alone
+    ]
+
+
+def passed(source: Source, heads: list[Batches], turn: int) -> bool:
+    """Let the next turn of a loop be that one; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        return all([each.skip(turn) for each in heads])  # noqa: C419
+    return source.skip(turn)
+
+
+def on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+    """What a loop counts, at the beginning of a turn: turns left out are counted."""
+    turns = turns_of(stage, file, line)
+    return value if turns is None else turns.counts.set_on(index, value)
+
+
+def grew(stage: Stage, found: Any) -> Any:
+    """A program is about to add to something, a list perhaps."""
+    if stage.loops and not stage.making and stage.engine.call == 0:
+        stage.lists.grew(found)
+    return found
+
+
+def counts(stage: Stage, owner: Any, *told: Any) -> None:
+    """A program is about to add one to what an object or a dict holds."""
+    if stage.loops and not stage.making and stage.engine.call == 0:
+        stage.numbers.counts(owner, *told)
+
+
+def carries(stage: Stage, file: str, line: int) -> bool:
+    """Whether it is looked at what a turn hands on to the next, as it begins."""
+    turns = turns_of(stage, file, line)
+    if turns is not None:
+        turns.growing.of_arrays = turns.trains or turns.loads
+    return turns is not None
+
+
+def grows(
+    stage: Stage, file: str, line: int, index: int, value: Callable[[], Any]
+) -> bool:
+    """Whether what a loop joins to is to be longer, at the beginning of a turn."""
+    turns = turns_of(stage, file, line)
+    return turns is not None and turns.growing.grows(index, value)
+
+
+def longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+    """What a loop joins to, with what turns that are left out would have joined."""
+    turns = turns_of(stage, file, line)
+    return value if turns is None else turns.growing.longer(index, value)
+
+
+def turns_of(stage: Stage, file: str, line: int) -> Turns | None:
+    """A loop that runs, if it is none of a model's own."""
+    if not stage.loops or stage.engine.call != 0:
+        return None
+    place = file, line
+    return next((one for one in reversed(stage.loops) if one.place == place), None)
+
+
+class Going:
+    """The turns of a `while` loop: it is asked with the condition before each."""
+
+    def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
+        self.stage, self.place, self.conditions = stage, (file, line), told
+        self.stack = ExitStack()
+        self.at = self.paused = 0
+        self.waiting = self.enough = False
+        self.marks = stage.marks()
+        self.turns: Turns | None = None
+        if not stage.idle.is_met(self.place):
+            self.begin()
+
+    def begin(self) -> Turns:
+        """From now on its turns are looked at."""
+        self.turns = Turns(self.stage, *self.place, self.conditions)
+        self.node = self.turns.told(self.stack)
+        self.node.turns.update(dict.fromkeys(range(1, self.at + 1)))
+        return self.turns
+
+    def is_plain(self) -> bool:
+        """Whether its turns have called nothing for long, and this one did not."""
+        if not self.stage.idle.is_met(self.place):
+            return False
+        if self.stage.marks() == self.marks:
+            return True
+        self.stage.idle.count(self.place, False)
+        if self.turns is not None:
+            self.turns.resume(self.node, self.paused, self.at)
+        return False
+
+    def ended(self) -> None:
+        """A turn ended; where those that follow bring nothing new, some are left out.
+
+        It comes before the condition is asked, which may look at what was set forward.
+        """
+        if not self.waiting:
+            return
+        self.waiting = False
+        turns = self.turns
+        assert turns is not None
+        turns.done()
+        self.stage.idle.count(self.place, turns.was_idle())
+        self.marks, self.paused = self.stage.marks(), self.at
+        if self.stage.idle.is_met(self.place):
+            turns.pause()
+        if not turns.is_enough():
+            turns.left_out(0)
+            return
+        more = turns.counts.next_wanted(None, self.at)
+        self.enough = more is None
+        self.at += more or 0
+        turns.left_out(more or 0)
+
+    def __call__(self, *asked: Any) -> Any:
+        condition = asked[-1]
+        self.ended()
+        if self.is_plain():
+            if condition:
+                self.at += 1
+            elif self.turns is not None:
+                self.turns.forget(self.node)
+            return condition
+        if not condition:
+            return condition
+        turns = self.turns or self.begin()
+        if self.enough:
+            turns.counts.cut = True
+            turns.cut(self.node, None)
+            return False
+        self.waiting = True
+        self.at += 1
+        turns.begin()
+        self.node.turns[self.at] = None
+        self.node.ran += 1
+        return condition
+
+    def end(self) -> None:
+        """The loop is left."""
+        self.stack.close()
+
+
+AGAIN = 3
+"""Calls of a function that trains one step: the third shows what the second kept."""
+
+
+def called(
+    stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
+) -> Any:
+    """Call a function that trains; again and again, where each call is one step."""
+    turns = Turns(stage, *place)
+    with ExitStack() as stack:
+        node = turns.told(stack)
+        node.text, node.total = "call", steps
+        while True:
+            turns.begin()
+            node.turns[turns.ran + 1] = None
+            made = call()
+            turns.done()
+            if turns.ran == 1 and steps is None and not stage.facts.is_one_step():
+                return made
+            enough = turns.ran >= AGAIN and turns.is_enough()
+            if turns.ran == steps or enough:
+                return made
+
+
+def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:
+    """Let the next turn of a loop be its last; whether there is one."""
+    if heads and not isinstance(source, Counted | Items) and source not in heads:
+        known = [each.total for each in heads if each.total is not None]
+        both = len(known) == len(heads) > 1
+        last = min(known) - 1 if both else None
+        return all([each.skip(last) for each in heads])  # noqa: C419
+    there = source.skip(None)
+    if there:
+        for each in bodies:
+            if bodies.count(each) == 1 and each.total == source.total:
+                each.skip(None)
+    return there

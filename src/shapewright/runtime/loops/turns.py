@@ -1,0 +1,362 @@
+"""Loops of a program that train: their turns until nothing new comes, then the last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from shapewright.engine.identity import numbers
+from shapewright.runtime.loops.carried_values import Growing, Lists, Numbers
+from shapewright.runtime.loops.counts import NOTHING, Counts, Told
+from shapewright.runtime.training.gradients import Gradients
+from shapewright.runtime.training.story import Node, shown
+from shapewright.runtime.training.training_facts import Facts
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+    from shapewright.engine.identity import Meta
+    from shapewright.engine.module_calls import Call, Calls
+    from shapewright.runtime.loops.data_loaders import Batches
+    from shapewright.runtime.training.story import Story
+
+
+STEADY = 3
+"""Turns that grew alike, after which the next ones are taken to grow so, too."""
+
+
+class Pattern:
+    """The calls of the last turn of a loop, and how they grew."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.sizes: list[tuple[int, ...]] = []
+        self.grown: list[tuple[int, ...]] = []
+        self.steady = 0
+        self.handed: set[int] = set()  # numbers of tensors that grew, made before
+
+    def take(self, events: Iterable[tuple[Any, ...]], began: int) -> None:
+        """A turn ended, which began when tensors had numbers up to `began`."""
+        calls: list[Any] = []
+        sizes: list[tuple[int, ...]] = []
+        before: list[tuple[int, int]] = []
+        for answer, ins, outs, site, _ in events:
+            name = answer.func if isinstance(answer.func, str) else id(answer.func)
+            kinds = [(info.meta.torch_dtype, len(info.meta.shape)) for info in ins]
+            calls.append((site, name, len(outs), *kinds))
+            for info in ins:
+                if info.number < began:
+                    before.append((len(sizes), info.number))
+                sizes.append(info.meta.shape)
+            sizes += [info.meta.shape for info in outs]
+        grown: list[tuple[int, ...]] = []
+        if calls and calls == self.calls and len(sizes) == len(self.sizes):
+            grown = [
+                tuple([new - old for new, old in zip(one, other, strict=False)])
+                for one, other in zip(sizes, self.sizes, strict=True)
+            ]
+        self.steady = self.steady + 1 if grown and grown == self.grown else 0
+        self.handed = {number for at, number in before if grown and any(grown[at])}
+        self.calls, self.sizes, self.grown = calls, sizes, grown
+
+    def is_known(self, extended: Collection[int]) -> bool:
+        """Whether later turns grow as these did; `extended` can be made longer."""
+        return self.steady >= STEADY and self.handed <= set(extended)
+
+
+FEWEST = 2
+"""Turns of a loop that trains before any may be left out."""
+
+MOST = 6
+"""Turns of one in which each brings something new, before the rest is left out."""
+
+PATIENT = 16
+"""Turns of a loop that only calls a model: what it makes may be counted after."""
+
+
+IDLE = 32
+"""Turns of a loop that call nothing, after which its turns are no longer looked at."""
+
+
+class Idle:
+    """The loops whose turns, lately, call nothing of torch's, by their places."""
+
+    def __init__(self) -> None:
+        self.turns: dict[tuple[str, int], int] = {}
+
+    def is_met(self, place: tuple[str, int]) -> bool:
+        """Whether it has been so for long enough."""
+        return self.turns.get(place, 0) >= IDLE
+
+    def count(self, place: tuple[str, int], idle: bool) -> None:
+        """A turn of the loop there ended."""
+        self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
+
+
+@dataclass(slots=True)
+class Stage:
+    """What loops look at: the run, its story, and what has happened so far."""
+
+    engine: Engine
+    calls: Calls
+    story: Story
+    full: bool = False
+    has_gpu: bool = False  # the device that is claimed
+    hurried: bool = False  # only until an error is met again
+    whole: bool = False  # loops that do not train have all their turns
+    jumped: int | None = None  # events when the first of those was cut
+    later: int | None = None  # events when a second turn of a loop first began
+    trained: int = 0  # backward passes and optimizer steps
+    steps: int = 0  # of optimizers
+    fetched: list[Batches] = field(default_factory=list)  # which loader, in order
+    made: list[tuple[int, int]] = field(default_factory=list)  # events of each batch
+    loaders: WeakKeyDictionary[Any, tuple[str, int]] = field(
+        default_factory=WeakKeyDictionary
+    )  # where each was constructed
+    short: list[tuple[int, Batches]] = field(default_factory=list)  # last ones, by turn
+    batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
+    loops: list[Turns] = field(default_factory=list)  # that run, outermost first
+    shortened: dict[int, int] = field(default_factory=dict)  # lengths told, and real
+    unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
+    thread: int = field(default_factory=get_ident)
+    waited: dict[tuple[str, int], str] = field(default_factory=dict)
+    met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    idle: Idle = field(default_factory=Idle)
+    plain: Plain = field(default_factory=lambda: Plain())
+    lists: Lists = field(default_factory=Lists)
+    numbers: Numbers = field(default_factory=Numbers)
+    making: int = 0  # items of batches, right now
+    facts: Facts = field(init=False)
+    gradients: Gradients = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.facts = Facts(self)
+        self.gradients = Gradients(self.calls)
+        self.calls.ended = self.called
+
+    def marks(self) -> tuple[int, ...]:
+        """What differs after a turn in which something happened."""
+        return len(self.engine.events), len(self.fetched), self.trained
+
+    def called(self, call: Call, out: Any) -> None:
+        """A module gave something."""
+        self.facts.called(call)
+        self.gradients.called(call, out)
+
+    def tell_unmet(self) -> None:
+        """Say which conditions on counts no turn met that ran."""
+        for place, test in self.waited.items():
+            if place not in self.met:
+                told = f"{shown(place[0], self.story.folder)}:{place[1]}"
+                self.story.skip(f"{told}: `{test}` held in no turn that ran")
+
+
+class Plain:
+    """Numbers for metadata, the same for those that differ in their offset alone."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Meta, int]] = {}
+        self.keys: dict[Any, int] = {}
+
+    def key(self, meta: Meta) -> int:
+        """The number of some metadata."""
+        found = self.known.get(id(meta))
+        if found is None:
+            about = (
+                meta.shape, meta.stride, meta.torch_dtype, meta.device,
+                meta.requires_grad, meta.layout,
+            )  # fmt: skip
+            number = self.keys.setdefault(about, len(self.keys))
+            found = self.known[id(meta)] = meta, number
+        return found[1]
+
+
+class Turns:
+    """The turns of one loop."""
+
+    def __init__(
+        self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
+    ) -> None:
+        self.stage = stage
+        self.place = file, line
+        self.counts = Counts(told)
+        self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
+        self.pattern = Pattern()
+        self.omitted = 0  # turns, of a loop that does not train
+        self.seen: set[Any] = set()
+        self.ran = 0
+        self.trains = self.loads = self.calls = self.fresh = False
+        self.emptied = False  # its body asked a loader for more than it has
+        self.outside = stage.engine.call == 0  # of any module
+        self.models: set[int] = set()
+        self.graphs: list[tuple[int, Any]] = []  # of backward passes, by turn
+        self.inner: list[tuple[int, Any]] = []  # of losses that were divided before
+        self.begin()
+
+    def begin(self) -> None:
+        """A turn begins."""
+        stage = self.stage
+        self.trained, self.fetched = stage.trained, len(stage.fetched)
+        self.number = next(numbers)
+        self.event, self.call = len(stage.engine.events), len(stage.calls.records)
+        self.growing.begin()
+        if stage.later is None and (self.trains or self.loads):
+            stage.later = self.event
+
+    def was_idle(self) -> bool:
+        """Whether nothing happened in the turn that ended."""
+        stage = self.stage
+        return stage.marks() == (self.event, self.fetched, self.trained)
+
+    def pause(self) -> None:
+        """Its turns are not looked at for now."""
+        if self in self.stage.loops:
+            self.stage.loops.remove(self)
+
+    def resume(self, node: Node, began: int, ended: int) -> None:
+        """They are again: those between called nothing, but the last did."""
+        if self.outside and self not in self.stage.loops:
+            self.stage.loops.append(self)
+        self.ran += ended - began - 1
+        node.ran += ended - began
+        node.turns.update(dict.fromkeys(range(began + 1, ended + 1)))
+        self.counts.forget()
+        self.growing.forget()
+        self.growing.begin()
+        self.done()  # what it was is seen since the pause began
+
+    def forget(self, node: Node) -> None:
+        """It ended, and its last turns called nothing: that alone is no story."""
+        if self.outside and not node.inner:
+            for parent in self.stage.story.at[-2:-1]:
+                parent.forget(node)
+
+    def left_out(self, turns: int) -> None:
+        """So many turns are left out before the one that begins."""
+        if turns > 0 and not (self.trains or self.loads):
+            self.omitted += turns
+            if self.stage.jumped is None:
+                self.stage.jumped = len(self.stage.engine.events)
+        self.counts.left_out(turns)
+        self.growing.left_out(turns)
+
+    def done(self) -> None:
+        """It ended: what was it, and did it bring anything new?"""
+        stage = self.stage
+        self.count()
+        self.counts.read()
+        self.growing.done()
+        if len(stage.fetched) > self.fetched and stage.trained == self.trained:
+            stage.facts.evaluated(self)
+
+    def count(self) -> None:
+        """Take what happened in the turn."""
+        stage = self.stage
+        self.ran += 1
+        self.trains |= stage.trained > self.trained
+        self.loads |= len(stage.fetched) > self.fetched
+        records = stage.calls.records
+        models = {call.key for call in records[self.call :] if call.depth == 1}
+        self.calls = self.outside and bool(models) and models == self.models
+        self.models = models
+        plain = stage.plain
+        keys = {key_of(event, plain) for event in self.events()}
+        self.fresh = not keys <= self.seen
+        self.seen |= keys
+        if self.calls and not (self.trains or self.loads):
+            self.pattern.take(self.events() if self.fresh else (), self.number)
+        if self.graphs:
+            stage.facts.graphs_kept(self)
+
+    def events(self) -> Iterator[tuple[Any, ...]]:
+        """The calls of the turn, but those that made the items of batches.
+
+        Two items lie at different places of the same data.
+        """
+        events, at = self.stage.engine.events, self.event
+        for began, ended in self.stage.made[self.fetched :]:
+            yield from events[at:began]
+            at = max(at, ended)
+        yield from events[at:]
+
+    def told(self, stack: ExitStack) -> Node:
+        """Its moment of the story, in which the run stands until `stack` closes."""
+        file, line = self.place
+        if not self.outside:
+            return Node(
+                "loop", file, line
+            )  # a model's own loop is no part of the story
+        story, loops = self.stage.story, self.stage.loops
+        node = story.at[-1].child("loop", file, line, "")
+        stack.enter_context(story.within(node))
+        loops.append(self)
+        stack.callback(self.left)
+        return node
+
+    def left(self) -> None:
+        """The loop is left."""
+        stage, file = self.stage, self.place[0]
+        self.pause()
+        for line, test in self.counts.waited():
+            stage.waited.setdefault((file, line), test)
+        if self.omitted:
+            place = f"{shown(file, stage.story.folder)}:{self.place[1]}"
+            both = self.ran, self.ran + self.omitted
+            stage.story.skip(
+                f"{place}: {both[0]:,} of {both[1]:,} turns were run, the others bring "
+                "no new call and no new shape"
+            )
+
+    def cut(self, node: Node, source: Any) -> None:
+        """Say that the loop ended before its end."""
+        total = getattr(source, "total", None)
+        if total is not None and self.ran >= total:
+            return
+        of = f" of {total}" if total is not None else ""
+        story = self.stage.story
+        place = f"{shown(node.file, story.folder)}:{node.line}"
+        story.skip(f"{place}: the loop ended after {self.ran}{of} turns")
+
+    def is_enough(self) -> bool:
+        """Whether the turns that follow, but the last, would bring nothing new."""
+        if self.loads and self.stage.full:
+            return False
+        if self.stage.hurried and (self.trains or self.loads):
+            return not self.growing.lists.held or self.ran >= FEWEST
+        if not (self.trains or self.loads):
+            return self.calls and self.ran >= PATIENT and self.brings_nothing()
+        if self.ran < self.least():
+            return False
+        return not self.fresh or self.ran >= MOST
+
+    def brings_nothing(self) -> bool:
+        """Whether turns of a loop that does not train may be left out.
+
+        What they leave behind is known: lists to which every turn adds, and tensors of
+        which every turn makes the same more.
+        """
+        if self.stage.whole or self.counts.uneven:
+            return False
+        return not self.fresh or self.pattern.is_known(self.growing.extended)
+
+    def least(self) -> int:
+        """Turns until the program's own conditions on what else it counts were met."""
+        return max(FEWEST, self.counts.least())
+
+
+def key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+    """What makes an event new: the place, the call, and the metadata in and out.
+
+    Where in its storage a tensor begins is none of it: `betas[t]`, turn after turn.
+    """
+    answer, ins, outs, site, _ = event
+    name = answer.func if isinstance(answer.func, str) else id(answer.func)
+    return (
+        site,
+        name,
+        tuple([plain.key(info.meta) for info in ins]),
+        tuple([plain.key(info.meta) for info in outs]),
+    )

@@ -1,0 +1,170 @@
+"""Models built without memory: parameters never allocated, weights never downloaded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewright.engine.devices import claimed_defaults
+from shapewright.engine.engine import Engine
+from shapewright.engine.generators import generators_claimed
+from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
+from shapewright.engine.layers.nested_tensors import nested_tensors_refused
+from shapewright.engine.private import UninitializedTensor, step_aside
+from shapewright.engine.replacement import replaced, resemble
+from shapewright.engine.threads import followed
+from shapewright.engine.tracers import tracers_kept
+from shapewright.runtime.restore.patches import guarded, patched
+
+LOADER = "load_state_dict_from_url"
+
+
+class Downloaded(dict[str, Any]):
+    """A state dict that a real run downloads: whatever it is loaded into has it."""
+
+
+@contextmanager
+def downloads_stood_for(
+    suppose: Callable[[str], None], loaded: Callable[[nn.Module], None] | None = None
+) -> Iterator[None]:
+    """Nothing is downloaded in the block; `suppose` is told what is taken to fit.
+
+    `loaded` is called with each module that a state dict was loaded into.
+    """
+    within = [True]
+
+    def downloaded(original: Any) -> Any:
+        def load(url: str, *args: Any, **kwargs: Any) -> Any:
+            if not within:  # kept by name, in a module imported in the block
+                return original(url, *args, **kwargs)
+            suppose(f"the weights of {url} are not here; taken to fit")
+            return Downloaded()
+
+        return load
+
+    def loading(original: Any) -> Any:
+        def load_state_dict(
+            self: Any, state_dict: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            if isinstance(state_dict, Downloaded):
+                out = original(self, self.state_dict(), strict=False)
+            else:
+                out = original(self, state_dict, *args, **kwargs)
+            if loaded is not None:
+                loaded(self)
+            return out
+
+        return load_state_dict
+
+    try:
+        with ExitStack() as stack:
+            for module in _modules_with_loader():
+                stack.enter_context(replaced(module, LOADER, downloaded))
+            stack.enter_context(replaced(nn.Module, "load_state_dict", loading))
+            yield
+    finally:
+        within.clear()
+
+
+def _modules_with_loader() -> list[Any]:
+    """`torch.hub`, and the modules that imported its function by name."""
+    original = vars(torch.hub)[LOADER]
+    return [
+        module
+        for module in list(sys.modules.values())
+        if getattr(module, "__dict__", {}).get(LOADER) is original
+    ]
+
+
+@contextmanager
+def building(
+    *, put_back: bool = True, supposed: list[str] | None = None
+) -> Iterator[Engine]:
+    """Constructors run for real, but what they allocate holds no data.
+
+    Without `put_back`, what the program sets in the process (a default dtype, a seed)
+    stays for the run that follows. Weights are not downloaded; `supposed` is told so.
+
+    Example: inside it, ``nn.Linear(16384, 53248)`` costs no memory and `nn.init` no
+    time, while ``torch.linspace(0, 0.1, 12)[3].item()`` is a number as ever.
+    """
+    engine = Engine()
+    engine.recording = False
+    with ExitStack() as stack:
+        stack.enter_context(guarded() if put_back else patched())
+        stack.enter_context(blank_parameters(engine))
+        stack.enter_context(claimed_defaults(engine))
+        stack.enter_context(generators_claimed(engine))
+        stack.enter_context(tracers_kept())
+        stack.enter_context(nested_tensors_refused(engine))
+        told = [] if supposed is None else supposed
+        stack.enter_context(downloads_stood_for(told.append))
+        stack.enter_context(followed(engine))
+        stack.enter_context(engine)
+        yield engine
+
+
+@contextmanager
+def blank_parameters(engine: Engine) -> Iterator[None]:
+    """`nn.Parameter(x)` keeps what is claimed of x, and none of its data.
+
+    `Parameter.__new__` ends in `Tensor._make_subclass`, which no mode sees.
+    """
+    original = torch.Tensor._make_subclass
+    inherited = "_make_subclass" not in vars(torch.Tensor)
+
+    def make_subclass(cls: Any, data: Any, *rest: Any, **named: Any) -> Any:
+        if type(data) is not torch.Tensor and not isinstance(data, torch.nn.Parameter):
+            return original(cls, data, *rest, **named)
+        if get_ident() not in engine.threads:
+            return original(cls, data, *rest, **named)
+        info = engine.info(data)
+        if info.meta.layout != "strided":
+            return original(cls, data, *rest, **named)
+        with torch._C.DisableTorchFunction():
+            blank = engine.blank_of(data).detach()
+            made = original(cls, blank, *rest, **named)
+            # Read here, or the run would adopt it as yours.
+            rg = made.requires_grad
+            if isinstance(made, UninitializedTensor):
+                return made  # without a shape: claimed once its first input gives one
+            meta = intern_meta(engine.memo.metas, made, info.meta.device, rg)
+        storage = info.storage if info.kind == BLANK else Storage(info.meta.device)
+        new = Info(meta, storage, BLANK)
+        if rg and not engine.graph:
+            new.twin = blank
+        engine.tell(made, new)
+        return made
+
+    resemble(make_subclass, original)
+
+    def patch() -> None:
+        torch.Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[method-assign]
+
+    def unpatch() -> None:
+        if inherited:
+            del torch.Tensor._make_subclass
+        else:
+            torch.Tensor._make_subclass = original  # type: ignore[method-assign]
+
+    @contextmanager
+    def unpatched() -> Iterator[None]:
+        unpatch()
+        try:
+            yield
+        finally:
+            patch()
+
+    patch()
+    step_aside.append(unpatched)
+    try:
+        yield
+    finally:
+        step_aside.remove(unpatched)
+        unpatch()

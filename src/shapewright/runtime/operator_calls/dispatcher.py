@@ -1,0 +1,192 @@
+"""How a call goes from Python to its kernels, as torch's dispatcher reports it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from shapewright.engine.private import without_dynamo
+from shapewright.rules.maps.beside import Called, Dispatch
+
+Nested = list[tuple[str, int]]
+"""Operators with their depth: `[("aten::linear", 0), ("aten::t", 1)]`."""
+
+
+def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
+    """What `run` returns, and the operators of torch that it called, nested.
+
+    It is the profiler without Kineto, which prints lines of its own. None where this
+    torch has none, or where a profiler of the user's is already on.
+    """
+    autograd = torch._C._autograd
+    try:
+        from torch.autograd.profiler_legacy import profile
+
+        start = autograd._enable_profiler_legacy
+        stop = autograd._disable_profiler_legacy
+        if autograd._profiler_enabled():
+            return run(), None
+        start(profile().config())
+    except (ImportError, AttributeError, TypeError, RuntimeError):
+        return run(), None
+    try:
+        made = run()
+    finally:
+        records = stop()
+    return made, [pair for thread in records for pair in nested(thread)]
+
+
+def nested(records: Any) -> Nested:
+    """One thread's operators with their depths."""
+    found: Nested = []
+    stack: list[bool] = []
+    for record in records:
+        if record.kind() == "push":
+            ours = "::" in record.name()
+            if ours:
+                found.append((record.name(), sum(stack)))
+            stack.append(ours)
+        elif record.kind() == "pop" and stack:
+            stack.pop()
+    return found
+
+
+class _Overloads(TorchDispatchMode):
+    """Keeps the overload of each operator that reaches the backend."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: dict[str, str] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = func._schema.name
+        self.found.setdefault(name, func._schema.overload_name)
+        return func(*args, **(kwargs or {}))
+
+
+def overloads(run: Callable[[], Any]) -> dict[str, str]:
+    """The overloads that a call reaches below autograd, by the operator's name."""
+    mode = _Overloads()
+    with without_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
+        run()
+    return mode.found
+
+
+def kernels(name: str, overload: str | None) -> dict[str, str]:
+    """What an operator has at each dispatch key: `{"CPU": "kernel"}`.
+
+    The words are torch's: "kernel", "autograd kernel", "math kernel" (made of other
+    operators, above autograd), "default backend kernel" (one for all backends),
+    "fallthrough". Nothing where the table cannot be had.
+    """
+    dump = getattr(torch._C, "_dispatch_dump_table", None)
+    full = name if not overload else f"{name}.{overload}"
+    if overload is None:
+        full = f"{name}.{first}" if (first := first_overload(name)) else name
+    try:
+        text = dump(full) if dump else ""
+    except RuntimeError:
+        return {}
+    found = {}
+    for line in text.splitlines():
+        key, _, rest = line.partition(": ")
+        kind = rest[rest.rfind("[") + 1 :].rstrip("]")
+        found[key] = "fallthrough" if rest.startswith("fallthrough") else kind
+    return found
+
+
+def first_overload(name: str) -> str:
+    """The overload of an operator that stands for all: they are registered alike."""
+    space, _, last = name.partition("::")
+    packet = getattr(getattr(torch.ops, space, None), last, None)
+    every = packet.overloads() if packet is not None else []
+    plain = [one for one in every if "out" not in one and "names" not in one.lower()]
+    return (
+        next((one for one in plain if one != "default"), "")
+        if ("default" not in plain)
+        else ""
+    )
+
+
+def dispatch_keys(tensors: list[torch.Tensor]) -> list[str]:
+    """The dispatch keys of a call on these tensors, the first to be asked first.
+
+    A call without tensors has the backend chosen for it. Autocast's keys count while
+    autocast is on.
+    """
+    if not tensors:
+        return ["BackendSelect", "CPU"]
+    ask: Any = getattr(torch._C, "_dispatch_keys", None)
+    found: list[str] = []
+    for tensor in tensors if ask else ():
+        inside = str(ask(tensor)).partition("(")[2].rstrip(")")
+        found += [key for key in inside.split(", ") if key and key not in found]
+    rank = {"Autocast": 0, "Autograd": 1, "ADInplaceOrView": 2, "Negative": 3,
+            "Conjugate": 4, "BackendSelect": 5}  # fmt: skip
+    on = torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
+    found = [key for key in found if on or not key.startswith("Autocast")]
+
+    def order(key: str) -> int:
+        return next((n for start, n in rank.items() if key.startswith(start)), 6)
+
+    return sorted(found, key=order)
+
+
+UNTOLD = "this torch does not tell, or a profiler is on"
+NONE = "no operator is called: the Python side of torch answers"
+LOOKS = frozenset("aten::resolve_conj aten::resolve_neg".split())
+"""They ask whether a conjugation is due, and nothing comes of it."""
+
+
+def way(
+    called: Nested | None, overloads: dict[str, str], tensors: list[torch.Tensor]
+) -> Dispatch:
+    """The operators that a call went through, with the keys of each."""
+    if called is None:
+        return Dispatch(reason=UNTOLD)
+    if not called:
+        return Dispatch(reason=NONE)
+    keys = dispatch_keys(tensors)
+    found: list[Called] = []
+    above: list[Called] = []
+    for name, depth in called:
+        del above[depth:]
+        below = any(not one.composite for one in above)
+        seen = overloads.get(name)
+        passed, composite = passing(kernels(name, seen), keys, below)
+        shown = f"{name}.{seen}" if seen else name
+        one = Called(shown, depth, passed, composite)
+        # What a backend's own kernel calls is its own affair.
+        if name not in LOOKS and all(inside(other) for other in above):
+            found.append(one)
+        above.append(one)
+    return Dispatch(tuple(found))
+
+
+def inside(called: Called) -> bool:
+    """Whether the work of a call is done by the calls in it."""
+    return not called.keys or called.keys[-1].startswith("Composite")
+
+
+def passing(
+    kernels: dict[str, str], keys: list[str], below: bool
+) -> tuple[tuple[str, ...], bool]:
+    """The keys whose kernels a call goes through, and whether it is composite."""
+    found: list[str] = []
+    for key in dict.fromkeys(keys):
+        kind = kernels.get(key, "")
+        above = key.startswith(("Auto", "ADInplaceOrView"))
+        if kind in ("", "fallthrough") or (below and above):
+            continue
+        if kind == "math kernel":
+            return (*found, "CompositeImplicitAutograd"), True
+        if kind == "default backend kernel":
+            return (*found, "CompositeExplicitAutograd"), False
+        if kind != "backend fallback":
+            found.append(key)
+    return tuple(found), False

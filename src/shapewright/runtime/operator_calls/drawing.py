@@ -1,0 +1,460 @@
+"""An operator call, run on small real tensors, and its index map checked."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isclose, isfinite, isnan, prod
+from typing import Any
+
+import torch
+from torch.overrides import get_testing_overrides
+
+from shapewright.engine.identity import DTYPE_NAMES, DTYPES
+from shapewright.rules.maps.all import MAPS
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.evaluating import PLAIN_TERMS, element, staged
+from shapewright.rules.maps.geometry import geometry
+from shapewright.rules.maps.index_map import IndexMap, NotDrawn
+from shapewright.rules.registry import RULES
+from shapewright.runtime.operator_calls import map_functions
+from shapewright.runtime.operator_calls.map_functions import stored
+
+Tensor = torch.Tensor
+MOST_VALUES = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A tensor's metadata as needs look at it; `values` of whole numbers, flat."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    values: tuple[int, ...] | None = None
+    device: str = "cpu"
+    requires_grad: bool = False
+
+
+def asked(value: Any) -> Any:
+    """An argument as needs look at it."""
+    if isinstance(value, Tensor):
+        whole = not (value.is_floating_point() or value.is_complex())
+        known = whole and not value.is_meta and value.numel() <= MOST_VALUES
+        values = tuple(value.flatten().tolist()) if known else None
+        dtype = DTYPE_NAMES[value.dtype]
+        return Asked(tuple(value.shape), tuple(value.stride()), dtype, values)
+    if isinstance(value, torch.dtype):
+        return DTYPE_NAMES[value]
+    if isinstance(value, tuple | list):
+        return type(value)([asked(item) for item in value])
+    return value
+
+
+def why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
+    """The sentence of a call's need and its lines; nothing where none is known."""
+    import shapewright.rules.needs.all  # noqa: F401  (only after a refusal)
+    from shapewright.rules.needs.registry import NEEDS, unmet
+
+    named = {key: asked(value) for key, value in kwargs.items()}
+    found = unmet(NEEDS.get(name), tuple(map(asked, args)), named)
+    if found is None:
+        return ()
+    words = Words(op=f"`{name.rpartition('.')[2]}`")
+    lines = (found.message, *found.lines)
+    return tuple(line.format_map(words) for line in lines)
+
+
+class Words(dict[str, str]):
+    """The names of arguments as a drawing has them, in code quotes."""
+
+    def __missing__(self, key: str) -> str:
+        name = "input" if key == "self" else re.sub(r"_(\d+)$", r".\1", key)
+        return f"`{name}`"
+
+
+RUNNABLE = 1 << 22
+"""Elements, over all tensors, up to which a call is run for real."""
+TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
+SHOWN = 4096
+"""Elements up to which a tensor's values are lists; of others they are looked up."""
+FEW = 512
+"""Elements up to which a stage's values are worked out for showing."""
+DECIDING = 4096
+"""Elements up to which an index tensor's values are given to the maker of a map."""
+MOST_STEPS = 100_000
+"""Steps of one output element up to which it is checked."""
+
+
+class Wrong(Exception):
+    """The index map and torch disagree: our bug, never to be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaOf:
+    """A tensor's metadata, as a maker of index maps sees it."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: str
+    device: str = "cpu"
+    requires_grad: bool = False
+    offset: int = 0
+    finite: bool = True
+    """Whether no element is known to be NaN or infinite."""
+    values: Any = None
+    """Nested lists: of small tensors of whole numbers, of masks and of single numbers
+    only, because these can decide which elements are read."""
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> MetaOf:
+        """The metadata of a tensor; no values where it holds none, as on meta."""
+        stride = tuple(tensor.stride())
+        dtype = DTYPE_NAMES[tensor.dtype]
+        offset = int(tensor.storage_offset())
+        known = dtype in ("bool", "int32", "int64") and tensor.numel() <= DECIDING
+        known = (known or not tensor.ndim) and not tensor.is_meta
+        values = tensor.tolist() if known else None
+        finite = tensor.is_meta or bool(tensor.isfinite().all())
+        shape = tuple(tensor.shape)
+        return cls(shape, stride, dtype, offset=offset, finite=finite, values=values)
+
+
+def draw_call(
+    func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], text: str = ""
+) -> Drawn:
+    """Run a call on real tensors, and describe it with its index map, if it has one.
+
+    Raises `Wrong` where map and torch disagree on one of the elements looked at.
+    """
+    named = arguments_of(name, args, kwargs)
+    # What is written in place is described as it was.
+    before = {key: value.detach().clone() for key, value in tensors_in(named)}
+    metas = {key: MetaOf.of(value) for key, value in tensors_in(named)}
+    inputs = tuple(
+        drawn_side(key, value, shown=before[key]) for key, value in tensors_in(named)
+    )
+    plain = {key: value for key, value in named.items() if not list(tensors_of(value))}
+    try:
+        with torch.no_grad():
+            made = func(*args, **kwargs)
+    except Exception as error:
+        text_of = str(error).strip().splitlines()
+        said = text_of[0] if text_of else type(error).__name__
+        told = why_refused(name, args, kwargs)
+        return Drawn(text, name, inputs, error=said, arguments=plain, refusal=told)
+    outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
+    if not outs:
+        said = f"it gives {made!r:.60}, no tensor"
+        return Drawn(text, name, inputs, reason=said, arguments=plain)
+    sides = outputs_of(outs, named)
+    if any(out.is_meta for out in outs):
+        said = "a meta tensor has no values"
+        return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
+    maps, reason = maps_of(name, named, metas)
+    checked = 0
+    steps = max(map(steps_of, maps), default=0)
+    if steps > MOST_STEPS:
+        maps, reason = (), f"each element is {steps:,} steps, too many to check here"
+    if maps and len(maps) != len(outs):
+        raise Wrong(f"{name}: {len(maps)} maps for {len(outs)} outputs")
+    for drawn, out in zip(maps, outs, strict=False):
+        checked += check(name, drawn, out, before)
+    sizes = geometry(maps[0]) if maps else ()
+    on_the_way = stages_of(maps[0], before, inputs) if maps else ()
+    return Drawn(
+        text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
+    )
+
+
+def stages_of(
+    drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
+) -> tuple[Side, ...]:
+    """The tensors on the way, with their values where these are few."""
+    tensors = staged(
+        drawn, {key: reader(value) for key, value in before.items()}, map_functions
+    )
+
+    def values(name: str, shape: tuple[int, ...], at: tuple[int, ...] = ()) -> Any:
+        if len(at) == len(shape):
+            return tensors[name](at)
+        rows = range(shape[len(at)])
+        return [values(name, shape, (*at, place)) for place in rows]
+
+    found = []
+    for name, one in ((stage.name, stage.map) for stage in drawn.stages):
+        few = prod(one.shape) <= FEW
+        shown = values(name, one.shape) if few else None
+        found.append(Side(name, one.shape, inputs[0].dtype, values=shown))
+    return tuple(found)
+
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
+"""Names that torch takes beside its own."""
+
+
+def arguments_of(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Arguments by the names that the map's maker gives them, or torch."""
+    signature = signature_of(name)
+    if signature is not None:
+        known = signature.parameters
+        kwargs = {
+            key if key in known else NUMPY_NAMES.get(key, key): value
+            for key, value in kwargs.items()
+        }
+        try:
+            return spread(signature.bind(*args, **kwargs))
+        except TypeError:
+            pass
+    first = "0" if name in MAPS else "input"  # the map does not know the call
+    names = [first, *map(str, range(1, len(args)))]
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def signature_of(name: str) -> inspect.Signature | None:
+    """The parameters of an operator, where they can be told."""
+    make = MAPS.get(name)
+    if make is None and name in RULES:
+        make = RULES[name].metadata
+    if make is None:
+        found: Any = torch
+        for part in name.split(".")[1:]:
+            found = getattr(found, part, None)
+        make = get_testing_overrides().get(found)
+    return None if make is None else inspect.signature(make)
+
+
+def spread(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Arguments by name; `view((2, 3))` is given to a maker as `view(2, 3)`."""
+    named = dict(bound.arguments)
+    for key, parameter in bound.signature.parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL and len(named.get(key, ())) == 1:
+            (only,) = named[key]
+            if isinstance(only, tuple | list):
+                named[key] = tuple(only)
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= named.pop(key, {})
+    return named
+
+
+def tensors_of(nest: Any) -> Iterator[Tensor]:
+    """The tensors of a nest, in order."""
+    if isinstance(nest, Tensor):
+        yield nest
+    elif isinstance(nest, tuple | list):
+        for item in nest:
+            yield from tensors_of(item)
+
+
+def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors with the names that they have in a map: `input`, `tensors.0`."""
+    for name, value in named.items():
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            items = {f"{name}.{place}": item for place, item in enumerate(value)}
+            yield from tensors_in(items)
+
+
+class Large:
+    """The values of a tensor too large for lists: indexed like them, one by one."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __getitem__(self, place: int) -> Any:
+        inner = self.tensor[place]
+        return Large(inner) if inner.dim() else inner.item()
+
+
+def values_in(tensor: Tensor) -> Any:
+    """The values of a tensor as nested lists, or what is indexed like them."""
+    if not tensor.numel() or tensor.is_meta:
+        return None
+    return tensor.tolist() if tensor.numel() <= SHOWN else Large(tensor)
+
+
+def drawn_side(
+    name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
+) -> Side:
+    """A tensor as it is shown, with the values of `shown` where that is given."""
+    values = values_in(tensor if shown is None else shown)
+    meta = MetaOf.of(tensor)
+    offset = int(tensor.storage_offset())
+    return Side(name, meta.shape, meta.dtype, meta.stride, offset, values, shares)
+
+
+def outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
+    """What came out, and whose storage each of it looks at."""
+    owners = {t.untyped_storage().data_ptr(): key for key, t in tensors_in(named)}
+    sides = []
+    for place, out in enumerate(outs):
+        shares = owners.get(out.untyped_storage().data_ptr()) if out.numel() else None
+        name = "out" if len(outs) == 1 else f"out.{place}"
+        sides.append(drawn_side(name, out, shares))
+    return tuple(sides)
+
+
+def maps_of(
+    name: str, named: dict[str, Any], metas: dict[str, MetaOf]
+) -> tuple[tuple[IndexMap, ...], str]:
+    """The index maps of a call that torch took, or the reason for none."""
+    make = MAPS.get(name)
+    if make is None:
+        return (), f"no formula is known for `{name}`"
+
+    def plain(key: str, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return metas[key]
+        if isinstance(value, tuple | list):
+            items = [plain(f"{key}.{n}", item) for n, item in enumerate(value)]
+            return type(value)(items)
+        if isinstance(value, torch.dtype):
+            return DTYPE_NAMES[value]
+        return value
+
+    given: dict[str, Any] = {}
+    many, places = "", ()
+    parameters = inspect.signature(make).parameters
+    kinds = {one.kind for one in parameters.values()}
+    known = inspect.Parameter.VAR_KEYWORD in kinds or named.keys() <= parameters.keys()
+    if not known or any(key.isdigit() for key in named):
+        return (), "its arguments are not those that its map knows"
+    for key, value in named.items():
+        kind = parameters[key].kind if key in parameters else None
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            many, places = key, tuple(plain(key, tuple(value)))
+        else:
+            given[key] = plain(key, value)
+    if places:
+        before_places = list(parameters)[: list(parameters).index(many)]
+        first = [given.pop(key) for key in before_places]
+        found = make(*first, *places, **given)
+    else:
+        found = make(**given)
+    if isinstance(found, NotDrawn):
+        return (), found.reason
+    return (found if isinstance(found, tuple) else (found,)), ""
+
+
+# -- checking --------------------------------------------------------------------------
+
+
+def check(
+    name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
+) -> int:
+    """Compare the map with torch's output at random elements; how many they were."""
+    if tuple(out.shape) != drawn.shape:
+        raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
+    count = out.numel()
+    if not count:
+        return 0
+    draw = random.Random(0)
+    cost = steps_of(drawn)
+    few = max(1, min(most, 20_000 // cost))
+    places = draw.sample(range(count), min(few, count))
+    kept = drawn.term not in PLAIN_TERMS
+    given = {key: reader(value, kept) for key, value in before.items()}
+    tensors = staged(drawn, given, map_functions)
+    near, apart = rounding(drawn, out)
+    compared = 0
+    for place in places:
+        index = unravel(place, drawn.shape)
+        real = out[index].item() if index else out.item()
+        if drawn.combine == "prod" and isinstance(real, float) and not isfinite(real):
+            continue  # too large on the way, or in the end: no formula has that
+        compared += 1
+        # Torch has warned of the call itself; it need not warn of each element.
+        with warnings.catch_warnings(action="ignore"):
+            made = element(drawn, index, tensors, map_functions)
+        found = stored(made, out.dtype)
+        if not same(found, real, near, apart):
+            raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
+    return compared
+
+
+def steps_of(drawn: IndexMap) -> int:
+    """How many steps lead to one element, in all stages."""
+    every = (drawn, *(stage.map for stage in drawn.stages))
+    return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
+
+
+def reader(tensor: Tensor, kept: bool = False) -> Any:
+    """What gives a tensor's element at an index.
+
+    `kept` as a tensor, so that a function of several promotes dtypes as torch does,
+    which tells tensors without dims from others.
+    """
+    if kept:
+        return lambda at: tensor[at].reshape(1) if at else tensor
+    return lambda at: tensor[at].item() if at else tensor.item()
+
+
+def unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of the element at a place in row-major order."""
+    index: list[int] = []
+    for size in reversed(shape):
+        place, here = divmod(place, size)
+        index.append(here)
+    return tuple(reversed(index))
+
+
+def rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
+    """By how much torch's rounding may change a result: relatively, and absolutely.
+
+    Copies are exact. Sums of large numbers that cancel are off by a part of the
+    largest ones, and half precision is off by more than the usual.
+    """
+    exact = drawn.term == "copy" and drawn.combine in ("last", "amax", "amin")
+    exact = exact and not drawn.then
+    if exact or not (out.is_floating_point() or out.is_complex()):
+        return USUAL, USUAL
+    part = 8 * torch.finfo(out.dtype).eps
+    sizes = out.abs()
+    largest = sizes[sizes.isfinite()].amax().item() if sizes.isfinite().any() else 0
+    return max(USUAL, part), max(USUAL, part * float(largest))
+
+
+USUAL = 1e-4
+
+
+def same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
+    """Whether two numbers are equal, but for rounding."""
+    if isinstance(one, complex) or isinstance(other, complex):
+        return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))
+    if one is None or isnan(other):
+        return one is not None and isnan(one)
+    return isclose(one, other, rel_tol=near, abs_tol=apart)
+
+
+# -- values for tensors that are only typed --------------------------------------------
+
+
+def typed_tensor(
+    shape: tuple[int, ...], dtype: str, seed: int, high: int, soft: bool = False
+) -> Tensor:
+    """Made-up values: floats count up from 0, whole numbers lie below `high`.
+
+    With `soft` floats are halves from -2 to 2, so that a softmax of their products
+    does not fall on one of them.
+    """
+    torch_dtype = DTYPES[dtype]
+    count = prod(shape)
+    generator = torch.Generator().manual_seed(seed)
+    if torch_dtype is torch.bool:
+        return torch.randint(0, 2, shape, generator=generator).bool()
+    if soft and torch_dtype.is_floating_point:
+        halves = torch.randint(-4, 5, shape, generator=generator)
+        return (halves / 2).to(torch_dtype)
+    if torch_dtype.is_floating_point or torch_dtype.is_complex:
+        period = 1 << (24 if torch_dtype.itemsize >= 4 else 7)
+        return (torch.arange(count) % period).reshape(shape).to(torch_dtype)
+    return torch.randint(0, max(high, 1), shape, generator=generator).to(torch_dtype)

@@ -1,0 +1,325 @@
+"""A person's own tensors, drawn: calls on copies of them, and their storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from shapewright.engine.function_names import display_name
+from shapewright.engine.identity import DTYPE_NAMES, DTYPES
+from shapewright.rules.maps.all import MAPS
+from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.rules.maps.stored import Stored
+from shapewright.runtime.operator_calls.call_context import Copies, draw_with, spans
+from shapewright.runtime.operator_calls.drawing import (
+    RUNNABLE,
+    TOO_LARGE,
+    MetaOf,
+    arguments_of,
+    drawn_side,
+    tensors_in,
+    tensors_of,
+    typed_tensor,
+)
+from shapewright.runtime.operator_calls.operator_names import function_of, known_names
+from shapewright.trace.fact import SHORT
+
+Tensor = torch.Tensor
+
+
+def explain_tensors(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Drawn:
+    """Draw the call `func(*args, **kwargs)`.
+
+    Raises `TypeError` where `func` is not an operator of torch.
+    """
+    func, args = unbound(func, args)
+    name = name_of(func)
+    text = written(name, args, kwargs)
+    given = list(tensors_of((*args, *kwargs.values())))
+    for said in map(unreadable, given):
+        if said:
+            return Drawn(text, name, sides(name, args, kwargs), reason=said)
+    said = next((said for said in map(blank, given) if said), "")
+    if not said and sum(high - low for low, high in spans(given).values()) > 4 * (
+        RUNNABLE
+    ):
+        said = TOO_LARGE
+    if said:
+        return on_meta(func, name, args, kwargs, said)
+    copies = Copies(spans(given))
+    devices = sorted({tensor.get_device() for tensor in given if tensor.is_cuda})
+    with torch.random.fork_rng(devices):
+        drawn = draw_with(func, name, copies.of(args), copies.of(kwargs), text)
+    originals = dict(tensors_in(arguments_of(name, args, kwargs)))
+    return where_they_are(drawn, originals)
+
+
+# -- names -----------------------------------------------------------------------------
+
+
+def unbound(
+    func: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """`x.transpose` as `torch.Tensor.transpose` with `x` before its arguments."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, Tensor):
+        return getattr(Tensor, func.__name__), (owner, *args)
+    return func, args
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """The dotted name of an operator of torch."""
+    names = [*sorted(MAPS), *sorted(known_names())]  # one that can be drawn, first
+    for name in names if callable(func) else ():
+        if function_of(name) is func:
+            return name
+    module = getattr(func, "__module__", None) or "torch"
+    ours = isinstance(func, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
+    plain = not isinstance(func, type | torch.nn.Module) and callable(func)
+    if not ours and not (plain and module.partition(".")[0] == "torch"):
+        shown = getattr(func, "__name__", None) or type(func).__name__
+        raise TypeError(
+            f"`{shown}` is not an operator of torch; sw.trace shows whole programs"
+        )
+    shown = display_name(func)
+    for short, full in (("F.", "torch.nn.functional."), ("Tensor.", "torch.Tensor.")):
+        if shown.startswith(short):
+            return full + shown.removeprefix(short)
+    return shown
+
+
+def written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The call as it is typed for `shapewright explain`."""
+    parts = [spelled(value) for value in args]
+    parts += [f"{key}={spelled(value)}" for key, value in kwargs.items()]
+    if name.startswith("torch.Tensor.") and args:
+        return f"{parts[0]}.{name.rpartition('.')[2]}({', '.join(parts[1:])})"
+    return f"{name}({', '.join(parts)})"
+
+
+def spelled(value: Any) -> str:
+    """An argument: a tensor by its shape, all else in few characters."""
+    if isinstance(value, Tensor):
+        dtype = DTYPE_NAMES[value.dtype]
+        sizes = "..." if value.is_nested else ", ".join(map(str, value.shape))
+        return f"{SHORT.get(dtype, dtype)}[{sizes}]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(spelled, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(spelled, value))}{',' * (len(value) == 1)})"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# -- what can be read ------------------------------------------------------------------
+
+
+def unreadable(tensor: Tensor) -> str:
+    """Why a tensor is not even run on meta; nothing where it is."""
+    if tensor.is_nested:
+        return "a nested tensor has no single shape"
+    if tensor.layout != torch.strided:
+        layout = str(tensor.layout).removeprefix("torch.")
+        return f"a tensor of layout {layout} has no strides"
+    if tensor.is_quantized:
+        return "quantized tensors are not drawn"
+    try:
+        tensor.untyped_storage()
+    except (RuntimeError, NotImplementedError):
+        return "a tensor without a storage of its own, as inside `torch.func`"
+    return ""
+
+
+def blank(tensor: Tensor) -> str:
+    """Why a tensor has no values; nothing where it has."""
+    if tensor.untyped_storage().device.type == "meta":
+        return "a meta tensor has no values"
+    return ""
+
+
+# -- the drawing -----------------------------------------------------------------------
+
+
+def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
+    """The drawing with storage offsets of the originals: copies begin at the first."""
+    moved: dict[str, int] = {}
+    inputs = []
+    for side in drawn.inputs:
+        tensor = originals[side.name]
+        offset = int(tensor.storage_offset())
+        moved[side.name] = (offset - side.offset) * tensor.element_size()
+        inputs.append(replace(side, offset=offset))
+    outputs = []
+    for side in drawn.outputs:
+        size = getattr(torch, side.dtype).itemsize
+        shift = moved[side.shares] // size if side.shares else 0
+        outputs.append(replace(side, offset=side.offset + shift))
+    return replace(drawn, inputs=tuple(inputs), outputs=tuple(outputs))
+
+
+# -- shapes only -----------------------------------------------------------------------
+
+
+def sides(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Side, ...]:
+    """The tensors of a call by their shapes."""
+    return tuple(
+        shape_only(key, tensor)
+        for key, tensor in tensors_in(arguments_of(name, args, kwargs))
+    )
+
+
+def shape_only(name: str, tensor: Tensor) -> Side:
+    """A tensor without its values, and without strides where it has none."""
+    dtype = DTYPE_NAMES[tensor.dtype]
+    if tensor.is_nested:
+        return Side(name, (), f"{dtype}, nested")
+    if tensor.layout != torch.strided:
+        return Side(name, tuple(tensor.shape), dtype)
+    meta, offset = MetaOf.of(tensor), int(tensor.storage_offset())
+    return Side(name, meta.shape, meta.dtype, meta.stride, offset)
+
+
+def on_meta(
+    func: Callable[..., Any], name: str, args: Any, kwargs: Any, said: str
+) -> Drawn:
+    """The call on meta tensors of the same shapes."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            shape, stride = value.shape, value.stride()
+            return torch.empty_strided(shape, stride, dtype=value.dtype, device="meta")
+        if type(value) in (tuple, list):
+            return type(value)([without(item) for item in value])
+        if isinstance(value, dict):
+            return {key: without(item) for key, item in value.items()}
+        return value
+
+    text, before = written(name, args, kwargs), sides(name, args, kwargs)
+    try:
+        with torch.no_grad(), torch.device("meta"):
+            made = func(*without(args), **without(kwargs))
+    except NotImplementedError:
+        return Drawn(text, name, before, reason=said)
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return Drawn(text, name, before, reason=said, error=first)
+    outs = list(tensors_of(made))
+    names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
+    after = tuple(shape_only(*pair) for pair in zip(names, outs, strict=True))
+    return Drawn(text, name, before, after, reason=said)
+
+
+FIRST = 24
+"""Cells of a storage that are shown."""
+MOST = 1 << 18
+"""Elements up to which a tensor is copied, to show a part of its values."""
+
+
+def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
+    """What is known of a tensor and of the storage that it looks at."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
+    said = unreadable(tensor)
+    if said:
+        return Stored(shape_only(name, tensor), reason=said, notes=notes(tensor))
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        said = blank(tensor)
+        size = tensor.element_size()
+        storage = tensor.untyped_storage()
+        count = storage.nbytes() // size
+        cells: tuple[object, ...] = ()
+        if not said:
+            first = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+            first.set_(storage, 0, (min(FIRST, count),), (1,))
+            cells = tuple(first.tolist())
+        if not said and tensor.numel() > MOST:
+            said = f"{tensor.numel():,} elements are too many"
+        if said:
+            shown = shape_only(name, tensor)
+        else:
+            shown = drawn_side(name, tensor, shown=tensor.detach().clone())
+    base = tensor._base
+    shape = None if base is None else tuple(base.shape)
+    version = None if tensor.is_inference() else int(tensor._version)
+    return Stored(shown, count, cells, size, shape, version, said, notes(tensor))
+
+
+def typed(
+    shape: tuple[int, ...],
+    dtype: str,
+    letters: tuple[str | None, ...] = (),
+    chosen: Mapping[str, int] = MappingProxyType({}),
+) -> Stored:
+    """A tensor that was only typed: made up, where it is not too large."""
+    made = made_up(shape, dtype)
+    lettered = replace(made.side, letters=letters if any(letters) else ())
+    return replace(made, side=lettered, notes=(*made.notes, *said_of(chosen)))
+
+
+def said_of(chosen: Mapping[str, int]) -> list[str]:
+    """Which sizes were chosen, in a sentence."""
+    sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
+    return [f"chosen, because the call does not say them: {sizes}"] if sizes else []
+
+
+def made_up(shape: tuple[int, ...], dtype: str) -> Stored:
+    """The same without letters."""
+    count = 1
+    for size in shape:
+        count *= size
+    if count > RUNNABLE:
+        empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
+        said = f"{count:,} elements are too many"
+        return replace(empty, base=None, version=None, reason=said, notes=leaf(dtype))
+    made = stored(typed_tensor(shape, dtype, 1, 10))
+    return replace(made, base=None, version=None, notes=leaf(dtype))
+
+
+def leaf(dtype: str) -> tuple[str, ...]:
+    """What is true of a new tensor of a dtype: where its gradient would be."""
+    kind = DTYPES[dtype]
+    if not (kind.is_floating_point or kind.is_complex):
+        return (f"a leaf; {dtype} cannot require a gradient",)
+    return ("a leaf: with requires_grad=True backward fills its .grad",)
+
+
+def notes(tensor: torch.Tensor) -> tuple[str, ...]:
+    """What else a person should know of it."""
+    found = []
+    if tensor.device.type != "cpu":
+        found.append(f"on {tensor.device}")
+    found += gradient(tensor)
+    if tensor.is_conj():
+        found.append("conjugated when it is read: the storage holds the conjugates")
+    if tensor.is_neg():
+        found.append("negated when it is read: the storage holds the negatives")
+    return tuple(found)
+
+
+def gradient(tensor: torch.Tensor) -> list[str]:
+    """Its place in autograd: whether it is a leaf, and where its gradient will be."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        name = str(tensor.dtype).removeprefix("torch.")
+        return [f"a leaf; {name} cannot require a gradient"]
+    if not tensor.requires_grad:
+        return ["a leaf; requires_grad is False: backward leaves .grad None"]
+    if tensor.is_leaf:
+        return [f"requires grad, a leaf: backward fills .grad, {holds(tensor)}"]
+    made = type(tensor.grad_fn).__name__
+    if not tensor.retains_grad:
+        kept = ".grad stays None unless retain_grad() is called"
+    else:
+        kept = f"retain_grad() was called: backward fills .grad, {holds(tensor)}"
+    return [f"requires grad, made by {made}: not a leaf, {kept}"]
+
+
+def holds(tensor: torch.Tensor) -> str:
+    """What its `.grad` is now."""
+    grad = tensor.grad
+    return "now None" if grad is None else f"now {tuple(grad.shape)}"

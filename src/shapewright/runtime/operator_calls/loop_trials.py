@@ -1,0 +1,285 @@
+"""Whether two pieces of a program do the same: tried on small real tensors."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import torch
+
+from shapewright.engine.identity import DTYPES
+
+Tensor = torch.Tensor
+Names = dict[str, Any]
+ROUNDS = 20_000
+"""Statements of a loop that are run at most."""
+
+
+class NotRun(Exception):
+    """The text has something that is not run here."""
+
+
+BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+IN_PLACE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+}
+UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+
+METHODS = frozenset(
+    """
+    abs exp log log1p expm1 sqrt rsqrt sin cos tan tanh sigmoid relu square sign neg
+    floor ceil round logical_not isnan isinf reciprocal float double half bfloat16 int
+    long bool clone detach clamp clamp_min clamp_max pow add sub mul div maximum minimum
+    where logical_and logical_or eq ne lt le gt ge item sum mean amax amin matmul dot mv
+    mm bmm permute transpose diagonal expand_as flatten scatter_add_ scatter_ index_add_
+    index_put_ size dim numel t
+""".split()
+)
+"""Methods and functions of tensors that are called."""
+
+FUNCTIONS = METHODS | frozenset(
+    """
+    gather einsum arange stack cat tensor bincount gelu silu softplus leaky_relu elu erf
+""".split()
+)
+READ = frozenset({"T", "mT", "shape", "dtype", "device"})
+PLAIN: dict[str, Callable[..., Any]] = {
+    "range": range, "len": len, "enumerate": enumerate, "zip": zip, "int": int,
+}  # fmt: skip
+SPACES = {
+    "torch": torch, "F": torch.nn.functional,
+    "torch.nn.functional": torch.nn.functional,
+}  # fmt: skip
+
+
+class Interpreter:
+    """Runs statements on `names`, which it changes."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.rounds = 0
+
+    def run(self, stmts: Iterable[ast.stmt]) -> None:
+        """Statements, one after the other."""
+        for stmt in stmts:
+            self.rounds += 1
+            if self.rounds > ROUNDS:
+                raise NotRun("it runs too long")
+            self.statement(stmt)
+
+    def statement(self, stmt: ast.stmt) -> None:
+        """One statement."""
+        if isinstance(stmt, ast.For):
+            for value in self.value(stmt.iter):
+                self.store(stmt.target, value)
+                self.run(stmt.body)
+        elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+            self.store(stmt.targets[0], self.value(stmt.value))
+        elif isinstance(stmt, ast.AugAssign):
+            before = self.value(stmt.target)
+            after = IN_PLACE[type(stmt.op)](before, self.value(stmt.value))
+            self.store(stmt.target, after)
+        elif isinstance(stmt, ast.If):
+            self.run(stmt.body if self.value(stmt.test) else stmt.orelse)
+        elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
+            call = stmt.value
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+                items = self.value(call.func.value)
+                if type(items) is not list:
+                    raise NotRun("append")
+                items.append(self.value(call.args[0]))
+            else:
+                self.value(call)
+        elif not isinstance(stmt, ast.Pass):
+            raise NotRun(type(stmt).__name__)
+
+    def store(self, target: ast.expr, value: Any) -> None:
+        """A write to a name, to several, or to an element."""
+        if isinstance(target, ast.Tuple):
+            for part, item in zip(target.elts, value, strict=True):
+                self.store(part, item)
+        elif isinstance(target, ast.Subscript):
+            held = self.value(target.value)
+            if not isinstance(held, Tensor):
+                raise NotRun("a write to no tensor")
+            held[self.index(target.slice)] = value
+        elif name := dotted(target):
+            self.names[name] = value
+        else:
+            raise NotRun("a target")
+
+    def index(self, node: ast.expr) -> Any:
+        """What stands in brackets."""
+        if isinstance(node, ast.Tuple):
+            return tuple([self.index(item) for item in node.elts])
+        if isinstance(node, ast.Slice):
+            ends = (node.lower, node.upper, node.step)
+            return slice(*(None if end is None else self.value(end) for end in ends))
+        return self.value(node)
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        name = dotted(node)
+        if name in self.names:
+            return self.names[name]
+        if isinstance(node, ast.Attribute) and node.attr in READ:
+            held = self.value(node.value)
+            if isinstance(held, Tensor):
+                return getattr(held, node.attr)
+        if isinstance(node, ast.Subscript):
+            return self.value(node.value)[self.index(node.slice)]
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+            left, right = self.value(node.left), self.value(node.right)
+            return BINARY[type(node.op)](left, right)
+        if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
+            return UNARY[type(node.op)](self.value(node.operand))
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            left, right = self.value(node.left), self.value(node.comparators[0])
+            return BINARY[type(node.ops[0])](left, right)
+        if isinstance(node, ast.IfExp):
+            return self.value(node.body if self.value(node.test) else node.orelse)
+        if isinstance(node, ast.Tuple | ast.List):
+            made = [self.value(item) for item in node.elts]
+            return tuple(made) if isinstance(node, ast.Tuple) else made
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self.comprehension(node)
+        if isinstance(node, ast.Call):
+            return self.called(node)
+        raise NotRun(type(node).__name__)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+        """`[x[i] + b for i in range(n)]`."""
+        (generator,) = node.generators
+        if generator.ifs:
+            raise NotRun("a condition")
+        made = []
+        for value in self.value(generator.iter):
+            self.store(generator.target, value)
+            made.append(self.value(node.elt))
+        return made
+
+    def called(self, node: ast.Call) -> Any:
+        """A function or method of the lists above."""
+        args = [self.value(arg) for arg in node.args]
+        given = {str(key.arg): self.value(key.value) for key in node.keywords}
+        name = dotted(node.func)
+        if name in PLAIN and name not in self.names:
+            return PLAIN[name](*args)
+        space, _, last = name.rpartition(".")
+        if space in SPACES and last in FUNCTIONS:
+            return getattr(SPACES[space], last)(*args, **given)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+            held = self.value(node.func.value)
+            if isinstance(held, Tensor):
+                return getattr(held, node.func.attr)(*args, **given)
+        raise NotRun(name)
+
+
+def dotted(node: ast.AST) -> str:
+    """`self.weight` of a name or of attributes of a name; "" for anything else."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
+    """The names after the statements have run; tensors are copied first."""
+    own = {
+        name: value.clone() if isinstance(value, Tensor) else value
+        for name, value in names.items()
+    }
+    Interpreter(own).run(stmts)
+    return own
+
+
+class Made(Protocol):
+    """A tensor to make up."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def high(self) -> int: ...
+    @property
+    def zeros(self) -> bool: ...
+    @property
+    def distinct(self) -> int | None: ...
+
+
+class Experiment(Protocol):
+    """Two pieces of program, and what they are run on."""
+
+    @property
+    def loop(self) -> tuple[ast.stmt, ...]: ...
+    @property
+    def instead(self) -> tuple[ast.stmt, ...]: ...
+    @property
+    def tensors(self) -> Mapping[str, Made]: ...
+    @property
+    def numbers(self) -> Mapping[str, Any]: ...
+    @property
+    def targets(self) -> tuple[str, ...]: ...
+
+
+def same(experiment: Experiment, tries: int = 2) -> bool:
+    """Whether both give equal tensors, each time on other values.
+
+    The program's own random numbers are as they were afterwards.
+    """
+    with torch.random.fork_rng([]), torch.no_grad(), torch.device("cpu"):
+        return all(same_once(experiment, seed) for seed in range(tries))
+
+
+def same_once(experiment: Experiment, seed: int) -> bool:
+    """One try."""
+    torch.manual_seed(seed)
+    names: dict[str, Any] = {key: made_up(t) for key, t in experiment.tensors.items()}
+    names |= experiment.numbers
+    try:
+        before = interpreted(experiment.loop, names)
+        after = interpreted(experiment.instead, names)
+    except (NotRun, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        return False
+    return all(equal(before[key], after[key]) for key in experiment.targets)
+
+
+def made_up(made: Made) -> Tensor:
+    """A tensor with random values."""
+    dtype, shape = DTYPES[made.dtype], made.shape
+    if made.zeros:
+        return torch.zeros(shape, dtype=dtype)
+    if made.distinct is not None:
+        return torch.rand(shape).argsort(made.distinct).to(dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(shape, dtype=torch.float64).to(dtype)
+    return torch.randint(0, max(made.high, 1), shape).to(dtype)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether shape and dtype are the same, and values but for rounding."""
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return type(one) is type(other) and bool(one == other)
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    coarse = one.dtype.itemsize < 4 and one.is_floating_point()
+    rtol = 0.05 if coarse else 1e-4
+    return torch.allclose(one, other, rtol=rtol, atol=rtol, equal_nan=True)

@@ -1,0 +1,214 @@
+"""Operators and layers of torch by the names that a person types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from inspect import signature
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+import shapewright.rules.all  # noqa: F401  (every name that is known)
+from shapewright.engine import nests
+from shapewright.rules.maps.all import MAPS
+from shapewright.rules.maps.costs import METADATA
+from shapewright.rules.registry import RULES
+
+
+class Unknown(Exception):
+    """A name that is not an operator of torch that we know."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in """
+    arange linspace logspace zeros ones full empty eye tensor randint rand randn
+    randperm zeros_like ones_like full_like tril_indices triu_indices meshgrid
+""".split()
+)
+
+
+def known_names() -> set[str]:
+    """Every operator that may be called."""
+    asked = {f"torch.Tensor.{name}" for name in (*METADATA, "item", "tolist")}
+    return {*MAPS, *RULES, *FACTORIES, *asked} - {"tensor"}
+
+
+def unknown_name(name: str) -> str:
+    """What to say of a name that is no known operator: what it is, or what is near."""
+    prefix, _, last = name.rpartition(".")
+    known = sorted(known_names())
+    same = [one for one in known if one.rpartition(".")[2] == last]
+    if same and not in_torch(name):
+        near = min(same, key=len).replace("torch.nn.functional.", "F.")
+        return f"no operator `{name}` is known; did you mean `{near}`?"
+    if in_torch(name):
+        return f"`{name}` is not one of the operators that are drawn"
+    beside = [
+        one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == prefix
+    ]
+    if prefix == "torch.nn":  # a layer
+        beside = [one for one in dir(torch.nn) if one[:1].isupper()]
+    close = get_close_matches(last, beside, n=1)
+    hint = f"; did you mean `{prefix}.{close[0]}`?" if close else ""
+    return f"no operator `{name}` is known{hint}"
+
+
+def in_torch(name: str) -> bool:
+    """Whether torch has something of that name."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found is not None
+
+
+def function_of(name: str, values: bool = False) -> Any:
+    """torch's function of a dotted name, where it is one of the known."""
+    if name == "tensor":
+        return lambda input: input
+    if not values and name not in known_names():
+        raise Unknown(name)
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    if values and not isinstance(found, torch.dtype | torch.memory_format):
+        raise Unknown(name)
+    if isinstance(found, property) or type(found).__name__ == "getset_descriptor":
+        return found.__get__  # `x.T`
+    return found
+
+
+READS = frozenset("__get__ dim size numel is_floating_point is_complex".split())
+
+SEVERAL = "it is several calls of torch, which are not drawn as one"
+TURNS = (
+    "with `batch_first` it turns its inputs around first; without, and with the length "
+    "before the batch, it is drawn"
+)
+
+
+@dataclass(slots=True)
+class Inner:
+    """The call of an operator that does a layer's work."""
+
+    func: Any = None
+    name: str = ""
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] | None = None
+    reason: str = ""
+    """Why there is none, where the layer makes several calls."""
+
+
+@cache
+def drawn_names() -> dict[Any, str]:
+    """The name under which a function has an index map, by the function."""
+    names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
+    found: dict[Any, str] = {}
+    for name in names:
+        found.setdefault(function_of(name), name)
+    return found
+
+
+class _Looking(TorchFunctionMode):
+    """Keeps the calls of operators that can be drawn, with what they return."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Inner, Any]] = []
+        self.made = 0  # calls that gave a tensor, drawn or not
+        self.last: Inner | None = None  # the call that raised, if one did
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = drawn_names().get(func)
+        if name is None or getattr(func, "__name__", "") in READS:
+            out = func(*args, **(kwargs or {}))
+            self.made += isinstance(out, torch.Tensor | tuple)
+            return out
+        inner = self.last = Inner(func, name, args, kwargs or {})
+        out = func(*args, **(kwargs or {}))
+        self.last = None
+        self.made += 1
+        self.calls.append((inner, out))
+        return out
+
+
+def layer_class(name: str) -> type[nn.Module] | None:
+    """The class of a dotted name; None for what is no layer of torch."""
+    found = getattr(nn, name.removeprefix("torch.nn."), None)
+    known = isinstance(found, type) and issubclass(found, nn.Module)
+    return found if known else None
+
+
+def is_layer(name: str) -> bool:
+    """Whether a dotted name is that of a layer of torch."""
+    return name.startswith("torch.nn.") and layer_class(name) is not None
+
+
+def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
+    """A layer in evaluation, its weights small whole numbers that can be followed."""
+    layer = kind(*args, **kwargs).eval()
+    # Attention's are around 0, so that its softmax does not fall on one key.
+    first, step = (-3, 8) if kind is nn.MultiheadAttention else (1, 1)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            count = torch.arange(parameter.numel()).reshape(parameter.shape)
+            parameter.copy_((count % 7 + first) / step)
+    return layer
+
+
+def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+    """The operator that does a layer's work, or which refuses what it gets.
+
+    It gets the very tensors that the layer gets, and gives what the layer gives. Its
+    `func` is None where there is none: `nn.TransformerEncoderLayer` ends with a norm of
+    something else, and `nn.Conv2d(..., padding_mode="circular")` pads first.
+    """
+    looking = _Looking()
+    try:
+        with torch.no_grad(), looking:
+            out = layer(*args, **kwargs)
+    except Exception:
+        if looking.last is None:
+            raise
+        return with_masks(looking.last, layer, args, kwargs)
+    for call, made in reversed(looking.calls):
+        inner = with_masks(call, layer, args, kwargs)
+        given, used = identities((args, kwargs)), identities((inner.args, inner.kwargs))
+        if given <= used and identities(out) <= identities(made):
+            return inner
+    if getattr(layer, "batch_first", False) and isinstance(
+        layer, nn.MultiheadAttention
+    ):
+        return Inner(reason=TURNS)
+    return Inner(reason=SEVERAL if looking.made > 1 else "")
+
+
+def identities(nest: Any) -> set[int]:
+    """Which tensors stand in a nest."""
+    return {id(tensor) for tensor in nests.tensors(nest)}
+
+
+def with_masks(inner: Inner, layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+    """The call with the masks that the layer of attention got.
+
+    The layer makes numbers of truths, which the function does itself, too.
+    """
+    if not isinstance(layer, nn.MultiheadAttention) or inner.kwargs is None:
+        return inner
+    named = signature(layer.forward).bind(*args, **kwargs).arguments
+    masks = {
+        name: named[name]
+        for name in ("key_padding_mask", "attn_mask")
+        if named.get(name) is not None and inner.kwargs.get(name) is not None
+    }
+    return replace(inner, kwargs={**inner.kwargs, **masks})

@@ -1,0 +1,285 @@
+"""An operator call that was only typed: its tensors made up, the call run and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, Protocol
+
+import torch
+
+from shapewright.engine.identity import DTYPES
+from shapewright.rules.maps.drawn import Drawn
+from shapewright.rules.maps.renaming import with_letters
+from shapewright.runtime.operator_calls.call_context import draw_with
+from shapewright.runtime.operator_calls.drawing import (
+    RUNNABLE,
+    TOO_LARGE,
+    arguments_of,
+    draw_call,
+    tensors_in,
+    typed_tensor,
+)
+from shapewright.runtime.operator_calls.live_tensors import on_meta, said_of
+from shapewright.runtime.operator_calls.operator_names import (
+    Unknown,
+    built,
+    function_of,
+    identities,
+    inside,
+    layer_class,
+)
+
+
+class Typed(Protocol):
+    """A tensor as typed: `f32[4, 6]`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def letters(self) -> tuple[str | None, ...]: ...
+
+
+class TypedCall(Protocol):
+    """A call as typed, with `Typed` and other calls among its arguments."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def args(self) -> tuple[Any, ...]: ...
+    @property
+    def kwargs(self) -> dict[str, Any]: ...
+    @property
+    def text(self) -> str: ...
+    def leaves(self) -> Iterator[Typed]: ...
+    @property
+    def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
+    @property
+    def letters(self) -> dict[str, int]: ...
+    @property
+    def chosen(self) -> dict[str, int]: ...
+
+
+SOFT = ("attention", "Attention", "attention_forward")
+"""How calls end in which floats that count up would make a softmax of one key."""
+
+
+@dataclass(slots=True)
+class Making:
+    """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
+
+    With `blank` they have no values, with `soft` floats are near 0; with `tame` floats
+    lie between 0 and 1, and square matrices can be inverted. `letters` are those that a
+    tensor was typed with.
+    """
+
+    high: int
+    seed: int = 0
+    blank: bool = False
+    soft: bool = False
+    tame: bool = False
+    letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
+
+    def value(self, given: Any) -> Any:
+        """An argument as torch takes it."""
+        if hasattr(given, "kwargs"):
+            func = function_of(given.name)
+            args = [self.value(item) for item in given.args]
+            return func(*args, **{k: self.value(v) for k, v in given.kwargs.items()})
+        if isinstance(given, tuple | list):
+            return type(given)([self.value(item) for item in given])
+        if isinstance(given, slice):
+            ends = (given.start, given.stop, given.step)
+            return slice(*(self.value(end) for end in ends))
+        if hasattr(given, "fill") and hasattr(given, "shape"):
+            self.seed += 1
+            if self.blank:
+                dtype = DTYPES[given.dtype]
+                made = torch.empty(given.shape, dtype=dtype, device="meta")
+            else:
+                more = (self.seed, self.high, self.soft)
+                made = typed_tensor(given.shape, given.dtype, *more)
+                made = tamed(made) if self.tame else made
+            self.letters.append((made, given.letters))
+            return made
+        name = getattr(given, "name", None)
+        return function_of(name, values=True) if isinstance(name, str) else given
+
+
+def perform(call: TypedCall) -> Drawn:
+    """Run a typed call on made-up values, and draw it.
+
+    Whole numbers are taken for indices: they lie below the size that they index, where
+    that can be told, else they are 0. Raises `Unknown` for a name that is no operator.
+    """
+    find: Any = function_of if call.built is None else layer_class
+    func = find(call.name)
+    if func is None:
+        raise Unknown(call.name)
+    if elements(call) > RUNNABLE:
+        return shapes_only(call)
+    if at_most(call) > RUNNABLE:  # what comes out may be large
+        shapes = shapes_only(call)
+        if sum(side.size for side in shapes.outputs) > RUNNABLE:
+            return shapes
+    state = torch.get_rng_state()
+    try:
+        drawn = None
+        for high in bounds(call):
+            soft = call.name.endswith(SOFT)
+            drawn = attempt(call, func, Making(high, soft=soft))
+            if not drawn.error:
+                return drawn
+        assert drawn is not None
+        # Torch may have refused the values that we made up, not the call.
+        tame = attempt(call, func, Making(1, tame=True))
+        return drawn if tame.error else tame
+    finally:
+        torch.set_rng_state(state)
+
+
+def tamed(made: torch.Tensor) -> torch.Tensor:
+    """Floats from 0 up to 1; of square matrices, the unit matrix."""
+    if not made.is_floating_point() or not made.numel():
+        return made
+    if made.ndim > 1 and made.shape[-1] == made.shape[-2]:
+        return torch.eye(made.shape[-1], dtype=made.dtype).expand(made.shape).clone()
+    return torch.linspace(0, 1, made.numel()).reshape(made.shape).to(made.dtype)
+
+
+def attempt(call: TypedCall, func: Any, making: Making) -> Drawn:
+    """One try, with values made up in one way."""
+    torch.manual_seed(0)
+    args = tuple(making.value(item) for item in call.args)
+    kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
+    if call.built is None:
+        drawn = draw_with(func, call.name, args, kwargs, call.text)
+        return in_letters(drawn, call, making, (call.name, args, kwargs))
+    try:
+        layer = built(func, *call.built)
+        inner = inside(layer, args, kwargs)
+    except Exception as error:
+        return draw_call(raising(error), call.name, args, kwargs, call.text)
+    if inner.func is None:
+        drawn = draw_call(layer, call.name, args, kwargs, call.text)
+        return replace(drawn, reason=inner.reason or drawn.reason)
+    named = inner.name, inner.args, inner.kwargs or {}
+    drawn = draw_with(inner.func, *named, call.text)
+    if drawn.error and not identities((args, kwargs)) <= identities(named):
+        said = f"`{inner.name}` gets what the layer makes of its inputs"
+        drawn = replace(drawn, notes=(*drawn.notes, said))
+    return in_letters(drawn, call, making, named)
+
+
+def in_letters(
+    drawn: Drawn,
+    call: TypedCall,
+    making: Making,
+    named: tuple[str, tuple[Any, ...], dict[str, Any]],
+) -> Drawn:
+    """The drawing with the letters of the tensors that were typed."""
+    if not call.letters:
+        return drawn
+    letters = {
+        name: typed
+        for name, tensor in tensors_in(arguments_of(*named))
+        for made, typed in making.letters
+        if made is tensor and any(typed)
+    }
+    made = with_letters(drawn, letters, call.letters)
+    return replace(made, notes=(*made.notes, *said_of(call.chosen)))
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that raises what was raised."""
+
+    def again(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return again
+
+
+def bounds(call: TypedCall) -> Iterator[int]:
+    """Sizes that whole numbers of the call may index, the likeliest first."""
+    floats = [
+        leaf.shape
+        for leaf in call.leaves()
+        if not leaf.dtype.startswith(("int", "uint", "bool")) and leaf.shape
+    ]
+    dim = call.kwargs.get("dim")
+    if dim is None:
+        dim = next((item for item in call.args if type(item) is int), None)
+    given = call.built[0] if call.built is not None else ()
+    named = [n for n in (*call.args, *call.kwargs.values(), *given) if type(n) is int]
+    counts = [n for n in named if n > 1]  # `num_classes`, the rows of an embedding
+    yield from likely_bounds(floats, dim, call.name, counts)
+
+
+def likely_bounds(
+    floats: Sequence[tuple[int, ...]],
+    dim: int | None,
+    name: str,
+    counts: Sequence[int] = (),
+) -> Iterator[int]:
+    """The same, of the shapes that may be indexed and the numbers that a call names."""
+    if name.endswith(("embedding", "embedding_bag")):
+        dim = 0
+    tried: list[int] = []
+    for shape in floats:
+        if dim is not None and -len(shape) <= dim < len(shape):
+            tried.append(shape[dim])
+        tried.append(min(shape))
+    yield from dict.fromkeys([*(tried or [10]), *counts, 1])
+
+
+def shapes_only(call: TypedCall) -> Drawn:
+    """A call too large to run, by its shapes."""
+    making = Making(1, blank=True)
+    with torch.device("meta"):
+        args = tuple(making.value(item) for item in call.args)
+        kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
+    name, func = call.name, None
+    if call.built is None:
+        func = function_of(name)
+    else:
+        layer = on_meta_built(name, call.built)
+        inner = inside(layer, args, kwargs)
+        func = layer
+        if inner.func is not None:
+            func, name = inner.func, inner.name
+            args, kwargs = inner.args, inner.kwargs or {}
+    drawn = replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
+    return in_letters(drawn, call, making, (name, args, kwargs))
+
+
+def elements(call: TypedCall) -> int:
+    """How many elements a call needs, a layer's weights among them."""
+    count = sum(prod(leaf.shape) for leaf in call.leaves())
+    if call.built is not None:
+        try:
+            layer = on_meta_built(call.name, call.built)
+        except Exception:  # a real try tells what is wrong
+            return count
+        count += sum(parameter.numel() for parameter in layer.parameters())
+    return count
+
+
+def at_most(nest: Any) -> int:
+    """The product of all sizes and whole numbers of a call: nothing is larger."""
+    if hasattr(nest, "kwargs"):
+        return at_most((*nest.args, *nest.kwargs.values()))
+    if isinstance(nest, tuple | list):
+        return prod(map(at_most, nest))
+    if hasattr(nest, "fill") and hasattr(nest, "shape"):
+        return max(1, int(prod(nest.shape)))
+    return max(1, abs(nest)) if type(nest) is int else 1
+
+
+def on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+    """A layer without memory for its weights."""
+    kind: Any = layer_class(name)
+    with torch.device("meta"):
+        return kind(*given[0], **given[1]).eval()

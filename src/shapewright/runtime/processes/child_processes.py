@@ -1,0 +1,94 @@
+"""Child processes seen from outside: pipes, how one ended, whether it works."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+LOOKS = 1.0
+"""Seconds between two looks at what a process has done."""
+
+
+def wait_for_end(child: int, seconds: float) -> int | None:
+    """The status of a child that ended; None where it did not in so many seconds."""
+    until, pause = time.monotonic() + seconds, 0.0005
+    while True:
+        number, status = os.waitpid(child, os.WNOHANG)
+        if number == child:
+            return status
+        if time.monotonic() > until:
+            return None
+        time.sleep(pause)
+        pause = min(0.05, 2 * pause)
+
+
+class Standstill:
+    """Whether a process and all its children have computed nothing for long.
+
+    One that computes may take as long as it likes; one in which every thread waits for
+    another would do so for ever. Only Linux tells of it.
+    """
+
+    def __init__(self, process: int, seconds: float) -> None:
+        self.process = process
+        self.seconds = seconds
+        self.looked = self.moved = time.monotonic()
+        self.ticks = -1
+
+    def is_met(self) -> bool:
+        """Whether that is so by now."""
+        now = time.monotonic()
+        if now < self.looked + min(LOOKS, self.seconds / 4):
+            return False
+        self.looked = now
+        ticks = sum(_ticks(each) for each in _family(self.process))
+        if ticks != self.ticks or not os.path.exists("/proc/self/stat"):
+            self.ticks, self.moved = ticks, now
+        return now > self.moved + self.seconds
+
+
+def _family(process: int) -> Iterator[int]:
+    """A process, its children, theirs, and so on."""
+    yield process
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/children") as stream:
+                for child in stream.read().split():
+                    yield from _family(int(child))
+
+
+def _ticks(process: int) -> int:
+    """The processor's time that it took until now, 0 where nobody knows."""
+    try:
+        with open(f"/proc/{process}/stat") as stream:
+            parts = stream.read().rpartition(")")[2].split()
+        return sum(map(int, parts[11:15]))  # its own, and of children that ended
+    except (OSError, ValueError):
+        return 0
+
+
+FIRST = 500
+"""The least number that a pipe's end gets, where the machine allows as many."""
+
+
+def distant_pipe() -> tuple[int, int]:
+    """An end to read from and one to write to, far from what a program opens."""
+    reading, writing = os.pipe()
+    return distant(reading), distant(writing)
+
+
+def distant(end: int) -> int:
+    """The same under a high number; as it is, where there is none."""
+    if sys.platform == "win32":
+        return end
+    import fcntl
+
+    try:
+        moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST)
+    except OSError:
+        return end
+    os.close(end)
+    return moved

@@ -1,0 +1,371 @@
+"""Collectives of a process group, of which this is one rank: shapes, and who gets what.
+
+The others are taken to hold what this one holds: a gathered list has as many copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from shapewright.runtime.loops.batch_items import shaped
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+
+Tensor = torch.Tensor
+Base: Any = getattr(torch.distributed, "ProcessGroup", object)
+
+
+class Done:
+    """The handle of a collective, which is over at once."""
+
+    def __init__(self, result: Any = None) -> None:
+        self._result = result
+
+    def wait(self, timeout: Any = None) -> bool:
+        return True
+
+    def is_completed(self) -> bool:
+        return True
+
+    is_success = is_completed
+
+    def exception(self) -> None:
+        return None
+
+    def result(self) -> Any:
+        return self._result
+
+    def synchronize(self) -> None:
+        """Nothing is under way."""
+
+    block_current_stream = synchronize
+
+    def get_future(self) -> Any:
+        """The result, there already."""
+        future: Any = torch.futures.Future()
+        future.set_result(self._result)
+        return future
+
+
+class Ranks(Base):  # type: ignore[misc]
+    """A process group in which one rank runs: torch's own functions call it."""
+
+    def __init__(
+        self, rank: int, size: int, name: str, backend: str, stage: Stage
+    ) -> None:
+        super().__init__(rank, size)
+        self.at, self.count, self.name = rank, size, name
+        self.backend, self.stage = backend, stage
+
+    def size(self) -> int:
+        return self.count
+
+    def rank(self) -> int:
+        return self.at
+
+    @property
+    def group_name(self) -> str:
+        return self.name
+
+    @property
+    def bound_device_id(self) -> None:
+        return None
+
+    def getBackendName(self) -> str:
+        return self.backend
+
+    def shutdown(self) -> None:
+        """No connection is open."""
+
+    abort = shutdown
+
+    def _start_coalescing(self, device: Any) -> None:
+        """Each is over at once."""
+
+    def _end_coalescing(self, device: Any) -> Done:
+        return Done()
+
+    def allreduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
+        for tensor in tensors:
+            if self.reaches("all_reduce", tensor):
+                self.sum_up(tensor, opts)
+        return Done(list(tensors))
+
+    allreduce_coalesced = allreduce
+
+    def reduce(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
+        for tensor in tensors:
+            if self.reaches("reduce", tensor) and opts.rootRank == self.at:
+                self.sum_up(tensor, opts)
+        return Done(list(tensors))
+
+    def broadcast(self, tensors: Sequence[Tensor], opts: Any = None) -> Done:
+        for tensor in tensors:
+            self.reaches("broadcast", tensor)
+        return Done(list(tensors))
+
+    def allgather(
+        self, outputs: Sequence[list[Tensor]], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        for into, tensor in zip(outputs, inputs, strict=True):
+            self.spread("all_gather", into, tensor)
+        return Done(outputs)
+
+    def allgather_coalesced(
+        self, outputs: Sequence[list[Tensor]], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        for into in outputs:
+            for output, tensor in zip(into, inputs, strict=True):
+                self.copied("all_gather_coalesced", output, tensor)
+        return Done(outputs)
+
+    def all_gather_single(
+        self, output: Tensor, tensor: Tensor, opts: Any = None
+    ) -> Done:
+        name = "all_gather_into_tensor"
+        if self.reaches(name, tensor, output):
+            whole, part = shape(self, output), shape(self, tensor)
+            asked = (self.count * part[0], *part[1:]) if part else (self.count,)
+            stacked = (self.count, *part)
+            same = whole == asked or (not self.is_strict(output) and whole == stacked)
+            if not same and (
+                self.is_strict(output) or elements(whole) != elements(asked)
+            ):
+                self.refuse(
+                    f"`{name}` needs an output of {shaped(asked)} for {counted(self)} "
+                    f"with {shaped(part)} each, got {shaped(whole)}",
+                    gloo_sizes("allgather", part, whole)
+                    if self.is_strict(output)
+                    else "output tensor size must be equal to world_size times input "
+                    "tensor size",
+                )
+            elif self.is_of(name, tensor, output):
+                with torch.no_grad():
+                    parts = output.view(self.count, -1).unbind()
+                    for each in parts:
+                        each.copy_(tensor.reshape(-1))
+        return Done([output])
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(
+        self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self.all_gather_single(output, tensor)
+        return Done(outputs)
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def gather(
+        self, outputs: Sequence[list[Tensor]], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        for into, tensor in zip(outputs, inputs, strict=False):
+            self.spread("gather", into, tensor)
+        return Done(outputs)
+
+    def scatter(
+        self, outputs: list[Tensor], inputs: Sequence[list[Tensor]], opts: Any = None
+    ) -> Done:
+        for output, parts in zip(outputs, inputs, strict=False):
+            if self.has_one_each("scatter", parts):
+                self.copied("scatter", output, parts[self.at])
+        return Done(outputs)
+
+    def reduce_scatter(
+        self, outputs: list[Tensor], inputs: Sequence[list[Tensor]], opts: Any = None
+    ) -> Done:
+        for output, parts in zip(outputs, inputs, strict=True):
+            if self.has_one_each("reduce_scatter", parts):
+                self.copied("reduce_scatter", output, parts[self.at])
+                self.sum_up(output, opts)
+        return Done(outputs)
+
+    def reduce_scatter_single(
+        self, output: Tensor, tensor: Tensor, opts: Any = None
+    ) -> Done:
+        name = "reduce_scatter_tensor"
+        if self.reaches(name, tensor, output):
+            whole, part = shape(self, tensor), shape(self, output)
+            if elements(whole) != self.count * elements(part):
+                self.refuse(
+                    f"`{name}` needs an input of as many elements as {counted(self)} "
+                    f"with {shaped(part)} each, got {shaped(whole)}",
+                    "input tensor must be the same size as output size times world "
+                    "size",
+                )
+            elif self.is_of(name, tensor, output):
+                with torch.no_grad():
+                    mine = tensor.reshape(self.count, -1)[self.at]
+                    output.copy_(mine.reshape(part))
+                self.sum_up(output, opts)
+        return Done([output])
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(
+        self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self.reduce_scatter_single(output, tensor, opts)
+        return Done(outputs)
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    def alltoall(
+        self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
+    ) -> Done:
+        name = "all_to_all"
+        if self.has_one_each(name, inputs) and self.has_one_each(name, outputs):
+            for output in outputs:
+                self.copied(name, output, inputs[self.at])
+        return Done(outputs)
+
+    def all_to_all_single(
+        self, output: Tensor, tensor: Tensor, into: Any, parts: Any, opts: Any = None
+    ) -> Done:
+        name = "all_to_all_single"
+        if not self.reaches(name, tensor, output):
+            return Done([output])
+        for each, sizes in ((output, into), (tensor, parts)):
+            rows = shape(self, each)[0]
+            fits = sum(sizes) == rows if sizes else rows % self.count == 0
+            if not fits:
+                told = f"splits {list(sizes)}" if sizes else counted(self)
+                self.refuse(
+                    f"`{name}` cannot divide {shaped(shape(self, each))} among {told}",
+                    "Split sizes doesn't match total dim 0 size",
+                )
+                return Done([output])
+        whole, given = shape(self, output), shape(self, tensor)
+        if not into and not parts and elements(whole) != elements(given):
+            self.refuse(
+                f"`{name}` gives as much as it takes: {shaped(given)} into "
+                f"{shaped(whole)}"
+            )
+        elif self.is_of(name, tensor, output) and not into and not parts:
+            with torch.no_grad():
+                mine = tensor.reshape(self.count, -1)[self.at]
+                for each in output.view(self.count, -1).unbind():
+                    each.copy_(mine)
+        return Done([output])
+
+    alltoall_base = all_to_all_single
+
+    def barrier(self, opts: Any = None) -> Done:
+        return Done()
+
+    def send(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
+        self.reaches("send", *tensors)
+        return Done()
+
+    def recv(self, tensors: list[Tensor], rank: int, tag: int = 0) -> Done:
+        self.reaches("recv", *tensors)
+        return Done(tensors)
+
+    def recv_anysource(self, tensors: list[Tensor], tag: int = 0) -> Done:
+        return self.recv(tensors, 0, tag)
+
+    def spread(self, name: str, into: list[Tensor], tensor: Tensor) -> None:
+        """Every tensor of a list gets a copy."""
+        if self.reaches(name, tensor) and self.has_one_each(name, into):
+            for output in into:
+                self.copied(name, output, tensor)
+
+    def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
+        """One tensor gets what another holds, if it has room for it."""
+        whole, part = shape(self, output), shape(self, tensor)
+        strict = self.is_strict(output)
+        same = whole == part if strict else elements(whole) == elements(part)
+        if not self.reaches(name, output):
+            return
+        if not same:
+            self.refuse(
+                f"`{name}` needs tensors of one shape, got {shaped(part)} and "
+                f"{shaped(whole)}",
+                gloo_sizes(name.replace("_", ""), part, whole) if strict else "",
+            )
+        elif self.is_of(name, tensor, output):
+            with torch.no_grad():
+                output.copy_(tensor.reshape(whole))
+
+    def has_one_each(self, name: str, tensors: Sequence[Tensor]) -> bool:
+        """Whether a list has as many tensors as the group has ranks."""
+        if len(tensors) == self.count:
+            return True
+        words = f"{len(tensors)} tensor{'s' * (len(tensors) != 1)}"
+        self.refuse(f"`{name}` needs a tensor for each of {counted(self)}, got {words}")
+        return False
+
+    def reaches(self, name: str, *tensors: Tensor) -> bool:
+        """Whether the backend takes tensors of that device."""
+        engine = self.stage.engine
+        for each in tensors:
+            if not engine.known(each):
+                continue  # made by torch in a backward pass: it claims nothing
+            device = engine.info(each).meta.device
+            if self.backend == "nccl" and device == "cpu" and self.stage.has_gpu:
+                self.refuse(
+                    f"`{name}` gets a tensor on `cpu`: `nccl` takes those on a GPU",
+                    "No backend type associated with device type cpu",
+                )
+                return False
+        return True
+
+    def is_of(self, name: str, tensor: Tensor, output: Tensor) -> bool:
+        """Whether both have one dtype."""
+        one, other = tensor.dtype, output.dtype
+        if one == other:
+            return True
+        self.refuse(f"`{name}` needs tensors of one dtype, got {one} and {other}")
+        return False
+
+    def is_strict(self, tensor: Tensor) -> bool:
+        """Whether shapes must be equal, as gloo wants, not numbers of elements."""
+        if self.backend in ("gloo", "nccl"):
+            return self.backend == "gloo"
+        return str(self.stage.engine.info(tensor).meta.device) == "cpu"
+
+    def refuse(self, message: str, torch_message: str = "") -> None:
+        """Tell of a collective that a real run refuses; this one goes on."""
+        self.stage.engine.find("collective-mismatch", message, torch_message)
+
+    def sum_up(self, tensor: Tensor, opts: Any) -> None:
+        """What a sum over equal ranks makes of values that are known."""
+        if self.count == 1 or not self.stage.engine.info(tensor).storage.known:
+            return
+        if opts is None or opts.reduceOp == torch.distributed.ReduceOp.SUM:
+            with torch.no_grad():
+                tensor.mul_(self.count)
+
+
+def shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
+    """The shape of a tensor, without a call in the record."""
+    found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
+    return found
+
+
+def elements(sizes: tuple[int, ...]) -> int:
+    """Their product."""
+    count = 1
+    for each in sizes:
+        count *= each
+    return count
+
+
+def counted(group: Ranks) -> str:
+    """`2 ranks`."""
+    return f"{group.count} rank{'s' * (group.count != 1)}"
+
+
+def gloo_sizes(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
+    """What gloo says of a tensor that does not fit."""
+    one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
+    return (
+        f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected {one}, "
+        f"got {other})"
+    )

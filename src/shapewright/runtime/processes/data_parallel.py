@@ -1,0 +1,216 @@
+"""Wrappers that train on many devices at once, on the one of this process."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.engine import nests
+from shapewright.engine.replacement import replaced
+from shapewright.runtime.claimed_machine import index_of
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+
+
+@contextmanager
+def replicas_stood_for(stage: Stage) -> Iterator[None]:
+    """What torch does between devices is done on tensors that claim them."""
+    parallel: Any = nn.parallel
+    module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
+    places = (
+        (parallel.scatter_gather, "Scatter", Scatter),
+        (parallel.scatter_gather, "Gather", Gather),
+        (parallel._functions, "Broadcast", Broadcast),
+        (parallel.comm, "broadcast_coalesced", broadcast_coalesced),
+        (module, "parallel_apply", one_by_one),
+    )
+    with ExitStack() as stack:
+        stack.enter_context(replaced(module, "replicate", partial(known, stage)))
+        for owner, name, value in places:
+            if name in vars(owner):
+                stack.enter_context(replaced(owner, name, partial(instead, value)))
+        yield
+
+
+def instead(value: Any, original: Any) -> Any:
+    """What stands for it."""
+    return value
+
+
+def known(stage: Stage, original: Any) -> Any:
+    """Replicas have the names of the modules that they are copies of."""
+
+    def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(network, *args, **kwargs)
+        calls = stage.calls
+        calls.path_of(network)
+        for replica in made:
+            for module, copy in zip(network.modules(), replica.modules(), strict=False):
+                calls.paths[id(copy)] = calls.path_of(module)
+                calls.alive[id(copy)] = copy
+        return made
+
+    return replicate
+
+
+def named(device: Any) -> Any:
+    """A device as `to` takes it."""
+    if isinstance(device, int):
+        return "cpu" if device < 0 else f"cuda:{device}"
+    return device
+
+
+class Scatter:
+    """A tensor in parts, one for each device."""
+
+    @staticmethod
+    def apply(devices: Sequence[Any], sizes: Any, dim: int, tensor: Any) -> Any:
+        parts = (
+            tensor.chunk(len(devices), dim)
+            if sizes is None
+            else tensor.split(sizes, dim)
+        )
+        return tuple(
+            part.to(named(device)) for part, device in zip(parts, devices, strict=False)
+        )
+
+
+class Gather:
+    """Parts joined on one device; scalars become a vector, with torch's warning."""
+
+    @staticmethod
+    def apply(device: Any, dim: int, *parts: Any) -> Any:
+        if dim == 0 and all(part.dim() == 0 for part in parts):
+            warnings.warn(
+                "Was asked to gather along dimension 0, but all input tensors were "
+                "scalars; will instead unsqueeze and return a vector.",
+                stacklevel=2,
+            )
+            parts = tuple(part.view(1) for part in parts)
+        return torch.cat([part.to(named(device)) for part in parts], dim)
+
+
+class Broadcast:
+    """Tensors on each device: those of the first, then those of the next."""
+
+    @staticmethod
+    def apply(devices: Sequence[Any], *tensors: Any) -> Any:
+        return tuple(
+            tensor.view_as(tensor) if at == 0 else tensor.to(named(device))
+            for at, device in enumerate(devices)
+            for tensor in tensors
+        )
+
+
+def broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[Any]]:
+    """The same without gradients; on the first device they are not even copied."""
+    return [
+        [tensor if at == 0 else tensor.detach().to(named(device)) for tensor in tensors]
+        for at, device in enumerate(devices)
+    ]
+
+
+def one_by_one(
+    modules: Sequence[Any], inputs: Sequence[Any], kwargs: Any = None, *devices: Any
+) -> list[Any]:
+    """Each replica with its part."""
+    named_too = kwargs or [{} for _ in modules]
+    return [
+        module(*(part if isinstance(part, tuple | list) else (part,)), **more)
+        for module, part, more in zip(modules, inputs, named_too, strict=True)
+    ]
+
+
+@contextmanager
+def parallel_stood_for(stage: Stage) -> Iterator[None]:
+    """`DistributedDataParallel` is one rank, `DataParallel` all its devices."""
+    with ExitStack() as stack:
+        for owner in (nn.parallel, nn.parallel.distributed):
+            name = "DistributedDataParallel"
+            stack.enter_context(replaced(owner, name, lambda _: Distributed))
+        stack.enter_context(replicas_stood_for(stage))
+        yield
+
+
+class Distributed(nn.Module):
+    """`DistributedDataParallel`: the module itself, under `module.`."""
+
+    def __init__(
+        self, module: nn.Module, device_ids: Any = None, output_device: Any = None,
+        dim: int = 0, *args: Any, process_group: Any = None, device_mesh: Any = None,
+        find_unused_parameters: bool = False, static_graph: bool = False, **named: Any,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if process_group is None and device_mesh is None:
+            process_group = torch.distributed.distributed_c10d._get_default_group()
+        elif process_group is None:
+            process_group = device_mesh.get_group(mesh_dim=0)
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        kept = [p for n, p in module.named_parameters() if n not in ignored]
+        if not any(each.requires_grad for each in kept):
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any "
+                "parameter that requires a gradient."
+            )
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError("device_ids can only be None or contain a single element.")
+        devices = {each.device for each in kept}
+        kinds = {each.type for each in devices}
+        if len(kinds) != 1:
+            raise ValueError(
+                "DistributedDataParallel's input module must be on the same type of "
+                f"devices, but input module parameters locate in {kinds}."
+            )
+        self.device_type = next(iter(kinds))
+        if device_ids and (self.device_type == "cpu" or len(devices) > 1):
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only "
+                "work with single-device/multiple-device GPU modules or CPU modules, "
+                f"but got device_ids {device_ids}, output_device {output_device}, and "
+                f"module parameters {devices}."
+            )
+        self.module = module
+        self.device = next(iter(devices))
+        self.device_ids = [index_of(each) for each in device_ids or ()] or None
+        self.output_device = output_device
+        self.process_group, self.dim = process_group, dim
+        self.find_unused_parameters = find_unused_parameters
+        self.static_graph = static_graph
+        self.require_backward_grad_sync = True
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if self.device_ids:
+            there = f"{self.device_type}:{self.device_ids[0]}"
+            args, kwargs = nests.swap((args, kwargs), lambda each: each.to(there))
+        return self.module(*args, **kwargs)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def join(self, *args: Any, **kwargs: Any) -> Any:
+        return nullcontext()
+
+    def register_comm_hook(self, state: Any, hook: Any) -> None:
+        """Gradients are not sent to anybody."""
+
+    def _set_static_graph(self) -> None:
+        self.static_graph = True
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        return {}
+
+
+Distributed.__name__ = Distributed.__qualname__ = "DistributedDataParallel"

@@ -1,0 +1,220 @@
+"""A function run in a forked child: whatever it does stays there."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import select
+import signal
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NoReturn, TypeVar
+
+from shapewright.runtime.files.confinement import confine, end_with_parent
+from shapewright.runtime.files.program_files import files_kept, layer_in_use
+from shapewright.runtime.processes.child_processes import distant_pipe, wait_for_end
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+
+class Lost(Exception):
+    """The child ended without an answer."""
+
+
+def in_child(function: Callable[[], Result], seconds: float) -> Result:
+    """What `function` returns in a child process, which is ended after `seconds`.
+
+    The child prints to nowhere, and the files that it writes lie in a temporary
+    folder. Raises `Lost` where it gives no answer.
+    """
+    children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
+    with children:
+        (made,) = children.each([None])
+    if made is None:
+        raise Lost
+    return made
+
+
+class Children(Generic[Request, Result]):
+    """Child processes that call a function, once for each request that they are given.
+
+    A child answers many: the first call of each is the dear one, for the memory that
+    it copies. One that dies, or answers nothing for `seconds`, is replaced.
+    """
+
+    def __init__(
+        self, function: Callable[[Request], Result], seconds: float, width: int
+    ) -> None:
+        self.function = function
+        self.seconds = seconds
+        self.width = width
+        self.idle: list[_Child[Request, Result]] = []
+        self.late = 0  # requests that had no answer in time
+        self.folders = contextlib.ExitStack()
+
+    def __enter__(self) -> Children[Request, Result]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self.idle:
+            child.stop()
+        self.idle = []
+        self.folders.close()
+
+    def each(self, requests: Sequence[Request]) -> list[Result | None]:
+        """The answer to each request; None where there is none."""
+        found: list[Result | None] = [None] * len(requests)
+        waiting = list(reversed(range(len(requests))))
+        working: list[_Child[Request, Result]] = []
+        try:
+            while waiting or working:
+                while waiting and len(working) < self.width:
+                    child = self.idle.pop() if self.idle else self.started()
+                    child.ask(requests, waiting.pop())
+                    working.append(child)
+                soonest = min(child.until for child in working) - time.monotonic()
+                files = [child.reading for child in working]
+                ready = select.select(files, [], [], max(0.0, soonest))[0]
+                for child in list(working):
+                    if child.reading in ready and not child.answered(found):
+                        continue
+                    late = child.until <= time.monotonic()
+                    if child.reading in ready or late:
+                        self.late += child.reading not in ready
+                        working.remove(child)
+                        self.keep(child)
+        finally:
+            for child in working:
+                child.stop()
+        return found
+
+    def started(self) -> _Child[Request, Result]:
+        """A child more."""
+        folder = tempfile.TemporaryDirectory(prefix="shapewright-")
+        return _Child(self.function, self.seconds, self.folders.enter_context(folder))
+
+    def keep(self, child: _Child[Request, Result]) -> None:
+        """A child that answered waits for more; another is ended."""
+        if child.waits:
+            self.idle.append(child)
+        else:
+            child.stop()
+
+
+class _Child(Generic[Request, Result]):
+    """One child process, and the request that it is at."""
+
+    def __init__(
+        self, function: Callable[[Request], Result], seconds: float, folder: str
+    ) -> None:
+        self.seconds = seconds
+        self.until = 0.0
+        self.at = 0
+        self.waits = False
+        self.received = b""
+        self.reading, answers = distant_pipe()
+        questions, self.writing = distant_pipe()
+        self.number = os.fork()
+        if self.number == 0:
+            os.close(self.reading)
+            os.close(self.writing)
+            _answer(function, questions, answers, folder)
+        os.close(answers)
+        os.close(questions)
+
+    def ask(self, requests: Sequence[Request], at: int) -> None:
+        """Send the request at a place."""
+        self.at, self.waits = at, False
+        self.until = time.monotonic() + self.seconds
+        question = pickle.dumps(requests[at])
+        with contextlib.suppress(BrokenPipeError):
+            _send(self.writing, question, self.until)
+
+    def answered(self, found: list[Result | None]) -> bool:
+        """Take what has come; whether that is all, or the child is gone."""
+        part = os.read(self.reading, 1 << 16)
+        self.received += part
+        if not part:
+            return True
+        if len(self.received) < HEAD.size:
+            return False
+        (size,) = HEAD.unpack_from(self.received)
+        if len(self.received) < HEAD.size + size:
+            return False
+        answer, self.received = self.received[HEAD.size :], b""
+        found[self.at] = pickle.loads(answer) if answer else None
+        self.waits = True
+        return True
+
+    def stop(self) -> None:
+        """End the child, whatever it does."""
+        os.close(self.reading)
+        os.close(self.writing)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.number, signal.SIGKILL)
+        wait_for_end(self.number, ENDING)
+
+
+ENDING = 5.0
+"""Seconds in which a child that was killed is gone; the kernel may hold it longer."""
+
+
+HEAD = struct.Struct("!Q")
+"""The length of what follows in a pipe."""
+
+
+def _send(pipe: int, content: bytes, until: float | None = None) -> None:
+    """All of it, with its length before it; what nobody reads in time is left."""
+    left = memoryview(HEAD.pack(len(content)) + content)
+    while left:
+        if until is not None:
+            ready = select.select([], [pipe], [], max(0.0, until - time.monotonic()))
+            if not ready[1]:
+                return
+        part = left if until is None else left[: select.PIPE_BUF]
+        left = left[os.write(pipe, part) :]
+
+
+def _received(pipe: int) -> bytes | None:
+    """What was sent; None at the end."""
+    parts = b""
+    size = HEAD.size
+    while len(parts) < size:
+        part = os.read(pipe, 1 << 16)
+        if not part:
+            return None
+        parts += part
+        if size == HEAD.size and len(parts) >= size:
+            size += HEAD.unpack_from(parts)[0]
+    return parts[HEAD.size :]
+
+
+def _answer(
+    function: Callable[[Any], Any], questions: int, answers: int, folder: str
+) -> NoReturn:
+    """In the child: call, send the answers, end without any clean-up."""
+    code = 1
+    try:
+        gc.disable()  # a collection would write to all the memory that is shared
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        end_with_parent()
+        tempfile.tempdir = folder
+        confine(folder)
+        forever = contextlib.ExitStack()  # this process ends with `os._exit`
+        if layer_in_use() is None:
+            forever.enter_context(files_kept())
+        while (question := _received(questions)) is not None:
+            answer = b""
+            with contextlib.suppress(Exception):
+                answer = pickle.dumps(function(pickle.loads(question)))
+            _send(answers, answer)
+        code = 0
+    finally:
+        os._exit(code)

@@ -1,0 +1,291 @@
+"""What a second run of an expression may touch.
+
+torch's own functions and layers run, on data-free tensors, and Python's plain values.
+The program's own code does not: it may count, write or print. With `every` it does;
+that is meant for a child process, where nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections import UserDict, defaultdict
+from collections.abc import Callable
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import Buffer, Parameter
+
+from shapewright.engine.call_sites import SKIP, TORCH, classify
+from shapewright.runtime.real_errors.rewritten_expressions import ASKED, PREFIX
+
+PLAIN = frozenset({"builtins", "torch", "numpy", "types"})
+"""Modules of types whose operators do nothing but compute."""
+BUILTIN = frozenset(
+    getattr(builtins, name)
+    for name in "abs all any bool complex dict divmod enumerate float frozenset int"
+    " isinstance len list max min pow range reversed round set slice sorted str sum"
+    " tuple zip".split()
+)
+PURE = frozenset({"math", "operator", "_operator"})
+"""Modules of Python's whose functions only compute."""
+CHANGING = frozenset(
+    "append extend insert pop popitem remove clear update setdefault sort reverse"
+    " add discard".split()
+)
+"""Methods of plain containers that change them."""
+TORCH_MODULES = (
+    "torch.nn.", "torch.functional", "torch._tensor", "torch.linalg", "torch.fft",
+    "torch.special", "torch.distributions.", "torch._jit_internal", "torch._VF",
+    "torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._special",
+    "torch.signal", "torch._linalg_utils", "torch._lowrank",
+)  # fmt: skip
+"""Where torch's functions on tensors stand; elsewhere it saves, seeds and compiles."""
+NEVER = frozenset(
+    "backward register_hook register_post_accumulate_grad_hook numpy share_memory_"
+    " pin_memory load_state_dict untyped_storage storage data_ptr set_ tolist".split()
+)
+"""Methods of tensors and layers that are no operators."""
+
+
+class Refused(Exception):
+    """A step that may not be taken; `own`: it would have run the program's code."""
+
+    def __init__(self, what: str, own: bool = False) -> None:
+        super().__init__(what)
+        self.own = own
+
+
+class Guards:
+    """Answers the questions of a rewritten expression.
+
+    With `every` the program's own code runs too. `above` answers `super()`, `changed`
+    gives the layer that is called in the place of another.
+    """
+
+    def __init__(
+        self,
+        every: bool,
+        above: Callable[[], Any],
+        changed: Callable[[nn.Module], nn.Module],
+    ) -> None:
+        self.every = every
+        self.above = above
+        self.changed = changed
+        self.refused: Refused | None = None
+
+    def names(self) -> dict[str, Any]:
+        """The questions by the names that the rewritten expression has for them."""
+        return {PREFIX + name: getattr(self, name) for name in ASKED}
+
+    def refuse(self, what: str, own: bool = False) -> Any:
+        """Do not take a step."""
+        self.refused = Refused(what, own)
+        raise self.refused
+
+    def known(self, name: str, value: Any) -> None:
+        """A name that the expression reads."""
+        if hasattr(type(value), "__next__"):
+            self.refuse(f"`{name}` is used up by reading it")
+
+    def call(self, function: Any) -> Any:
+        """What is called."""
+        if not (self.every or may_call(function)):
+            self.refuse(f"calls {function!r:.60}", own=True)
+        owner, name = getattr(function, "__self__", None), name_of(function)
+        if name in CHANGING and isinstance(owner, list | dict | set):
+            self.refuse(f"calls {name}")
+        if name in NEVER and isinstance(owner, torch.Tensor | nn.Module):
+            self.refuse(f"calls {name}")
+        if isinstance(function, nn.Module):
+            return self.changed(function)
+        if not self.every and any(function is each for each in BUILTIN):
+            return partial(self.builtin, function)
+        return function
+
+    def builtin(self, function: Any, *args: Any, **words: Any) -> Any:
+        """A call of Python's own, which asks what it is given (`len`, `sorted`)."""
+        for value in (*args, *words.values()):
+            if isinstance(value, type):
+                continue
+            root = type(value).__module__.partition(".")[0]
+            if root not in ("collections", *PLAIN):
+                self.refuse(f"asks a {type(value).__name__}", own=True)
+            if callable(value) and not may_call(value):
+                self.refuse(f"calls {value!r:.60}", own=True)
+        return function(*args, **words)
+
+    def get(self, owner: Any, name: str) -> Any:
+        """An attribute."""
+        found = attribute(owner, name)
+        if found is ASKS_OWN:
+            if not self.every:
+                self.refuse(f"asks for {name}", own=True)
+            found = getattr(owner, name)
+        self.known(name, found)
+        return found
+
+    def held(self, container: Any) -> Any:
+        """What brackets are put behind."""
+        if isinstance(container, UserDict):
+            container = container.data
+        if isinstance(container, defaultdict):
+            return dict(container)
+        if not (self.every or in_c(container, "__getitem__") or is_torchs(container)):
+            self.refuse(f"indexes a {type(container).__name__}", own=True)
+        return container
+
+    def wrote(self, value: Any) -> Any:
+        """What a method in place was called on, and gave back."""
+        if not isinstance(value, torch.Tensor):
+            self.refuse(f"writes into a {type(value).__name__}")
+        return value
+
+    def plain(self, value: Any) -> Any:
+        """An operand of an operator, or what decides."""
+        if not (self.every or type(value).__module__.partition(".")[0] in PLAIN):
+            self.refuse(f"computes with a {type(value).__name__}", own=True)
+        return value
+
+    def each(self, items: Any) -> Any:
+        """What is gone through."""
+        if not (self.every or in_c(items, "__iter__") or is_torchs(items)):
+            self.refuse(f"goes through a {type(items).__name__}", own=True)
+        return items
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, or nothing."""
+    return str(getattr(function, "__name__", ""))
+
+
+def in_c(value: Any, method: str) -> bool:
+    """Whether a type's own method is Python's or torch's."""
+    found = getattr(type(value), method, None)
+    return isinstance(found, WrapperDescriptorType | MethodDescriptorType) or of_torch(
+        found
+    )
+
+
+def is_torchs(value: Any) -> bool:
+    """Whether it is a tensor or a container of layers of torch's own."""
+    kind = type(value)
+    return kind in (torch.Tensor, Parameter, Buffer)
+
+
+def of_torch(function: Any) -> bool:
+    """Whether a function of Python is torch's."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
+    return code is not None and code.co_filename.startswith(TORCH)
+
+
+def may_call(function: Any) -> bool:
+    """Whether calling it runs nothing but torch's operators or plain Python."""
+    if isinstance(function, partial):
+        return may_call(function.func)
+    if isinstance(function, nn.Module):
+        return is_own_layer(function)
+    if isinstance(function, type):
+        return function in BUILTIN or function.__module__.startswith("torch.")
+    if isinstance(function, MethodType):
+        owner = function.__self__
+        if isinstance(owner, nn.Module) and not is_own_layer(owner):
+            return False
+        return in_torch_modules(function.__func__)
+    if isinstance(function, FunctionType):
+        return in_torch_modules(function)
+    owner = getattr(function, "__self__", None)
+    if function in BUILTIN or getattr(function, "__module__", "") in PURE:
+        return True
+    if isinstance(function, BuiltinFunctionType | WrapperDescriptorType) or callable(
+        function
+    ):
+        kind = owner if isinstance(owner, type) else type(owner)
+        kind = getattr(function, "__objclass__", kind)
+        if kind.__module__.partition(".")[0] in ("torch", "torch._C"):
+            return True
+        if isinstance(function, BuiltinFunctionType):
+            plain = kind.__module__ in ("builtins", "collections")
+            return plain and not isinstance(owner, ModuleType)
+    return str(getattr(function, "__module__", "")).startswith(TORCH_MODULES)
+
+
+def in_torch_modules(function: Any) -> bool:
+    """Whether a function of Python is one of torch's on tensors."""
+    module = f"{getattr(function, '__module__', '')}."
+    return of_torch(function) and module.startswith(TORCH_MODULES)
+
+
+def is_own_layer(module: nn.Module) -> bool:
+    """Whether a layer and all inside it are torch's: no hook, no function beside."""
+    for each in module.modules():
+        kind: Any = type(each)
+        if isinstance(each, torch.jit.ScriptModule):
+            return False
+        if not (of_torch(kind.forward) and of_torch(kind.__call__)):
+            return False
+        hooks = (each._forward_hooks, each._forward_pre_hooks)
+        called = [hook for group in hooks for hook in group.values()]
+        given = [each for each in vars(each).values() if isinstance(each, FunctionType)]
+        if called or not all(map(of_torch, given)):
+            return False
+    return True
+
+
+ASKS_OWN = object()
+"""What `attribute` answers where only the program's own code could."""
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """An attribute, found without running any code of the program."""
+    if isinstance(owner, torch.Tensor):
+        return getattr(owner, name) if is_torchs(owner) else ASKS_OWN
+    if isinstance(owner, ModuleType):
+        if owner.__name__.partition(".")[0] == "torch":
+            return getattr(owner, name)
+        return vars(owner).get(name, ASKS_OWN)
+    if isinstance(owner, super):
+        found = getattr(owner, name)
+        return found if of_torch(getattr(found, "__func__", None)) else ASKS_OWN
+    if isinstance(owner, nn.Module):
+        for group in ("_parameters", "_buffers", "_modules"):
+            held = vars(owner).get(group)
+            if held and name in held:
+                return held[name]
+    missing = object()
+    found = inspect.getattr_static(owner, name, missing)
+    if found is missing:
+        return ASKS_OWN
+    own = getattr(owner, "__dict__", None)
+    if isinstance(own, dict) and found is own.get(name, missing):
+        return found
+    if isinstance(found, property):
+        return getattr(owner, name) if is_given(found.fget) else ASKS_OWN
+    if isinstance(found, FunctionType | staticmethod | classmethod):
+        return bound(found, owner)
+    get = getattr(type(found), "__get__", None)
+    if get is None:
+        return found
+    return getattr(owner, name) if isinstance(get, WrapperDescriptorType) else ASKS_OWN
+
+
+def bound(found: Any, owner: Any) -> Any:
+    """A method as its owner has it."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    return found.__get__(None if isinstance(owner, type) else owner, kind)
+
+
+def is_given(function: Any) -> bool:
+    """Whether a function is torch's or Python's own."""
+    code = getattr(function, "__code__", None)
+    return code is not None and classify(code.co_filename) == SKIP

@@ -1,0 +1,317 @@
+"""The model around a call that failed, and a layer of it constructed anew."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from os import getcwd, sep
+from typing import Any
+
+from torch import nn
+
+from shapewright.engine.call_sites import TORCH, source_of
+from shapewright.engine.failures.constructions import (
+    Built,
+    constructor_arguments,
+    kept_values,
+)
+from shapewright.runtime.real_errors.tracebacks import Stack
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+
+LONGEST = 30
+"""Characters of an expression that stands for a layer's name."""
+
+
+@dataclass(slots=True)
+class Owner:
+    """The outermost module among the frames, and all inside it by their paths.
+
+    A layer that the program calls by a name of its own has this name: `head` for the
+    `head(x)` of a script.
+    """
+
+    root: nn.Module | None = None
+    modules: list[tuple[str, nn.Module]] = field(default_factory=list)
+    here: Text | None = None
+    node: ast.AST | None = None
+    texts: dict[str, Text] = field(default_factory=dict)
+
+    def path_of(self, module: Any) -> str | None:
+        """The path of a module, None for another object."""
+        return next((path for path, each in self.modules if each is module), None)
+
+    def built(self, paths: Iterable[str]) -> dict[str, Built]:
+        """Where modules were constructed, as far as the text of their owners tells."""
+        found = {}
+        for path in paths:
+            module = next((each for name, each in self.modules if name == path), None)
+            place = self.constructed(path) if module is not None else None
+            if module is None or place is None or place[0].file.startswith(TORCH):
+                continue
+            text, node = place
+            kind = type(module)
+            if isinstance(node, ast.Call) and last_name(node.func) == kind.__name__:
+                names = constructor_arguments(kind)
+                kept = tuple(kept_values(module, names))
+                found[path] = Built(
+                    relative(text.span(node)), kind.__name__, names, kept
+                )
+        return found
+
+    def constructed(self, path: str) -> tuple[Text, ast.expr] | None:
+        """The one expression that a module was given its name with."""
+        named = dict(self.modules)
+        names = path.split(".")
+        tries = range(len(names) + 1)
+        inside = next((n for n in tries if prefix(names, n) in named), 0)
+        owner = named.get(prefix(names, inside))
+        found = self.variable(prefix(names, inside))
+        for name in names[inside:]:
+            if owner is None:
+                return None
+            if isinstance(owner, nn.Sequential | nn.ModuleList) and found is not None:
+                found = element(found, name)
+            else:
+                found = self.assigned(type(owner), name)
+            owner = owner._modules.get(name)
+        return found
+
+    def sources(self) -> dict[str, str]:
+        """The texts that were read, by the names of the files as they are told."""
+        return {relative_name(name): text.text for name, text in self.texts.items()}
+
+    def variable(self, name: str) -> tuple[Text, ast.expr] | None:
+        """What the function that failed, or else its file, gives a name, if once."""
+        here = self.here
+        if here is None or here.tree is None or not name.isidentifier():
+            return None
+        around = here.around(self.node, *FUNCTIONS) if self.node is not None else None
+        for scope in (around, here.tree):
+            found = [
+                value
+                for node in within(scope)
+                if isinstance(node, ast.Assign)
+                for target, value in pairs(node)
+                if isinstance(target, ast.Name) and target.id == name
+            ]
+            if found:
+                return (here, found[0]) if len(found) == 1 else None
+        return None
+
+    def assigned(self, kind: type, name: str) -> tuple[Text, ast.expr] | None:
+        """What stands behind `self.name =` in the constructor of a class."""
+        for each in kind.__mro__:
+            made = vars(each).get("__init__")
+            code = getattr(made, "__code__", None)
+            text = self.text(code.co_filename) if code is not None else None
+            if text is None or code is None:
+                continue
+            found = list(assignments(text, code.co_firstlineno, name))
+            if found:
+                return (text, found[0]) if len(found) == 1 else None
+        return None
+
+    def text(self, file: str) -> Text | None:
+        """A file, parsed once."""
+        if file not in self.texts:
+            source = source_of(file)
+            if source is None or source.text is None:
+                return None
+            self.texts[file] = Text(file, source.text)
+        return self.texts[file]
+
+
+def owner_of(
+    stack: Stack, here: Text | None, node: ast.AST | None, written: str
+) -> Owner:
+    """The outermost module whose method is among the frames.
+
+    `here` is the text in which it fails, `node` what fails, `written` what it calls.
+    """
+    given = (each.first for each in stack.frames)
+    modules = [each for each in given if isinstance(each, nn.Module)]
+    if not modules:
+        return Owner(here=here, node=node)
+    root = modules[0]
+    first = stack.below[0].first if stack.below else None
+    name = ""
+    if first is root and stack.here.first is not root:
+        short = 0 < len(written) <= LONGEST
+        name = written if short else type(root).__name__
+    named = [
+        (".".join(filter(None, (name, path))), module)
+        for path, module in root.named_modules()
+    ]
+    return Owner(root, named, here, node)
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def within(scope: ast.AST | None) -> Iterator[ast.AST]:
+    """The nodes of a function or a file, without functions and classes inside."""
+    for node in ast.iter_child_nodes(scope) if scope is not None else ():
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node
+            yield from within(node)
+
+
+def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each target with its value, those of `a, b = x, y` too."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def prefix(names: list[str], count: int) -> str:
+    """The first names of a path."""
+    return ".".join(names[:count])
+
+
+def assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
+    """What `self.name` is given in the function that begins on a line."""
+    for function in text.near(line):
+        for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Attribute) and target.attr == name:
+                    yield node.value
+
+
+def element(given: tuple[Text, ast.expr], name: str) -> tuple[Text, ast.expr] | None:
+    """What a container of layers was given at a place."""
+    text, node = given
+    if not isinstance(node, ast.Call) or not name.isdecimal():
+        return None
+    items = node.args
+    if last_name(node.func) == "ModuleList" and len(items) == 1:
+        inner = items[0]
+        if isinstance(inner, ast.ListComp | ast.GeneratorExp):
+            return text, inner.elt
+        items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
+    elif last_name(node.func) != "Sequential":
+        return None
+    found = items[: int(name) + 1]
+    if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
+        return None
+    return text, found[-1]
+
+
+def last_name(node: ast.expr) -> str:
+    """`Linear` of `nn.Linear`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def relative(span: Span) -> Span:
+    """A place as it is told: files of the working folder without it."""
+    file = relative_name(span.file)
+    return Span(file, span.line, span.column, span.end_line, span.end_column)
+
+
+def relative_name(file: str) -> str:
+    """The name of a file as it is told."""
+    return file.removeprefix(f"{getcwd()}{sep}")
+
+
+COMPUTED = (
+    ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop,
+    ast.expr_context, ast.Tuple, ast.List,
+)  # fmt: skip
+"""What an argument of a constructor may be made of: nothing that runs anything."""
+
+
+def rebuilt(
+    owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
+) -> dict[str, partial[nn.Module]]:
+    """The layers among `paths` whose construction is another in these texts.
+
+    `texts` are by absolute path. Each answer makes the layer, without a size of it
+    being allocated where it is called in a run.
+    """
+    found = {}
+    for path in paths:
+        module = dict(owner.modules).get(path)
+        place = owner.constructed(path) if module is not None else None
+        if module is None or place is None:
+            continue
+        text, node = place
+        changed = texts.get(os.path.abspath(text.file))
+        if changed is None or changed == text.text:
+            continue
+        new = Text(text.file, changed).along(text.way(node))
+        if ast.dump(node) == ast.dump(new or node):
+            continue
+        arguments = arguments_of(owner, path, node, new)
+        if arguments is not None:
+            found[path] = partial(made_like, module, *arguments)
+    return found
+
+
+def arguments_of(
+    owner: Owner, path: str, before: ast.AST, after: ast.AST | None
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """What a changed constructor is given; None where the text does not tell.
+
+    An argument that did not change is what the layer kept of it.
+    """
+    if not isinstance(before, ast.Call) or not isinstance(after, ast.Call):
+        return None
+    built = owner.built([path]).get(path)
+    if built is None or ast.dump(before.func) != ast.dump(after.func):
+        return None
+    kept = dict(built.values)
+    old = dict(zip(built.arguments, before.args, strict=False))
+    old |= {word.arg: word.value for word in before.keywords if word.arg}
+    args, words = [], {}
+    try:
+        for name, node in zip(built.arguments, after.args, strict=False):
+            args.append(value_of(name, node, old, kept))
+        for word in after.keywords:
+            if word.arg is None:
+                return None
+            words[word.arg] = value_of(word.arg, word.value, old, kept)
+    except Untold:
+        return None
+    return args, words
+
+
+class Untold(Exception):
+    """A value that the text does not tell."""
+
+
+def value_of(
+    name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
+) -> Any:
+    """The value of an argument: as it was kept, or computed from numbers."""
+    before = old.get(name)
+    if before is not None and name in kept and ast.dump(before) == ast.dump(node):
+        return kept[name]
+    if not all(isinstance(each, COMPUTED) for each in ast.walk(node)):
+        raise Untold(name)
+    names = {}
+    if isinstance(before, ast.Name) and name in kept:
+        names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
+    try:
+        code = compile(ast.Expression(node), "", "eval")
+        return eval(code, {"__builtins__": {}}, names)
+    except Exception:
+        raise Untold(name) from None
+
+
+def made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:
+    """A layer of the same class with other arguments, where and as this one is."""
+    made = type(module)(*args, **words)
+    tensor = next(module.parameters(), None)
+    if tensor is not None:
+        made.to(tensor.device, tensor.dtype)
+    return made.train(module.training)

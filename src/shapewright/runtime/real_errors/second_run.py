@@ -1,0 +1,341 @@
+"""The call that ended a real run, run again without data."""
+
+from __future__ import annotations
+
+import ast
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import CodeType, MethodType
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from shapewright.engine.call_sites import TORCH
+from shapewright.engine.failures.constructions import misloaded
+from shapewright.engine.replacement import one_thread
+from shapewright.rules.needs.failure import Failure
+from shapewright.rules.needs.loading import Misloaded
+from shapewright.runtime.processes.forks import Children
+from shapewright.runtime.real_errors.guards import Guards, Refused
+from shapewright.runtime.real_errors.layer_owners import Owner, owner_of, relative
+from shapewright.runtime.real_errors.operands import CALLS, operands
+from shapewright.runtime.real_errors.rewritten_expressions import (
+    PREFIX,
+    Unsafe,
+    compiled,
+)
+from shapewright.runtime.real_errors.tracebacks import Stack, Standing
+from shapewright.runtime.restore.snapshot import take
+from shapewright.runtime.run import Settings, record
+from shapewright.source.expressions import Text, flat
+from shapewright.source.span import Span
+from shapewright.trace.record import Trace
+
+Maker = Callable[[], nn.Module]
+"""Makes a layer, inside a run."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of running a call again. `own`: it needs the program's own code."""
+
+    trace: Trace | None = None
+    failures: tuple[Failure, ...] = ()
+    own: bool = False
+
+
+@dataclass(slots=True)
+class Again:
+    """An expression and what its names stood for when it failed.
+
+    `text` has it, where it is the program's own and not torch's. `at` is where its
+    calls stand when it runs, `told` the place of the program that is told. `known` are
+    values by the dump of the expressions that gave them, `names` values that it reads.
+    """
+
+    standing: Standing
+    owner: Owner
+    file: str
+    text: Text | None
+    node: ast.AST
+    at: Span
+    told: Span
+    known: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self,
+        text: Text | None = None,
+        every: bool = False,
+        quick: bool = False,
+        layers: Mapping[str, Maker] | None = None,
+    ) -> Run:
+        """Run it, or what stands in its place in a changed text.
+
+        With `every` the program's own code runs too. `layers` are made anew, by path.
+        """
+        node: ast.AST | None = self.node
+        parent: ast.AST | None = None
+        if self.text is not None:
+            at = text or self.text
+            node = at.along(self.text.way(self.node))
+            parent = at.parents.get(id(node))
+        guards = Guards(every, self.above, partial(changed, self.owner, layers or {}))
+        numbered = {dump: f"{PREFIX}{n}" for n, dump in enumerate(self.known)}
+        try:
+            if node is None:
+                return Run()
+            code, read = compiled(node, parent, self.file, numbered, self.class_name())
+            frame = self.standing.frame
+            names = {**frame.f_globals, **frame.f_locals, **self.names}
+            names |= guards.names()
+            names |= {numbered[dump]: value for dump, value in self.known.items()}
+            for name in read & names.keys():
+                guards.known(name, names[name])
+        except (Unsafe, Refused, SyntaxError, ValueError):
+            return Run()
+        run = self.recorded(code, names, quick)
+        refused = guards.refused
+        return run if refused is None else Run(own=refused.own)
+
+    def recorded(self, code: CodeType, names: dict[str, Any], quick: bool) -> Run:
+        """One run of the engine over the code."""
+        owner = self.owner
+
+        def call(self: Any) -> Any:
+            return eval(code, names)
+
+        target: Any = MethodType(call, owner.root or self)
+        taken = replace(take(target, (), {}), modules=owner.modules)
+        settings = Settings(taken=taken, go_on=True, quick=quick, heeds=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the real run has given them
+            trace = record(target, (), {}, settings)
+        return Run(trace, tuple(settings.failures))
+
+    def class_name(self) -> str:
+        """The class around the function, for its private names."""
+        parts = self.standing.code.co_qualname.split(".")
+        return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
+
+    def above(self) -> Any:
+        """`super()` as the method means it."""
+        kind = self.standing.frame.f_locals.get("__class__")
+        if kind is None:
+            raise Refused("calls super()", own=True)
+        return super(kind, self.standing.first)
+
+
+def changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn.Module:
+    """The module, or a copy of it in which some layers are others."""
+    path = owner.path_of(module)
+    for each, make in layers.items():
+        if each == path:
+            return make()
+        if path is not None and each.startswith(f"{path}." if path else ""):
+            module = replaced(module, each[len(path) :].strip(".").split("."), make)
+    return module
+
+
+def replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
+    """A copy of a module, of its own only along the way to one layer inside it."""
+    made, children = copy(module), dict(module._modules)
+    inner = children[names[0]]
+    assert inner is not None
+    children[names[0]] = replaced(inner, names[1:], make) if names[1:] else make()
+    made.__dict__["_modules"] = children
+    return made
+
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the program stands that failed: its text, the node there, and the model.
+
+    `given` are operands that torch holds, by the dump of their expressions. `span` is
+    what is told; of a method call over several lines it is the last part.
+    """
+
+    stack: Stack
+    text: Text | None
+    node: ast.expr | ast.stmt | None
+    owner: Owner
+    span: Span
+    given: dict[str, Any]
+
+    @property
+    def point(self) -> Span:
+        """The same place, with nothing at it that stands in the text."""
+        span = self.span
+        return Span(span.file, span.line, span.column, span.line, span.column)
+
+
+def place_of(stack: Stack) -> Place:
+    """What stands where the program's innermost frame does."""
+    here = stack.here
+    text = here.text()
+    node = here.node(text) if text is not None else None
+    line = here.line()
+    span = Span(here.file, line, 1, line, 1)
+    if text is not None and node is not None:
+        span = here.span(text) or text.span(node)
+    given = operands(stack, node) if node is not None else {}
+    owner = owner_of(stack, text, node, called(text, node, given))
+    return Place(stack, text, node, owner, span, given)
+
+
+def own_again(place: Place) -> Iterator[Again]:
+    """The program's own expression, then the comprehension that it stands in."""
+    here, text, node = place.stack.here, place.text, place.node
+    if text is not None and node is not None:
+        at, told = relative(text.span(node)), relative(place.span)
+        yield Again(here, place.owner, here.file, text, node, at, told, place.given)
+        around = text.around(node, *COMPREHENSIONS)
+        if around is not None:  # since Python 3.12 its names are gone
+            yield Again(here, place.owner, here.file, text, around, at, told)
+
+
+def layers_again(place: Place) -> Iterator[Again]:
+    """The layers of torch's that were called below it, the outermost first."""
+    for each in place.stack.below:
+        if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
+            yield layer_again(place, each)
+
+
+def lines_again(place: Place) -> Iterator[Again]:
+    """torch's own lines, the innermost first."""
+    at, told = relative(place.point), relative(place.span)
+    for each in reversed(place.stack.below):
+        text = each.text()
+        node = each.node(text) if text is not None else None
+        if node is not None and each.code.co_name not in CALLS:
+            moved = at_point(node, place)
+            file = place.stack.here.file
+            yield Again(each, place.owner, file, None, moved, at, told)
+
+
+def called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> str:
+    """The layer that is called, as it is written; nothing where something else is."""
+    if text is None or not isinstance(node, ast.Call):
+        return ""
+    layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
+    return flat(text.written(node.func)) if layer else ""
+
+
+def layer_again(place: Place, frame: Standing) -> Again:
+    """The call of a layer of torch's, with what it was given."""
+    held, here = frame.frame.f_locals, place.stack.here
+    args, words = held.get("args", ()), held.get("kwargs", {})
+    given = {f"{PREFIX}a{n}": value for n, value in enumerate(args)}
+    named = {f"{PREFIX}k_{name}": value for name, value in words.items()}
+    node = ast.Call(
+        ast.Name(f"{PREFIX}layer", ast.Load()),
+        [ast.Name(name, ast.Load()) for name in given],
+        [
+            ast.keyword(name, ast.Name(f"{PREFIX}k_{name}", ast.Load()))
+            for name in words
+        ],
+    )
+    names = {f"{PREFIX}layer": frame.first, **given, **named}
+    at, told = relative(place.point), relative(place.span)
+    moved = at_point(node, place)
+    return Again(here, place.owner, here.file, None, moved, at, told, {}, names)
+
+
+def at_point(node: ast.AST, place: Place) -> ast.AST:
+    """A node at the program's place, as a point: it stands for nothing in the text."""
+    point, text = place.point, place.text
+    column = point.column - 1
+    if text is not None:
+        column = len(text.lines[point.line - 1][:column].encode())
+    for each in ast.walk(node):
+        if isinstance(each, ast.expr | ast.stmt | ast.keyword):
+            each.lineno = each.end_lineno = point.line
+            each.col_offset = each.end_col_offset = column
+    return node
+
+
+Result = TypeVar("Result")
+
+
+def may_fork() -> bool:
+    """Whether a copy of this process can run the program's code and harm nobody.
+
+    A process of a group shares its connections with its copy.
+    """
+    group = torch.distributed.is_available() and torch.distributed.is_initialized()
+    main = threading.current_thread() is threading.main_thread()
+    return hasattr(os, "fork") and main and not group
+
+
+def apart(
+    functions: Sequence[Callable[[], Result]], seconds: float
+) -> list[Result | None]:
+    """What each function returns in a child process; None where it gives no answer."""
+    with warnings.catch_warnings(), one_thread():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        children: Children[int, Result] = Children(
+            lambda place: functions[place](), seconds, 1
+        )
+        with children:
+            return children.each(range(len(functions)))
+
+
+FILE = f"{TORCH}nn/modules/module.py"
+GIVEN = f"{PREFIX}given"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What `load_state_dict` was given, and for which module."""
+
+    module: nn.Module
+    given: Any
+    refused: Misloaded
+
+    def fits(self, place: Place, texts: dict[str, str]) -> bool:
+        """Whether it fits as the call is written in a changed text."""
+        text, node = place.text, place.node
+        if text is None or not isinstance(node, ast.Call) or not node.args:
+            return False
+        new = Text(text.file, next(iter(texts.values()))).along(text.way(node))
+        if not isinstance(new, ast.Call) or not new.args:
+            return False
+        words = {word.arg: word.value for word in new.keywords}
+        strict = words.get("strict")
+        strictly = not (isinstance(strict, ast.Constant) and strict.value is False)
+        known = {ast.dump(node.args[0]): GIVEN}
+        guards = Guards(False, refuse_above, lambda module: module)
+        names = {GIVEN: self.given, **guards.names()}
+        try:
+            code: CodeType = compiled(new.args[0], new, text.file, known, "")[0]
+            left = misloaded(self.module, eval(code, names), "")
+        except (Unsafe, Refused, NameError):
+            return False
+        return left is None or not (strictly or left.resized)
+
+
+def refuse_above() -> Any:
+    """A state dict has no parent class."""
+    raise Refused("calls super()")
+
+
+def load_of(stack: Stack, error: BaseException) -> Load | None:
+    """The load that raised an error, None where something else did."""
+    last = stack.frames[-1]
+    if last.file != FILE or last.code.co_name != "load_state_dict":
+        return None
+    held = last.frame.f_locals
+    module, given = held.get("self"), held.get("state_dict")
+    if not isinstance(module, nn.Module):
+        return None
+    found = misloaded(module, given, str(error))
+    return None if found is None else Load(module, given, found)

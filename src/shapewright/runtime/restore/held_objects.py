@@ -1,0 +1,374 @@
+"""Mutable things by what they held: taken before a run, compared and put back after."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from io import IOBase
+from itertools import chain, islice
+from logging import Handler, Logger
+from operator import is_
+from threading import Thread
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    NoneType,
+)
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import Parameter
+
+Space = dict[Any, Any]
+
+
+class Mappings:
+    """What some mappings held, in order. Compared by identity, never by value."""
+
+    __slots__ = ("names", "sizes", "spaces", "values")
+
+    def __init__(self, spaces: Iterable[Space]) -> None:
+        self.spaces = list(spaces)
+        self.sizes = list(map(dict.__len__, self.spaces))
+        self.names = list(chain.from_iterable(map(dict.keys, self.spaces)))
+        self.values = list(chain.from_iterable(map(dict.values, self.spaces)))
+
+    def unchanged(self) -> bool:
+        """Whether all of them hold the same objects under the same names."""
+        names = list(chain.from_iterable(map(dict.keys, self.spaces)))
+        if len(names) != len(self.names) or not all(map(is_, names, self.names)):
+            return False
+        values = chain.from_iterable(map(dict.values, self.spaces))
+        return all(map(is_, values, self.values))
+
+    def changed(self) -> Iterator[tuple[Space, Space]]:
+        """Those that hold something else now, each with what it held."""
+        if self.unchanged():
+            return
+        names, values = iter(self.names), iter(self.values)
+        for space, size in zip(self.spaces, self.sizes, strict=True):
+            saved = dict(zip(islice(names, size), islice(values, size), strict=True))
+            if not same(space, saved):
+                yield space, saved
+
+
+def same(now: Space, then: Space) -> bool:
+    """Whether two mappings hold the same objects under the same names, in order."""
+    if dict.__len__(now) != len(then):
+        return False
+    if not all(map(is_, dict.values(now), then.values())):
+        return False
+    return dict.keys(now) == then.keys()
+
+
+ATOMS: set[type] = {
+    int, float, bool, complex, str, bytes, NoneType, range, slice, frozenset,
+    torch.Size, torch.dtype, torch.device, torch.Generator,
+    BuiltinFunctionType, CodeType,
+}  # fmt: skip
+CLOSED = (
+    type, ModuleType, Thread, Logger, Handler, IOBase, torch.jit.ScriptModule,
+)  # fmt: skip
+"""What is not looked into: it is not one run's, or torch guards it."""
+
+DEPTH = 8
+MOST = 100_000
+"""Items looked at in a model; a container that goes beyond is left alone."""
+
+AROUND = 3_000
+"""The same around it: inputs, closures, globals, which may hold a whole data set."""
+
+Pair = tuple[Any, Any]
+"""A container or the `__dict__` of an object, and what it held."""
+
+
+class Held:
+    """What was held: most containers of a model are empty and stay so."""
+
+    __slots__ = (
+        "dicts", "empty", "filled", "inner", "kinds", "lists", "mappings", "objects",
+        "sets",
+    )  # fmt: skip
+
+    def __init__(self, modules: Iterable[Any] = ()) -> None:
+        self.empty: list[Any] = []
+        self.filled: list[Any] = []
+        self.inner: list[Any] = []  # what is in modules and is no plain value
+        self.dicts: list[Pair] = []
+        self.lists: list[Pair] = []
+        self.sets: list[Pair] = []
+        self.mappings: tuple[Mappings, ...] = ()
+        self.objects: list[Any] = list(modules)
+        self.kinds = list(map(type, self.objects))
+
+    def reclass(self) -> None:
+        """Give each object its class back: a lazy module that met its first input."""
+        if list(map(type, self.objects)) == self.kinds:
+            return
+        for value, kind in zip(self.objects, self.kinds, strict=True):
+            if type(value) is not kind:
+                value.__class__ = kind
+
+    def groups(self, containers: list[Any]) -> list[Any]:
+        """Note containers of which most are empty; return those that are not."""
+        self.empty = containers
+        self.filled = list(filter(None, containers))
+        return self.filled.copy()
+
+    def changed(self) -> Iterator[Pair]:
+        """Those that no longer hold what they held."""
+        now = list(filter(None, self.empty))
+        if len(now) != len(self.filled) or not all(map(is_, now, self.filled)):
+            before = set(map(id, self.filled))
+            for container in now:
+                if id(container) not in before:
+                    yield container, ()
+        for mappings in self.mappings:
+            yield from mappings.changed()
+        for container, saved in self.dicts:
+            if not same(container, saved):
+                yield container, saved
+        for container, saved in self.sets:
+            if container != saved:
+                yield container, saved
+        for container, saved in self.lists:
+            now = items_of(container)
+            if len(now) != len(saved) or not all(map(is_, now, saved)):
+                yield container, saved
+
+    def take(self, container: Any) -> Iterable[Any]:
+        """Note what a container holds; return the items to look into."""
+        if isinstance(container, dict):
+            saved = dict.copy(container)
+            self.dicts.append((container, saved))
+            return saved.values()
+        if isinstance(container, tuple):
+            return tuple.__iter__(container)
+        if isinstance(container, set):
+            self.sets.append((container, set.copy(container)))
+            return ()
+        items = items_of(container)
+        self.lists.append((container, items))
+        return items
+
+
+STANDARD = list(vars(nn.Module()))
+"""The attributes that every module has, in order: `training`, parameters, buffers,
+hooks of many kinds, and last its children."""
+COMMON = len(STANDARD)
+
+
+def size_of(container: Any) -> int:
+    """How many items a container has, whatever its class says of itself.
+
+    A library's mapping may import half of the library when it is asked (transformers'
+    lazy mappings do), so nothing that a subclass redefines is called.
+    """
+    kind: Any
+    for kind in (dict, list, tuple, set, deque):
+        if isinstance(container, kind):
+            return int(kind.__len__(container))
+    return 0
+
+
+def items_of(container: Any) -> list[Any]:
+    """What a container holds, by the same care."""
+    if isinstance(container, dict):
+        return list(dict.values(container))
+    kind: Any
+    for kind in (list, tuple, set, deque):
+        if isinstance(container, kind):
+            return list(kind.__iter__(container))
+    return []
+
+
+def is_built(attributes: dict[str, Any] | None) -> bool:
+    """Whether a tensor has no attributes but ours: `building` made it."""
+    return attributes is not None and "_sw" in attributes and len(attributes) < 3
+
+
+def hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
+    """Note what modules hold in the attributes that all have; return the rest.
+
+    Nearly all of these containers are empty, and there are a dozen a module.
+    """
+    own = Mappings([module.__dict__ for module in modules])
+    names, values = own.names, own.values
+    groups: list[Any] = []
+    rest: list[Any] = []
+    first = 0
+    for size in own.sizes:
+        beyond = first + size
+        if names[first : first + COMMON] == STANDARD:
+            groups += values[first + 1 : first + COMMON]
+            first += COMMON
+        rest += values[first:beyond]
+        first = beyond
+    filled = held.groups(groups)
+    inside = Mappings([group for group in filled if isinstance(group, dict)])
+    held.mappings = own, inside
+    for value in inside.values:
+        attributes = value.__dict__ if type(value) in TENSORS else None
+        if attributes is not None and not attributes:
+            held.empty.append(attributes)
+        elif not is_built(attributes):
+            rest.append(value)
+    rest += [group for group in filled if not isinstance(group, dict)]
+    held.inner = [
+        value
+        for value in rest
+        if type(value) not in ATOMS
+        and (type(value) is not tuple or not ATOMS.issuperset(map(type, value)))
+    ]
+    return held.inner
+
+
+def hold(
+    roots: Iterable[Any],
+    *,
+    modules: Iterable[nn.Module] = (),
+    beyond: Iterable[Any] = (),
+    functions: bool = False,
+    depth: int = DEPTH,
+    most: int = MOST,
+) -> Held:
+    """What all that can be reached from the roots holds at present.
+
+    What is only reached through one of `beyond` is left out. With `functions`, also
+    what functions keep in closures, defaults and attributes.
+    Runs over every attribute of every module at each run, so the common kinds (a
+    module, a tensor, an empty container) come first and cost least.
+    """
+    atoms = ATOMS if functions else SHUT
+    held = Held(modules)
+    seen = {id(value) for value in (*beyond, *held.objects)}
+    started = (*roots, *hold_modules(held, held.objects.copy()))
+    empty, dicts = held.empty.append, held.dicts.append
+    layer = [value for value in started if type(value) not in atoms]
+    while layer and depth:
+        inner: list[Any] = []
+        push = inner.append
+        for value in layer:
+            key = id(value)
+            if key in seen:
+                continue
+            seen.add(key)
+            kind = type(value)
+            if kind in BUILT_IN:
+                containers: tuple[Any, ...] = (value,)
+            else:
+                held.objects.append(value)
+                held.kinds.append(kind)
+                containers = containers_of(value, kind)
+            for container in containers:
+                exact = type(container) in BUILT_IN
+                size = len(container) if exact else size_of(container)
+                if not size and exact:
+                    empty(container)
+                    continue
+                if size > most:
+                    continue
+                most -= size
+                if type(container) is dict:
+                    dicts((container, container.copy()))
+                    items: Iterable[Any] = container.values()
+                else:
+                    items = held.take(container)
+                for item in items:
+                    kind = type(item)
+                    if kind in atoms:
+                        continue
+                    if kind in BUILT_IN:
+                        if not item:
+                            empty(item)
+                        elif kind is not tuple or not atoms.issuperset(map(type, item)):
+                            push(item)
+                    elif kind in TENSORS and not item.__dict__:
+                        empty(item.__dict__)
+                    else:
+                        push(item)
+        layer = inner
+        depth -= 1
+    return held
+
+
+SHUT = frozenset(ATOMS | {FunctionType})
+TENSORS = frozenset({torch.Tensor, Parameter})
+BUILT_IN = frozenset({dict, OrderedDict, list, set, tuple})
+
+
+def containers_of(value: Any, kind: type) -> tuple[Any, ...]:
+    """The containers in which a value keeps what it holds."""
+    if kind is Parameter or kind is torch.Tensor:
+        return (value.__dict__,)
+    if issubclass(kind, nn.Module):
+        return () if issubclass(kind, torch.jit.ScriptModule) else (value.__dict__,)
+    if isinstance(value, torch.Tensor):
+        return (vars(value),)
+    if kind is FunctionType:
+        return function_parts(value)
+    if kind is MethodType:
+        return ((value.__func__, value.__self__),)
+    if kind is partial:
+        return ((value.func, *value.args), value.keywords)
+    if isinstance(value, CLOSED):
+        return ()
+    own = getattr(value, "__dict__", None)
+    found = (own,) if type(own) is dict else ()
+    if isinstance(value, dict | list | tuple | set | deque):
+        return (value, *found)
+    return found
+
+
+def function_parts(function: FunctionType) -> tuple[Any, ...]:
+    """Where a function may keep things: its attributes, its defaults, its closure."""
+    cells = []
+    for cell in function.__closure__ or ():
+        try:
+            cells.append(cell.cell_contents)
+        except ValueError:  # not yet filled
+            continue
+    return (
+        function.__dict__,
+        tuple(function.__defaults__ or ()),
+        tuple((function.__kwdefaults__ or {}).values()),
+        tuple(cells),
+    )
+
+
+def put_back(container: Any, saved: Any) -> None:
+    """Make a container hold again what it held, whatever its class redefines."""
+    kind: Any
+    for kind, fill in FILLED:
+        if isinstance(container, kind):
+            kind.clear(container)
+            if saved:
+                fill(container, saved)
+            return
+
+
+FILLED: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
+    (OrderedDict, OrderedDict.update),
+    (dict, dict.update),
+    (list, list.extend),
+    (set, set.update),
+    (deque, deque.extend),
+)
+
+
+def of_a_run(value: Any, depth: int = 4) -> bool:
+    """Whether a tensor that a run made is in it."""
+    if isinstance(value, torch.Tensor):
+        return value.is_meta or "_sw" in vars(value)
+    if depth == 0 or type(value) in ATOMS:
+        return False
+    return any(
+        of_a_run(item, depth - 1)
+        for container in containers_of(value, type(value))
+        for item in items_of(container)
+    )

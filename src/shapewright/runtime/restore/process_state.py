@@ -1,0 +1,323 @@
+"""The process as it was: what a program can set in Python and torch, put back."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import is_
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as nn_module
+from torch.utils import _device
+
+from shapewright.engine.private import device_context
+
+Undo = Callable[[], object]
+
+
+@contextmanager
+def as_before() -> Iterator[dict[str, Any]]:
+    """Put back whatever of the process the program changes in the block.
+
+    Yields a dict that tells, on leaving, what the program did: see `process_taken`.
+    """
+    did, put_back = process_taken()
+    try:
+        yield did
+    finally:
+        put_back()
+
+
+def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
+    """The process as it is, and how to put it back, once or after each of many runs.
+
+    The dict tells, after that, what the program did: `threads` that it started and
+    that still run, `folder` changed, `patched` names of torch. In a child process that
+    the program forked, putting back does not return: the child ends.
+    """
+    did: dict[str, Any] = {"patched": [], "pid": os.getpid()}
+    folder = os.getcwd()
+    threads = set(threading.enumerate())
+    settings = [(write, read(), read) for read, write in SETTINGS]
+    undo = [
+        *(undo_list(held) for held in (sys.path, sys.argv, sys.meta_path)),
+        undo_list(logging.root.handlers),
+        undo_filters(),
+        undo_environment(),
+        undo_numpy(),
+        undo_handlers(),
+        undo_modes(),
+        *(undo_mapping(hooks) for hooks in GLOBAL_HOOKS),
+        undo_mapping(vars(torch._tensor_str.PRINT_OPTS)),
+        *(undo_namespace(space, did["patched"]) for space in PATCHABLE),
+    ]
+
+    def put_back() -> None:
+        leave_if_forked(did["pid"], sys.exception())
+        did["threads"] = len(set(threading.enumerate()) - threads)
+        did["folder"] = here() != folder
+        if did["folder"]:
+            os.chdir(folder)
+        for one in undo:
+            one()
+        for write, before, read in settings:
+            if not equal(read(), before):
+                write(before)
+
+    return did, put_back
+
+
+def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
+    """End the child of a fork, as its program would have ended."""
+    if os.getpid() == pid:
+        return
+    code = 0
+    error = getattr(error, "cause", error)  # of a ProgramError
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(bool(error.code))
+    elif error is not None:
+        traceback.print_exception(error)
+        code = 1
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def here() -> str:
+    """The working directory, or nothing where the program removed it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def equal(now: Any, before: Any) -> bool:
+    """Whether a setting is as it was; tensors (random states) by their bytes."""
+    if isinstance(before, torch.Tensor):
+        return bool(torch.equal(now, before))
+    return now is before or bool(now == before)
+
+
+# -- settings that are read and written --------------------------------------------
+
+
+def attribute(owner: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+    """A setting that is an attribute."""
+    return lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
+
+
+def autocast(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+    """Whether a device casts by itself, and to what."""
+
+    def write(state: tuple[bool, torch.dtype]) -> None:
+        torch.set_autocast_enabled(kind, state[0])
+        torch.set_autocast_dtype(kind, state[1])
+
+    return (
+        lambda: (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),
+        write,
+    )
+
+
+SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
+    (torch.get_rng_state, torch.set_rng_state),
+    (random.getstate, random.setstate),
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    *(autocast(kind) for kind in ("cpu", "cuda")),
+    (
+        lambda: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        lambda state: torch.use_deterministic_algorithms(state[0], warn_only=state[1]),
+    ),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda state: torch.set_anomaly_enabled(*state),
+    ),
+    (torch.get_num_threads, torch.set_num_threads),
+    (torch.is_warn_always_enabled, torch.set_warn_always),
+    *(attribute(torch.backends.cudnn, n) for n in ("benchmark", "deterministic")),
+    attribute(sys, "stdin"),
+    attribute(sys, "stdout"),
+    attribute(sys, "stderr"),
+    attribute(sys, "excepthook"),
+    attribute(sys, "displayhook"),
+    attribute(threading, "excepthook"),
+    attribute(warnings, "showwarning"),
+    attribute(logging.root.manager, "disable"),
+    (lambda: logging.root.level, logging.root.setLevel),
+    (sys.gettrace, sys.settrace),
+    (sys.getprofile, sys.setprofile),
+    (sys.getrecursionlimit, sys.setrecursionlimit),
+    (sys.getswitchinterval, sys.setswitchinterval),
+    (gc.isenabled, lambda enabled: gc.enable() if enabled else gc.disable()),
+    (gc.get_threshold, lambda counts: gc.set_threshold(*counts)),
+    (lambda: _umask(), os.umask),
+]
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+# -- what is put back by its contents ------------------------------------------------
+
+
+def undo_list(held: list[Any]) -> Undo:
+    """A list that others hold too: its items are put back, not the list."""
+    items = list(held)
+
+    def undo() -> None:
+        if not same_items(held, items):
+            held[:] = items
+
+    return undo
+
+
+def same_items(one: list[Any], other: list[Any]) -> bool:
+    """Whether two lists hold the same objects."""
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def undo_mapping(held: dict[Any, Any]) -> Undo:
+    """The same for a mapping."""
+    items = dict(held)
+
+    def undo() -> None:
+        if held != items:
+            held.clear()
+            held.update(items)
+
+    return undo
+
+
+def undo_filters() -> Undo:
+    """The filters of warnings; Python keeps answers that depend on them."""
+    held, items = warnings.filters, list(warnings.filters)
+
+    def undo() -> None:
+        if warnings.filters is not held or list(held) != items:
+            held[:] = items  # type: ignore[index]
+            warnings.filters = held
+            warnings._filters_mutated()  # type: ignore[attr-defined]
+
+    return undo
+
+
+def undo_environment() -> Undo:
+    """Environment variables."""
+    before = os.environ.copy()
+
+    def undo() -> None:
+        if os.environ.copy() != before:
+            for name in set(os.environ) - set(before):
+                del os.environ[name]
+            os.environ.update(before)
+
+    return undo
+
+
+def undo_numpy() -> Undo:
+    """numpy's global random state, where numpy is loaded at all."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return lambda: None
+    state = numpy.random.get_state()
+    return lambda: numpy.random.set_state(state)
+
+
+def undo_handlers() -> Undo:
+    """Signal handlers and the timer; only the main thread may touch them."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    before = {number: handler_of(number) for number in SIGNALS}
+    timer = signal.getitimer(signal.ITIMER_REAL)
+
+    def undo() -> None:
+        for number, handler in before.items():
+            if handler_of(number) is not handler and handler is not None:
+                signal.signal(number, handler)
+        if timer == (0.0, 0.0) and signal.getitimer(signal.ITIMER_REAL) != timer:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    return undo
+
+
+handler_of: Callable[[int], Any] = getattr(signal, "_signal", signal).getsignal
+"""`signal.getsignal` without an enumeration's member made of each answer."""
+SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+GLOBAL_HOOKS: list[dict[Any, Any]] = [
+    value
+    for name, value in vars(nn_module).items()
+    if name.startswith("_global_") and isinstance(value, dict)
+]
+
+
+# -- torch's own modes and names ---------------------------------------------------
+
+
+def undo_modes() -> Undo:
+    """The stack of function modes, and the default device that stands at its foot."""
+    modes = torch.overrides._get_current_function_mode_stack()
+    device, context = _device.CURRENT_DEVICE, device_context.get()
+
+    def undo() -> None:
+        now = torch.overrides._get_current_function_mode_stack()
+        if not same_items(now, modes):
+            for _ in now:
+                torch.overrides._pop_mode()
+            for mode in modes:
+                torch.overrides._push_mode(mode)
+        _device.CURRENT_DEVICE = device
+        device_context.put(context)
+
+    return undo
+
+
+PATCHABLE: tuple[Any, ...] = (
+    torch, torch.Tensor, nn, nn.functional, nn.init, nn.Module, nn.Parameter,
+    torch.autograd.Function, torch.optim.Optimizer, torch.linalg, torch.cuda,
+)  # fmt: skip
+"""Where programs patch torch."""
+
+
+def undo_namespace(space: Any, patched: list[str]) -> Undo:
+    """Names of a module or class of torch; modules that were loaded meanwhile stay."""
+    before = dict(vars(space))
+
+    def undo() -> None:
+        now = vars(space)
+        if now == before:
+            return
+        for name in {**before, **now}:
+            old, new = before.get(name, MISSING), now.get(name, MISSING)
+            if old is new or isinstance(new, ModuleType) or name in LAZY:
+                continue
+            patched.append(f"{getattr(space, '__name__', space)}.{name}")
+            if old is MISSING:
+                delattr(space, name)
+            else:
+                setattr(space, name, old)
+
+    return undo
+
+
+MISSING = object()
+LAZY = frozenset({"__getattr__", "__warningregistry__", "__annotations__"})

@@ -1,0 +1,239 @@
+"""Everything as it was: taken before the first of some runs, put back after each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from shapewright.engine.identity import Info
+from shapewright.runtime.restore.held_objects import AROUND, Held, hold, put_back
+from shapewright.runtime.restore.patches import patched
+from shapewright.runtime.restore.process_state import process_taken
+from shapewright.runtime.restore.surroundings import surroundings_taken
+
+Undo = Callable[[], list[str]]
+
+
+def model_taken(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
+    """Each module's attributes, and what is reached through them: how to put it back.
+
+    That returns the names of the attributes that the program had changed. The list
+    is of what the modules hold that is more than a plain value.
+    """
+    held = hold((), modules=[module for _, module in modules])
+    return held.inner, lambda: restore(modules, held)
+
+
+def inputs_taken(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
+    """The same for the inputs: a cache that is passed in is the user's too."""
+    held = hold(roots, beyond=[module for _, module in modules], most=AROUND)
+    return lambda: restore(modules, held)
+
+
+def made_ready(modules: list[tuple[str, nn.Module]]) -> None:
+    """What a run needs of a model: uncompiled, and lazy tensors of its own."""
+    for _, module in modules:
+        if isinstance(module, LazyModuleMixin):
+            blank_lazies(module)
+        if vars(module).get("_compiled_call_impl") is not None:
+            module._compiled_call_impl = None
+
+
+def restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
+    """Put back what is not as it was, and name the attributes of modules."""
+    names: list[str] = []
+    held.reclass()
+    found = list(held.changed())
+    paths = {id(vars(module)): path for path, module in modules} if found else {}
+    for container, saved in found:
+        path = paths.get(id(container))
+        if path is not None:
+            names += [
+                f"{path}.{name}" if path else name
+                for name in {**container, **(saved or {})}
+                if container.get(name) is not (saved or {}).get(name)
+            ]
+        put_back(container, saved)
+    return names
+
+
+def blank_lazies(module: nn.Module) -> None:
+    """Lazy parameters are materialised in place: the run gets its own."""
+    groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+    lazy: Any
+    for group in groups:
+        for name, tensor in group.items():
+            for lazy in (UninitializedParameter, UninitializedBuffer):
+                if isinstance(tensor, lazy):
+                    group[name] = lazy(
+                        tensor.requires_grad, device="meta", dtype=tensor.dtype
+                    )
+
+
+DEPTH = 3
+MOST = 100
+"""Items of one container that are looked at: a model does not stand in a data set."""
+
+
+def modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Module]]:
+    """The module that a target is with all inside it, or those that it can reach.
+
+    Example: for ``def step(x): return head(body(x))`` all of the two globals' modules.
+    """
+    roots = [target] if isinstance(target, nn.Module) else reached((target, *given))
+    found: dict[int, tuple[str, nn.Module]] = {}
+    for root in roots:
+        for path, module in root.named_modules():
+            found.setdefault(id(module), (path, module))
+    return list(found.values())
+
+
+def reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
+    """The outermost modules that some values hold or name."""
+    found: list[nn.Module] = []
+    for value in values:
+        if isinstance(value, nn.Module):
+            found.append(value)
+        elif depth:
+            found += reached(held_by(value), depth - 1)
+    return found
+
+
+def held_by(value: Any) -> Iterator[Any]:
+    """What a function, a method, a partial or a container holds."""
+    kind = type(value)
+    if kind is FunctionType:
+        yield from held_by_function(value)
+    elif kind is MethodType:
+        yield value.__self__
+        yield value.__func__
+    elif kind is partial:
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif kind in (list, tuple, set) and len(value) <= MOST:
+        yield from value
+    elif kind is dict and len(value) <= MOST:
+        yield from value.values()
+    elif not isinstance(value, type) and type(getattr(value, "__dict__", None)) is dict:
+        yield from [v for v in vars(value).values() if isinstance(v, nn.Module)]
+
+
+def held_by_function(function: FunctionType) -> Iterator[Any]:
+    """Closure, defaults, and the globals that the code names."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not yet filled
+            continue
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    for name in named(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, nn.Module | FunctionType | list | tuple | dict):
+            yield value
+
+
+def named(code: CodeType) -> set[str]:
+    """The global names in a function's code and the functions inside it."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= named(constant)
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A target and all around it, as they were.
+
+    `modules` are the root's by path, `near` these or those that the arguments reach.
+    Taking costs as much as some hundred calls, so runs that follow each other share it.
+    """
+
+    target: Any
+    root: nn.Module | None
+    modules: list[tuple[str, nn.Module]]
+    near: list[tuple[str, nn.Module]]
+    did: dict[str, Any]
+    process: Callable[[], None]
+    swept: list[str]
+    around: Callable[[], None]
+    model: Callable[[], list[str]]
+    seen: dict[int, tuple[torch.Tensor, Info]] = field(default_factory=dict)
+    """What the first run learnt of the model's tensors, for those that follow."""
+    needs: set[str] = field(default_factory=set)
+    """`graph`, where a run needed torch's autograd: those that follow begin with it."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a run changed, known once all is put back."""
+
+    put_back: list[str] = field(default_factory=list)
+    patched: list[str] = field(default_factory=list)
+
+
+def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Taken:
+    """Look at a target and all around it; nothing is changed."""
+    root = module_of(target)
+    modules = [] if root is None else list(root.named_modules())
+    near = modules or modules_of(target, (args, kwargs))
+    did, process = process_taken()
+    inner, model = model_taken(near)
+    swept, around = surroundings_taken(near, target, inner)
+    return Taken(target, root, modules, near, did, process, swept, around, model)
+
+
+def module_of(target: Any) -> nn.Module | None:
+    """The module that a target is, or is a method of."""
+    if isinstance(target, nn.Module):
+        return target
+    owner = getattr(target, "__self__", None)
+    return owner if isinstance(owner, nn.Module) else None
+
+
+@contextmanager
+def as_taken(
+    taken: Taken, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
+) -> Iterator[Changes]:
+    """One run stands in the block; on leaving, everything is as it was taken.
+
+    Each tensor of the run holds a reference to `life`: where none is left, nothing
+    has to be looked for outside the model.
+    """
+    changes = Changes()
+    swept, patches = taken.swept, taken.did["patched"]
+    swept.clear()
+    patches.clear()
+    alive = sys.getrefcount(life)
+
+    def around() -> None:
+        if sys.getrefcount(life) > alive:
+            taken.around()
+            changes.put_back += swept
+
+    def process() -> None:
+        taken.process()
+        changes.patched += patches
+
+    def model() -> None:
+        changes.put_back += inputs()
+        changes.put_back += taken.model()
+
+    inputs = inputs_taken(taken.near, (taken.target, args, kwargs))
+    with ExitStack() as stack:
+        stack.callback(process)
+        stack.enter_context(patched())
+        stack.callback(around)
+        stack.callback(model)
+        made_ready(taken.near)
+        yield changes

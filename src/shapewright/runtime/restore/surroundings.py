@@ -1,0 +1,314 @@
+"""What a program keeps outside its model: globals, closures, classes, caches."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from shapewright.engine.call_sites import SITE_PACKAGES, USER, classify
+from shapewright.runtime.restore.held_objects import (
+    AROUND,
+    ATOMS,
+    MOST,
+    hold,
+    of_a_run,
+    put_back,
+)
+from shapewright.runtime.restore.held_objects import put_back as container_put_back
+
+Undo = Callable[[], None]
+CACHED: Any = functools._lru_cache_wrapper
+_judged: set[str] = set()
+_own: set[str] = set()
+_newest: list[tuple[int, str]] = [(0, "")]
+"""Names of imported modules that were looked at, and of the user's own among them; how
+many modules there were then, and the last of them."""
+
+
+def surroundings_taken(
+    modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
+) -> tuple[list[str], Undo]:
+    """What is outside the model as it is, and how to put it back after a run.
+
+    Puts back what came to hold tensors of the run; there is nothing to look for where
+    the run left none alive. Of an installed library only the names of its modules are
+    taken, of the user's own files what can be reached through them, and through the
+    functions among `inner`, what the modules hold. The list names, after that, the
+    globals that were put back.
+    """
+    names: list[str] = []
+    everywhere = namespaces(modules, target)
+    spaces = [space for space in everywhere if is_own(space)]
+    kinds = [kind for space in spaces for kind in classes_of(space)]
+    kinds += {type(m) for _, m in modules if not is_given(type(m).__module__)} - {
+        *kinds
+    }
+    undo = [space_undo(space, names) for space in everywhere]
+    undo += [class_undo(kind, names) for kind in kinds]
+    # What the modules themselves hold comes first: the walk is bounded.
+    inside = [value for value in inner if type(value) in CALLABLE]
+    inside += [
+        value
+        for held_by in (*spaces, *map(vars, kinds))
+        for name, value in held_by.items()
+        if type(value) not in SHUT_OUT and name[:2] != "__"
+    ]
+    undo += [cache_undo(value) for value in inside if isinstance(value, CACHED)]
+    bare = {id(value): value for value in inside if is_bare(value)}
+    rest = [value for value in inside if id(value) not in bare]
+    beyond = [module for _, module in modules]
+    # The target has a walk of its own: what else a file holds may be large.
+    held = [
+        hold(roots, beyond=beyond, functions=True, depth=5, most=AROUND)
+        for roots in ((target,), rest)
+    ]
+
+    def put_back() -> None:
+        for put in undo:
+            put()
+        for function in bare.values():
+            if function.__dict__ and of_a_run(function):
+                function.__dict__.clear()
+        for container, saved in chain(*(one.changed() for one in held)):
+            if of_a_run(container):
+                container_put_back(container, saved)
+
+    return names, put_back
+
+
+SHUT_OUT = frozenset({*ATOMS, type, ModuleType, property})
+CALLABLE = frozenset({FunctionType, functools.partial, CACHED})
+OWN_CLASS = ("__class__",)
+"""The closure of a method that says `super()`."""
+
+
+def is_bare(value: Any) -> bool:
+    """Whether it is a function that keeps nothing: most of a program's names are."""
+    return (
+        type(value) is FunctionType
+        and (value.__closure__ is None or value.__code__.co_freevars == OWN_CLASS)
+        and value.__defaults__ is None
+        and value.__kwdefaults__ is None
+        and not value.__dict__
+    )
+
+
+def namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
+    """Globals of the user's modules, and of those that define the model's classes."""
+    names = {type(module).__module__ for _, module in modules}
+    found = {name: sys.modules.get(name) for name in names if not is_given(name)}
+    loaded = sys.modules
+    newest = len(loaded), next(reversed(loaded), "")
+    if newest != _newest[0]:  # what was removed since may hide what came
+        _newest[0] = newest
+        for name in loaded.keys() - _judged:
+            _judged.add(name)
+            if is_ours(name, sys.modules[name]):
+                _own.add(name)
+    found |= {name: sys.modules.get(name) for name in sorted(_own)}
+    spaces = [vars(module) for module in found.values() if type(module) is ModuleType]
+    own = getattr(target, "__globals__", None)
+    if own is not None and not any(own is space for space in spaces):
+        spaces.append(own)
+    return spaces
+
+
+def is_own(space: dict[str, Any]) -> bool:
+    """Whether a namespace is one of the user's own files."""
+    name = space.get("__name__", "")
+    return name not in sys.modules or name in _own
+
+
+def is_given(name: str) -> bool:
+    """Whether it is no program's: torch's or ours."""
+    return name.partition(".")[0] in ("torch", "torchvision", "shapewright", "numpy")
+
+
+def is_ours(name: str, module: ModuleType | None) -> bool:
+    """Whether a module is the user's own: not Python's, torch's or an installed one."""
+    if name == "__main__":
+        return True
+    file = getattr(module, "__file__", None)
+    return (
+        isinstance(file, str)
+        and not is_given(name)
+        and not file.startswith(SITE_PACKAGES)
+        and classify(file) == USER
+    )
+
+
+def classes_of(space: dict[str, Any]) -> list[type]:
+    """The classes that a namespace defines."""
+    name = space.get("__name__")
+    return [
+        value
+        for value in space.values()
+        if isinstance(value, type) and value.__module__ == name
+    ]
+
+
+def space_undo(space: dict[str, Any], names: list[str]) -> Undo:
+    """Names of a namespace that came to mean a tensor of the run."""
+    before = dict(space)
+
+    def undo() -> None:
+        for name, value in list(space.items()):
+            if before.get(name) is value or not of_a_run(value):
+                continue
+            names.append(name)
+            if name in before:
+                space[name] = before[name]
+            else:
+                del space[name]
+
+    return undo
+
+
+def class_undo(kind: type, names: list[str]) -> Undo:
+    """The same for the attributes of a class."""
+    before = dict(vars(kind))
+
+    def undo() -> None:
+        for name, value in list(vars(kind).items()):
+            if before.get(name) is value or not of_a_run(value):
+                continue
+            names.append(f"{kind.__name__}.{name}")
+            if name in before:
+                setattr(kind, name, before[name])
+            else:
+                delattr(kind, name)
+
+    return undo
+
+
+def cache_undo(function: Any) -> Undo:
+    """`functools.cache` forgets all where it has remembered a tensor of the run."""
+    before = function.cache_info()
+
+    def undo() -> None:
+        if function.cache_info() == before:
+            return
+        found = gc.get_referents(function)
+        found += [
+            link
+            for cache in found
+            if isinstance(cache, dict)
+            for entry in cache.values()
+            for link in (entry, *gc.get_referents(entry))
+        ]
+        if any(of_a_run(value) for value in found if not callable(value)):
+            function.cache_clear()
+
+    return undo
+
+
+OWNED = Optimizer, LRScheduler, nn.Module
+"""What is put back wherever it stands."""
+
+
+@contextmanager
+def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
+    """What the block changes in a function's surroundings is put back."""
+    spaces = [space for space in namespaces([], target) if is_own(space)]
+    named = [(space, space.copy()) for space in spaces]
+    functions = list(functions_in(target))
+    for function in functions:
+        own = function.__globals__
+        if not any(own is space for space, _ in named):
+            named.append((own, own.copy()))
+    cells = [
+        (cell, cell.cell_contents)
+        for function in functions
+        for cell in function.__closure__ or ()
+        if is_filled(cell)
+    ]
+    alive = [each for each in gc.get_objects() if issubclass(type(each), OWNED)]
+    values = [value for _, saved in named for value in saved.values()]
+    held = [
+        hold(roots, functions=True, most=MOST)
+        for roots in ((target, *given), alive, values)
+    ]
+    try:
+        yield
+    finally:
+        for cell, content in cells:
+            if not is_filled(cell) or cell.cell_contents is not content:
+                cell.cell_contents = content
+        for one in held:
+            for container, saved in one.changed():
+                put_back(container, saved)
+        for space, before in named:
+            restore(space, before)
+
+
+@contextmanager
+def optimizers_kept() -> Iterator[None]:
+    """Optimizers and schedulers are as they were, whatever the block trained."""
+    kinds = Optimizer, LRScheduler
+    alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
+    held = hold(alive, functions=True, most=MOST) if alive else None
+    try:
+        yield
+    finally:
+        for container, saved in held.changed() if held is not None else ():
+            put_back(container, saved)
+
+
+def restore(space: dict[str, Any], before: dict[str, Any]) -> None:
+    """The names of a module, those that were set and those that are new."""
+    for name in [*space]:
+        if name not in before:
+            del space[name]
+    for name, value in before.items():
+        if name not in space or space[name] is not value:
+            space[name] = value
+
+
+def functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
+    """A function, and those in its closure."""
+    waiting: list[tuple[Any, int]] = [(target, depth)]
+    seen: set[int] = set()
+    while waiting:
+        value, left = waiting.pop()
+        if isinstance(value, MethodType):
+            value = value.__func__
+        elif isinstance(value, partial):
+            value = value.func
+        if not isinstance(value, FunctionType) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if left:
+            inner = filter(is_filled, value.__closure__ or ())
+            waiting += [(cell.cell_contents, left - 1) for cell in inner]
+
+
+def is_filled(cell: CellType) -> bool:
+    """Whether the name of a closure means something."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def place_of(target: Callable[..., Any]) -> tuple[str, int]:
+    """The file and line where a function is written; of a module, its `forward`."""
+    own = (
+        getattr(target, "forward", target) if isinstance(target, nn.Module) else target
+    )
+    function = next(functions_in(own), None)
+    if function is None:
+        return "", 0
+    code = function.__code__
+    return code.co_filename, code.co_firstlineno

@@ -1,0 +1,250 @@
+"""One symbolic run: torch's own sizes as formulas, and what it took for granted.
+
+Torch's `ShapeEnv` and fake tensors are private in part, and are found by feature: they
+are the only other engine that carries sizes as formulas, which is what a proof needs.
+A run holds where its conditions hold; each letter is at least 2 in it unless it is
+given as a number, as torch takes 0 and 1 apart.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from shapewright.dims.condition import Condition
+from shapewright.dims.expression import Expression
+from shapewright.engine import nests
+from shapewright.engine.call_sites import USER, Positions, classify
+from shapewright.engine.failures.run_ends import Stopped, said_by
+from shapewright.runtime.limits import limited, undisturbed
+from shapewright.runtime.restore.snapshot import Taken, as_taken
+from shapewright.runtime.symbolic.fake_models import (
+    Leaf,
+    faked,
+    plain_kernels,
+    quiet,
+    shape_of,
+    watched,
+)
+from shapewright.runtime.symbolic.symbols import Reading, Unreadable
+from shapewright.source.span import Span
+
+Dims = tuple[Expression | None, ...]
+Make = Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+"""From sizes, some of them torch's symbols, to the arguments of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that a run took for granted, and the user's line that asked.
+
+    `condition` is None where torch's is not read; `text` is torch's own then.
+    """
+
+    condition: Condition | None
+    text: str
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbolic:
+    """What one symbolic run showed.
+
+    `sizes` are those that it was led by; `fixed` the letters that were numbers in it.
+    `refused` is torch's or the program's error; `undecided` says why the run is worth
+    nothing. `calls` are the outputs of module calls, by path and count.
+    """
+
+    sizes: Mapping[str, int]
+    fixed: frozenset[str]
+    guards: tuple[Guard, ...]
+    outputs: tuple[Dims, ...] = ()
+    calls: Mapping[tuple[str, int], tuple[Dims, ...]] = field(default_factory=dict)
+    refused: str | None = None
+    undecided: str | None = None
+
+
+def missing() -> str | None:
+    """What torch lacks for symbolic runs, None where it has all."""
+    try:
+        _Torch()
+    except (ImportError, AttributeError) as error:
+        return f"this torch has no symbolic sizes as they are used here ({error})"
+    return None
+
+
+class _Torch:
+    """The private parts, imported before anything of the run is in force."""
+
+    def __init__(self) -> None:
+        from torch._dispatch.python import enable_python_dispatcher
+        from torch._dynamo.source import ConstantSource
+        from torch._subclasses.fake_tensor import (
+            DataDependentOutputException,
+            DynamicOutputShapeException,
+            FakeTensorMode,
+            UnsupportedOperatorException,
+        )
+        from torch.fx.experimental.symbolic_shapes import (
+            DimDynamic,
+            GuardOnDataDependentSymNode,
+            ShapeEnv,
+            StrictMinMaxConstraint,
+        )
+        from torch.utils._sympy.numbers import int_oo
+        from torch.utils._sympy.value_ranges import ValueRanges
+
+        self.env: Any = ShapeEnv()
+        self.mode: Any = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
+        self.dispatcher: Callable[[], Any] = enable_python_dispatcher
+        self.source: Any = ConstantSource
+        self.dynamic: Any = DimDynamic.DYNAMIC
+        self.bounds: Any = StrictMinMaxConstraint(
+            warn_only=False, vr=ValueRanges(2, int_oo)
+        )
+        self.unknown: tuple[type[Exception], ...] = (
+            DataDependentOutputException,
+            DynamicOutputShapeException,
+            UnsupportedOperatorException,
+            GuardOnDataDependentSymNode,
+            NotImplementedError,
+        )
+
+    def symbol(self, name: str, size: int) -> tuple[str, Any]:
+        """A letter as torch has it: its name there, and a number that knows it."""
+        source = self.source(name)
+        made = self.env.create_symbol(
+            size,
+            source,
+            dynamic_dim=self.dynamic,
+            constraint_dim=self.bounds,
+            do_not_specialize_zero_one=True,
+        )
+        number = self.env.create_symintnode(made, hint=size, source=source)
+        return made.name, number
+
+
+def symbolic_run(
+    target: Callable[..., Any],
+    make: Make,
+    sizes: Mapping[str, int],
+    taken: Taken,
+    seconds: float | None = None,
+    kernels: bool = False,
+) -> Symbolic:
+    """Run a target once with letters for sizes, led by some; all is put back.
+
+    With `kernels`, torch chooses CPU kernels as ever: it then has symbolic sizes for
+    an LSTM, but asks of a convolution's batch whether it is less than 16.
+    """
+    parts = _Torch()
+    fixed = frozenset(name for name, size in sizes.items() if size < 2)
+    symbols = {n: parts.symbol(n, s) for n, s in sizes.items() if n not in fixed}
+    letters = {torch_name: name for name, (torch_name, _) in symbols.items()}
+    given = {**sizes, **{name: made for name, (_, made) in symbols.items()}}
+    reading = Reading(letters)
+    lines = _Lines()
+    parts.env.guards = lines
+    seen: dict[tuple[str, int], Any] = {}
+    output: Any = None
+    refused = undecided = None
+    life, held = object(), list[object]()
+    with undisturbed() as heard, ExitStack() as stack:
+        stack.enter_context(as_taken(taken, (), {}, life))
+        held.append(life)  # the surroundings are looked at after every such run
+        for each in (quiet(), torch.no_grad(), parts.mode, parts.dispatcher()):
+            stack.enter_context(each)
+        if not kernels:
+            stack.enter_context(plain_kernels())
+        stack.enter_context(faked([module for _, module in taken.near]))
+        stack.enter_context(watched(taken.modules, seen))
+        try:
+            with limited(seconds), heard():
+                args, kwargs = make(given)
+                output = target(*args, **kwargs)
+                output = nests.snapshot(output, shape_of)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            refused, undecided = _why(error, parts.unknown)
+    guards = tuple(lines.guards(reading))
+    done = refused is None and undecided is None
+    outputs = tuple(_dims(output, reading)) if done else ()
+    calls = {key: tuple(_dims(nest, reading)) for key, nest in seen.items()}
+    return Symbolic(sizes, fixed, guards, outputs, calls, refused, undecided)
+
+
+def _why(
+    error: BaseException, unknown: tuple[type[BaseException], ...]
+) -> tuple[str | None, str | None]:
+    """What a run was refused for, or why it is worth nothing."""
+    if isinstance(error, Stopped):
+        return None, "the symbolic run took too long"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, unknown):
+            return None, f"{type(cause).__name__}: {_first_line(cause)}"
+        cause = cause.__cause__ or cause.__context__
+    return f"{type(error).__name__}: {_first_line(error)}", None
+
+
+def _first_line(error: BaseException) -> str:
+    lines = said_by(error).splitlines()
+    return lines[0] if lines else ""
+
+
+class _Lines(list[Any]):
+    """Torch's list of guards; remembers the user's line that asked for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sites: list[tuple[Any, int] | None] = []
+
+    def append(self, guard: Any) -> None:
+        super().append(guard)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and classify(frame.f_code.co_filename) != USER:
+            frame = frame.f_back
+        self.sites.append(None if frame is None else (frame.f_code, frame.f_lasti))
+
+    def guards(self, reading: Reading) -> Iterator[Guard]:
+        """The guards as conditions, each once."""
+        positions = Positions(os.getcwd(), {})
+        known = set[Any]()
+        for guard, site in zip(self, self.sites, strict=True):
+            if guard.expr in known:
+                continue
+            known.add(guard.expr)
+            span = positions.frame(*site).span if site is not None else None
+            try:
+                condition = reading.condition(guard.expr)
+            except (Unreadable, TypeError):
+                yield Guard(None, str(guard.expr), span)
+            else:
+                yield Guard(condition, str(condition), span)
+
+
+def _dims(nest: Any, reading: Reading) -> Iterator[Dims]:
+    """The shapes in a nest of results, in order."""
+    if isinstance(nest, Leaf):
+        yield tuple(_read(size, reading) for size in nest.sizes)
+    elif isinstance(nest, dict):
+        for value in nest.values():
+            yield from _dims(value, reading)
+    elif isinstance(nest, list | tuple):
+        for value in nest:
+            yield from _dims(value, reading)
+
+
+def _read(size: Any, reading: Reading) -> Expression | None:
+    try:
+        return reading.size(size)
+    except Unreadable:
+        return None

@@ -1,0 +1,161 @@
+"""Scalers of losses: no number overflows where there are none, but the order counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from shapewright.engine.replacement import replaced
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+
+UNSCALED, STEPPED = "unscaled", "stepped"
+
+FACTORS: dict[str, float] = {
+    "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000,
+}  # fmt: skip
+"""How torch's scale grows and shrinks, unless the program says otherwise."""
+
+
+@contextmanager
+def scalers_stood_for(stage: Stage) -> Iterator[None]:
+    """`GradScaler` is one that needs no data, wherever torch has it."""
+    places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
+    if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
+        places.append((torch.cpu.amp, "cpu"))
+    with ExitStack() as stack:
+        for owner, device in places:
+            kind = type("GradScaler", (Scaler,), {"stage": stage, "device": device})
+            stack.enter_context(replaced(owner, "GradScaler", partial(instead, kind)))
+        yield
+
+
+def instead(kind: type, original: Any) -> type:
+    """What stands for it."""
+    return kind
+
+
+class Scaler:
+    """`GradScaler`, whose scale is one; it refuses what torch's refuses."""
+
+    stage: ClassVar[Stage]
+    device = "cuda"
+
+    def __init__(self, device: Any = None, *args: Any, **kwargs: Any) -> None:
+        self.device = device if isinstance(device, str) else self.device
+        missing = self.device == "cuda" and not torch.cuda.is_available()
+        self.enabled = bool(kwargs.get("enabled", True)) and not missing
+        self.factors: dict[str, float] = {
+            name: kwargs.get(name, value) for name, value in FACTORS.items()
+        }
+        self.scaled = False
+        self.stages: dict[int, str] = {}
+        self.checked: set[int] = set()
+
+    def is_enabled(self) -> bool:
+        return self.enabled
+
+    def get_scale(self) -> float:
+        return 65536.0 if self.enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        return self.factors["growth_factor"]
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        self.factors["growth_factor"] = new_factor
+
+    def get_backoff_factor(self) -> float:
+        return self.factors["backoff_factor"]
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        self.factors["backoff_factor"] = new_factor
+
+    def get_growth_interval(self) -> float:
+        return self.factors["growth_interval"]
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        self.factors["growth_interval"] = new_interval
+
+    def scale(self, outputs: Any) -> Any:
+        self.scaled = True
+        if not self.enabled or not isinstance(outputs, torch.Tensor):
+            return outputs
+        return outputs * 1.0
+
+    def unscale_(self, optimizer: Any) -> None:
+        if not self.enabled:
+            return
+        self.must_have_scaled("unscale_")
+        before = self.stages.get(id(optimizer))
+        if before == UNSCALED:
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last "
+                "update()."
+            )
+        if before == STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        self.check(optimizer)
+        self.stages[id(optimizer)] = UNSCALED
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self.enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError(
+                "Closure use is not currently supported if GradScaler is enabled."
+            )
+        self.must_have_scaled("step")
+        before = self.stages.get(id(optimizer))
+        if before == STEPPED:
+            raise RuntimeError(
+                "step() has already been called since the last update()."
+            )
+        if before is None:
+            self.check(optimizer)
+        if id(optimizer) not in self.checked:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        out = optimizer.step(*args, **kwargs)
+        self.stages[id(optimizer)] = STEPPED
+        return out
+
+    def update(self, new_scale: Any = None) -> None:
+        if not self.enabled:
+            return
+        self.must_have_scaled("update")
+        if new_scale is None and not self.checked:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        self.stages.clear()
+        self.checked.clear()
+
+    def must_have_scaled(self, asked: str) -> None:
+        """A scaler has no scale before it scaled something."""
+        if not self.scaled:
+            raise AssertionError(
+                f"Attempted {asked} but _scale is None.  This may indicate your script "
+                "did not use scaler.scale(loss or outputs) earlier in the iteration."
+            )
+
+    def check(self, optimizer: Any) -> None:
+        """Look at the gradients of an optimizer."""
+        with torch._C.DisableTorchFunction():
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    gradient = self.stage.facts.grad(parameter)
+                    if gradient is None:
+                        continue
+                    if gradient.dtype == torch.float16:
+                        raise ValueError("Attempting to unscale FP16 gradients.")
+                    self.checked.add(id(optimizer))
+
+    def state_dict(self) -> dict[str, Any]:
+        if not self.enabled:
+            return {}
+        return {"scale": 65536.0, **self.factors, "_growth_tracker": 0}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        pass

@@ -1,0 +1,339 @@
+"""Backward passes, optimizers and schedulers: what a training loop does to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.autograd.graph import increment_version
+from torch.optim import Optimizer
+from torch.optim import optimizer as optimizers
+from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.replacement import replaced, resemble
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+
+
+TRUE_STEPS = 2
+"""Steps of the same kind, one after the other, before one is not run."""
+
+WITH_CLOSURE = frozenset({"LBFGS"})
+
+
+class Replays:
+    """What the optimizers of a run did last."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.last: dict[int, tuple[Any, int]] = {}
+        self.patched: dict[type, Any] = {}
+
+    def meet(self, optimizer: Any) -> None:
+        """An optimizer steps that was made before the run: its step is the first."""
+        if type(optimizer) not in self.patched:
+            self.watch(optimizer)
+            self.last[id(optimizer)] = self.key(optimizer), 1
+
+    def watch(self, optimizer: Any) -> None:
+        """Let the steps of an optimizer's class be replayed, where it is torch's."""
+        kind = type(optimizer)
+        own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
+        if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
+            self.patched[kind] = kind.step
+            kind.step = resemble(self.replayed(kind.step), kind.step)
+
+    def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The step of a class, run only where it may do something new."""
+
+        def step(optimizer: Any, closure: Any = None) -> Any:
+            key = None if closure is not None else self.key(optimizer)
+            before, count = self.last.get(id(optimizer), (None, 0))
+            if key is None or key != before or count < TRUE_STEPS:
+                out = original(optimizer, closure)
+                again = count + 1 if key == before else 1
+                self.last[id(optimizer)] = key, again
+                return out
+            self.replay(optimizer)
+            return None
+
+        vars(step)["hooked"] = True  # torch wraps what has not this mark
+        return step
+
+    def key(self, optimizer: Any) -> Any:
+        """Parameters and the metadata of their gradients, and the kind of settings."""
+        found: list[Any] = []
+        with torch._C.DisableTorchFunction():
+            for group in optimizer.param_groups:
+                for name, value in group.items():
+                    if name != "params":
+                        zero = value == 0 if isinstance(value, int | float) else None
+                        found.append((name, type(value), zero))
+                for parameter in group["params"]:
+                    gradient = self.stage.facts.grad(parameter)
+                    if gradient is None:
+                        found.append(id(parameter))
+                    else:
+                        made = gradient.shape, gradient.dtype, gradient.layout
+                        found.append((id(parameter), parameter.dtype, made))
+        return found
+
+    def replay(self, optimizer: Any) -> None:
+        """What a step does besides computing."""
+        hooks: Any = vars(optimizer)
+        pre = hooks.get("_optimizer_step_pre_hooks", {})
+        post = hooks.get("_optimizer_step_post_hooks", {})
+        everywhere: Any = vars(optimizers)
+        for hook in chain(
+            pre.values(), everywhere["_global_optimizer_pre_hooks"].values()
+        ):
+            hook(optimizer, (optimizer,), {})
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            written = []
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if self.stage.facts.grad(parameter) is None:
+                        continue
+                    if parameter.is_meta:
+                        written.append(parameter)
+                    state = optimizer.state.get(parameter, {})
+                    if type(state.get("step")) is int:  # of the sparse one
+                        state["step"] += 1
+                    for name, value in state.items():
+                        if isinstance(value, torch.Tensor):
+                            own = getattr(value, "_sw", None) is not None
+                            if name == "step" and own and not value.is_meta:
+                                value += 1
+                            elif value.is_meta:
+                                written.append(value)
+            increment_version(written)
+        for hook in chain(
+            post.values(), everywhere["_global_optimizer_post_hooks"].values()
+        ):
+            hook(optimizer, (optimizer,), {})
+
+    def put_back(self) -> None:
+        """The classes as they were."""
+        for kind, original in self.patched.items():
+            kind.step = original  # type: ignore[attr-defined]
+
+
+@contextmanager
+def steps_replayed(stage: Stage) -> Iterator[Replays]:
+    """For the time of a rehearsal."""
+    replays = Replays(stage)
+    try:
+        yield replays
+    finally:
+        replays.put_back()
+
+
+class Probes:
+    """What was tried in a run, and what torch said."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.event = 0
+        self.known: dict[Any, str | None] = {}
+
+    def before_backward(self) -> None:
+        """Tell the losses since the last pass whose backward torch refuses."""
+        engine = self.stage.engine
+        events, self.event = engine.events[self.event :], len(engine.events)
+        for answer, ins, _, _, _ in events:
+            name = "" if isinstance(answer.func, str) else plain_name(answer.func)
+            if not name.endswith("_loss") or len(ins) != 2:
+                continue
+            one, other = ins[0].meta, ins[1].meta
+            if one.dtype == other.dtype or not one.requires_grad:
+                continue
+            key = answer.func, one.torch_dtype, other.torch_dtype
+            if key not in self.known:
+                self.known[key] = refused(*key)
+            said = self.known[key]
+            if said is not None:
+                engine.find(
+                    "dtype-mismatch",
+                    f"the backward pass of `F.{name}` needs both in {one.dtype}, the "
+                    f"target is {other.dtype}",
+                    said,
+                )
+
+
+def refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
+    """What torch says in the backward pass of a loss of two dtypes."""
+    with torch._C.DisableTorchFunction(), torch.enable_grad():
+        given = torch.ones(2, dtype=one).requires_grad_()
+        try:
+            loss = func(given, torch.ones(2).to(other))
+        except Exception:
+            return None  # forward was asked already
+        try:
+            loss.sum().backward()
+        except RuntimeError as error:
+            return str(error)
+    return None
+
+
+FIRST = 2
+"""Backward passes of one line after which gradients are counted."""
+
+
+@contextmanager
+def steps_watched(stage: Stage) -> Iterator[None]:
+    """Tell the story of each backward pass, step and change of mode."""
+    with ExitStack() as stack:
+        replays = stack.enter_context(steps_replayed(stage))
+        for owner, name, make in (
+            (torch.Tensor, "backward", backward(stage)),
+            (Optimizer, "zero_grad", cleared(stage)),
+            (nn.Module, "zero_grad", cleared(stage)),
+            (Optimizer, "__init__", built(stage, replays)),
+            (LRScheduler, "step", scheduled(stage)),
+            (nn.Module, "train", mode(stage)),
+        ):
+            stack.enter_context(replaced(owner, name, make))
+        before = register_optimizer_step_pre_hook(stepped(stage, replays))
+        stack.callback(before.remove)
+        after = register_optimizer_step_post_hook(
+            lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
+        )
+        stack.callback(after.remove)
+        yield
+
+
+def backward(stage: Stage) -> Callable[[Any], Any]:
+    """`loss.backward()`."""
+    running = [False]
+    probes = Probes(stage)
+
+    def make(original: Any) -> Any:
+        @wraps(original)
+        def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if running[0]:  # torch hands it to the run's mode, which calls it again
+                return original(self, *args, **kwargs)
+            meta = stage.engine.info(self).meta
+            node = stage.story.happened(stage.engine, "backward")
+            node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
+            stage.trained += 1
+            stage.facts.before_backward(self)
+            probes.before_backward()
+            running[0] = True
+            try:
+                out = original(self, *args, **kwargs)
+                stage.facts.after_backward()
+                if node.count <= FIRST:
+                    node.text = stage.facts.reached() or node.text
+                return out
+            finally:
+                running[0] = False
+
+        return backward
+
+    return make
+
+
+def cleared(stage: Stage) -> Callable[[Any], Any]:
+    """`zero_grad()` of an optimizer or a module."""
+
+    def make(original: Any) -> Any:
+        def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+            stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
+            stage.facts.cleared()
+            stage.facts.clearing(self, parameters_of(self))
+            return original(self, *args, **kwargs)
+
+        return zero_grad
+
+    return make
+
+
+def parameters_of(owner: Any) -> Iterator[Any]:
+    """Those of an optimizer or a module."""
+    if isinstance(owner, nn.Module):
+        yield from owner.parameters()
+        return
+    for group in owner.param_groups:
+        yield from group["params"]
+
+
+def built(stage: Stage, replays: Replays) -> Callable[[Any], Any]:
+    """An optimizer is constructed."""
+
+    def make(original: Any) -> Any:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            stage.facts.built(self)
+            replays.watch(self)
+
+        return __init__
+
+    return make
+
+
+def scheduled(stage: Stage) -> Callable[[Any], Any]:
+    """A step of a scheduler; its first is made by itself."""
+
+    def make(original: Any) -> Any:
+        def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+            count = getattr(self, "_step_count", 0)
+            if count >= 1:
+                name = type(self).__name__
+                node = stage.story.happened(stage.engine, "schedule", name)
+                node.total = getattr(self, "total_steps", None)
+                watched = stage.facts.of(self.optimizer)
+                if count == 1 and watched is not None and watched.stepped is None:
+                    place = stage.facts.here()
+                    stage.facts.meet("scheduled-first", place, None, name)
+                    watched.early = "scheduled-first", place, None, name
+            return original(self, *args, **kwargs)
+
+        return step
+
+    return make
+
+
+def stepped(stage: Stage, replays: Replays) -> Callable[..., None]:
+    """Before each step of any optimizer."""
+
+    def step(optimizer: Any, args: Any, kwargs: Any) -> None:
+        stage.trained += 1
+        stage.steps += 1
+        stage.facts.before_step(optimizer)
+        replays.meet(optimizer)
+        stage.story.happened(stage.engine, "step", type(optimizer).__name__)
+
+    return step
+
+
+def mode(stage: Stage) -> Callable[[Any], Any]:
+    """`model.train()` and `model.eval()`; a module's children are not told of."""
+    inside = [False]
+
+    def make(original: Any) -> Any:
+        def train(self: Any, mode: bool = True) -> Any:
+            if inside[0]:
+                return original(self, mode)
+            inside[0] = True
+            try:
+                kind = "train" if mode else "eval"
+                stage.story.happened(stage.engine, kind, type(self).__name__)
+                stage.facts.mode(self, mode)
+                return original(self, mode)
+            finally:
+                inside[0] = False
+
+        return train
+
+    return make

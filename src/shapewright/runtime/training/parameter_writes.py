@@ -1,0 +1,174 @@
+"""Parameters that a program writes itself: steps by hand, and weights that it loads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import THEIRS
+from shapewright.engine.memo import INPLACE
+from shapewright.runtime.training.story import line_of_site
+from shapewright.trace.training import Place
+
+if TYPE_CHECKING:
+    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.training.training_facts import Facts
+
+
+ANEW = frozenset({"zero_", "copy_", "fill_"})
+"""Calls after which nothing of what was in a tensor is left."""
+
+
+@dataclass(slots=True)
+class Used:
+    """A leaf whose gradient a step used, and where; `piled` is the backward pass that
+    added to it since."""
+
+    leaf: Any
+    gradient: Any
+    version: int
+    place: Place
+    piled: Place | None = None
+
+    def told(self, facts: Facts) -> None:
+        """Note that another step uses the gradient, if a backward pass added to it."""
+        if self.piled is not None:
+            facts.meet("stale", self.piled, self.place)
+
+
+class ByHand:
+    """The steps by hand of one rehearsal."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.event = 0
+        self.used: dict[int, Used] = {}  # by leaf
+        self.read: dict[int, tuple[Any, Any]] = {}  # leaves and gradients
+        stage.engine.grads_read = self.read
+
+    def look(self) -> None:
+        """Find the steps since the last backward pass: of gradients used before?"""
+        events = self.stage.engine.events
+        began, self.event = self.event, len(events)
+        info, watched = self.stage.engine.info, self.stage.facts.watched
+        theirs = {info(p).storage.number for each in watched for p in each.parameters()}
+        read = [
+            (leaf, gradient)
+            for leaf, gradient in self.read.values()
+            if info(leaf).storage.number not in theirs
+            and not getattr(leaf, "_is_flat_param", False)
+        ]  # but what FSDP joins, whose parts an optimizer steps
+        self.read.clear()
+        facts = self.stage.facts
+        steps, left = self.steps(events[began:], read) if read else ({}, set())
+        for key, step in steps.items():
+            earlier = self.used.pop(key, None)
+            if earlier is not None and earlier.gradient is step.gradient:
+                earlier.told(facts)
+            if key in left:
+                self.used[key] = step
+        self.used = {
+            key: each
+            for key, each in self.used.items()
+            if facts.grad(each.leaf) is each.gradient
+        }
+
+    def steps(
+        self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
+    ) -> tuple[dict[int, Used], set[int]]:
+        """Leaves that were written, and those whose gradient was not written after."""
+        info = self.stage.engine.info
+        leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
+        grads = {info(grad).storage.number: leaf for leaf, grad in read}
+        made = set(grads)  # storages of what was made of gradients
+        steps: dict[int, Used] = {}
+        left: set[int] = set()
+        for answer, ins, outs, site, _ in events:
+            if not any(each.storage.number in made for each in ins):
+                continue
+            for storage in {out.storage.number for out in outs}:
+                if storage in grads:
+                    key = id(grads[storage])
+                    if answer.kind == INPLACE and key in steps:
+                        left.discard(key)
+                    elif answer.kind == INPLACE and plain_name(answer.func) in ANEW:
+                        self.used.pop(key, None)
+                elif storage in leaves:
+                    leaf, grad = leaves[storage]
+                    place = line_of_site(site[0]) if site else None
+                    if place is not None:
+                        steps[id(leaf)] = Used(leaf, grad, grad._version, place)
+                        left.add(id(leaf))
+                else:
+                    made.add(storage)
+        return steps, left
+
+    def after_backward(self, place: Place) -> None:
+        """A backward pass ran: did it add to gradients that a step has used?"""
+        for each in self.used.values():
+            gradient = self.stage.facts.grad(each.leaf)
+            if gradient is not each.gradient or gradient._version != each.version:
+                each.piled = each.piled or place
+                each.gradient = gradient
+
+
+READS = frozenset({"from_numpy", "tensor", "as_tensor", "asarray", "frombuffer"})
+"""Calls that make tensors of numbers that the program has."""
+
+
+class Weights:
+    """What was loaded before the first step of an optimizer."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.first: int | None = None  # events before the first step
+        self.read = False  # a file of tensors was
+        self.loaded: dict[int, Any] = {}  # parameters that a state dict was put into
+
+    def stepping(self) -> None:
+        """An optimizer is about to step."""
+        if self.first is None:
+            self.first = len(self.stage.engine.events)
+
+    def reading(self) -> None:
+        """A file is loaded."""
+        self.read |= self.first is None
+
+    def into(self, module: nn.Module) -> None:
+        """A state dict was loaded into a module."""
+        if self.first is None:
+            self.loaded.update((id(each), each) for each in module.parameters())
+
+    def are_as_made(self, parameters: Collection[Any]) -> bool:
+        """Whether all of these have the random numbers that they were made with.
+
+        Of what was there before the run nobody knows, nor of files that were loaded
+        and did not become state dicts.
+        """
+        if self.read and not self.loaded:
+            return False
+        engine = self.stage.engine
+        infos = [engine.info(each) for each in parameters]
+        if any(info.kind == THEIRS for info in infos):
+            return False
+        if any(id(each) in self.loaded for each in parameters):
+            return False
+        storages = {info.storage.number for info in infos}
+        return storages.isdisjoint(brought(engine.events[: self.first]))
+
+
+def brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
+    """Storages with numbers that the run did not make itself, or made of such."""
+    made: set[int] = set()
+    found: set[int] = set()
+    for answer, ins, outs, *_ in events:
+        theirs = not isinstance(answer.func, str) and plain_name(answer.func) in READS
+        given = {info.storage.number for info in ins}
+        if theirs or not given <= made or not found.isdisjoint(given):
+            found.update(out.storage.number for out in outs)
+        made.update(out.storage.number for out in outs)
+    return found

@@ -1,0 +1,142 @@
+"""What happened in a rehearsal, told as it goes: a tree of loops and what they held."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from shapewright.engine.call_sites import USER
+from shapewright.trace.rehearsal import Moment
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+
+MOST_SHAPES = 6
+"""Different shapes that are told of one place."""
+
+
+class Node:
+    """A moment that is still growing."""
+
+    __slots__ = (
+        "count",
+        "file",
+        "inner",
+        "kind",
+        "line",
+        "ran",
+        "shapes",
+        "text",
+        "total",
+        "turns",
+    )  # fmt: skip
+
+    def __init__(
+        self, kind: str, file: str = "", line: int = 0, text: str = ""
+    ) -> None:
+        self.kind = kind
+        self.file = file
+        self.line = line
+        self.text = text
+        self.count = 0
+        self.turns: dict[int, None] = {}
+        self.total: int | None = None
+        self.ran = 0
+        self.shapes: dict[str, None] = {}
+        self.inner: dict[Any, Node] = {}
+
+    def child(self, kind: str, file: str, line: int, text: str) -> Node:
+        """The moment of that kind at that place, within this one."""
+        key = (kind, file, line, text)
+        found = self.inner.get(key)
+        if found is None:
+            found = self.inner[key] = Node(kind, file, line, text)
+        found.count += 1
+        return found
+
+    def forget(self, node: Node) -> None:
+        """Leave out a moment within this one."""
+        for key, each in list(self.inner.items()):
+            if each is node:
+                del self.inner[key]
+
+    def told(self, folder: str) -> Moment:
+        """The same as data, files as seen from a folder."""
+        return Moment(
+            self.kind, shown(self.file, folder), self.line, self.text, self.count,
+            tuple(sorted(self.turns)), self.total, tuple(self.shapes),
+            tuple(each.told(folder) for each in self.inner.values()), self.ran,
+        )  # fmt: skip
+
+
+def shown(file: str, folder: str) -> str:
+    """A file relative to the folder, where it lies below it."""
+    if not file:
+        return ""
+    path = os.path.relpath(file, folder)
+    return file if path.startswith("..") else path
+
+
+class Story:
+    """The tree, and where in it the run stands."""
+
+    def __init__(self, holds: Callable[[str], bool]) -> None:
+        self.holds = holds
+        self.folder = os.getcwd()
+        self.root = Node("run")
+        self.at = [self.root]
+        self.skipped: dict[str, None] = {}
+        self.heard: Callable[[str, int], None] | None = None  # now and then
+
+    def happened(self, engine: Engine, kind: str, text: str = "") -> Node:
+        """Note something at the line of the program that runs."""
+        file, line = self.line(engine)
+        own = f"{tempfile.tempdir}{os.sep}"
+        if text.startswith(own):  # where a real run has its temporary files
+            text = os.path.join(os.environ.get("TMPDIR", "/tmp"), text[len(own) :])
+        node = self.at[-1].child(kind, file, line, text)
+        if self.heard is not None and node.count.bit_count() == 1:  # 1, 2, 4, 8 ...
+            self.heard(file, line)
+        return node
+
+    @contextmanager
+    def within(self, node: Node) -> Iterator[None]:
+        """What happens in the block, happens within a moment."""
+        self.at.append(node)
+        depth = len(self.at)
+        try:
+            yield
+        finally:
+            del self.at[depth - 1 :]
+
+    def line(self, engine: Engine) -> tuple[str, int]:
+        """The innermost line of the program's own files, else of a library."""
+        frame: Any = sys._getframe(1)
+        first: tuple[str, int] | None = None
+        while frame is not None:
+            code = frame.f_code
+            if engine.sites.kind_of(code) == USER:
+                place = code.co_filename, frame.f_lineno
+                if self.holds(code.co_filename):
+                    return place
+                first = first or place
+            frame = frame.f_back
+        return first or ("", 0)
+
+    def skip(self, what: str) -> None:
+        """Say something that a real run does and this one does not."""
+        self.skipped.setdefault(what)
+
+
+def line_of_site(site: Any) -> tuple[str, int] | None:
+    """The file and line of a call's site."""
+    code, offset = site
+    line = next(
+        (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),
+        None,
+    )
+    return (code.co_filename, line) if line is not None else None
