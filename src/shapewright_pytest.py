@@ -20,6 +20,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing of shapewright is imported unless it is asked for."""
     if config.getoption("--shapewright"):
-        from shapewright.faces.pytest_plugin import Explains
+        from shapewright.integrations.pytest_plugin import Explains
 
         config.pluginmanager.register(Explains(), "shapewright-explains")

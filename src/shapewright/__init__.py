@@ -46,13 +46,13 @@ __version__ = "0.1.0"
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext shapewright``: errors of cells are explained, see `explaining`."""
-    from shapewright.faces.ipython import load
+    from shapewright.integrations.ipython import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """``%unload_ext shapewright``."""
-    from shapewright.faces.ipython import unload
+    from shapewright.integrations.ipython import unload
 
     unload(shell)

@@ -1,5 +1,5 @@
 """`python -m shapewright` is `shapewright`."""
 
-from shapewright.faces.cli.main import command
+from shapewright.cli.main import command
 
 raise SystemExit(command())

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.trace import Outcome, Progress
+from shapewright.commands.targets import Outcome, Progress
+from shapewright.commands.trace import searched, with_loops
 from shapewright.trace.op import Op
 from shapewright.trace.record import Trace
-from shapewright.tracing import searched, with_loops
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from shapewright.checking.noting import Explaining
+    from shapewright.commands.explain import Explaining
     from shapewright.engine.memo import Memo
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.recorded_values import Recording
@@ -152,7 +152,7 @@ def explaining() -> Explaining:
     frames, and the failing expression, run again on tensors without data. No tensor,
     module or random generator changes. Where nothing can be said there is no note.
     """
-    from shapewright.checking.noting import Explaining
+    from shapewright.commands.explain import Explaining
 
     return Explaining()
 
@@ -184,13 +184,13 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
 
         return Drawing(replay(call).drawn)
     if isinstance(call, str):
-        from shapewright.inputs.line import is_line
+        from shapewright.inputs.program_lines import is_line
 
         if is_line(call) and not kwargs and all(isinstance(one, str) for one in args):
             return explain_line(call, ", ".join(args) or None)
         if args or kwargs:
             raise TypeError("a call in text has its arguments in the text")
-        from shapewright.drawing import explained
+        from shapewright.commands.explain import explained
 
         return explained(call)
     from shapewright.runtime.operator_calls.live_tensors import explain_tensors
@@ -213,10 +213,10 @@ def explain_line(
     of the line is called again on small real tensors of the same shapes, and drawn.
     Raises `InputError` for a file, a line or inputs that cannot be used.
     """
-    from shapewright.inputs.line import read_line
+    from shapewright.inputs.program_lines import read_line
 
     line = read_line(place, spec is not None)
-    from shapewright.drawing import drawn_line
+    from shapewright.commands.explain import drawn_line
     from shapewright.runtime.operator_calls.recorded_calls import Watch
     from shapewright.views.lab.page import Drawing
 
@@ -270,7 +270,7 @@ def trace_target(
     of what the program writes: it goes to a temporary folder. Of a script that only
     defines things, each of them is traced: `outcome.parts`.
     """
-    from shapewright.commands.trace import Manner, trace_command
+    from shapewright.commands.targets import Manner, trace_command
 
     how = Manner(arguments, timeout, progress, abandoned, watch, files)
     return trace_command(target, spec, how)
@@ -290,7 +290,7 @@ def check(target: Any, *args: Any, **kwargs: Any) -> Report:
     is not touched. Fixes are edits of the program's text; they are tried where the
     target is a file (`shapewright check model.py:Net`), not for a live model.
     """
-    from shapewright.checking.conducting import check_model
+    from shapewright.commands.check import check_model
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
 
     refuse_target("check", target)
@@ -316,7 +316,7 @@ def check_target(
 
     Raises `InputError` for a target or spec that cannot be used.
     """
-    from shapewright.commands.check import check_command
+    from shapewright.commands.targets import check_command
 
     return check_command(target, spec, arguments, timeout, first, strict, files)
 
@@ -341,7 +341,7 @@ def rehearse_script(
 
     Raises `InputError` for a file that is no script, or a device that is not known.
     """
-    from shapewright.rehearsing.conducting import rehearse_command
+    from shapewright.commands.rehearse import rehearse_command
 
     return rehearse_command(
         script, arguments, device, timeout, full_loaders, heard, files
@@ -384,8 +384,8 @@ def rehearse(
         return rehearse_script(
             target, args, device=device or "cpu", full_loaders=full_loaders
         )
+    from shapewright.commands.rehearse import rehearse_function
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
-    from shapewright.rehearsing.functions import rehearse_function
 
     refuse_target("rehearse", target)
     refuse_arguments("rehearse", target, args, kwargs)
@@ -417,8 +417,8 @@ def solve(
     sizes whether formulas and demands hold for all sizes: `solution.proof`. Raises
     `InputError` where no input has a letter.
     """
+    from shapewright.commands.solve import solve_model
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
-    from shapewright.solving.targets import solve_model
 
     refuse_target("solve", target)
     refuse_arguments("solve", target, args, kwargs)
@@ -442,7 +442,7 @@ def solve_target(
     into proofs; `arguments` are what the file finds in `sys.argv`. Raises `InputError`
     for a target or spec that cannot be used.
     """
-    from shapewright.solving.targets import solve_command
+    from shapewright.commands.solve import solve_command
 
     return solve_command(target, spec, want, timeout, training, prove, arguments, files)
 
@@ -454,11 +454,11 @@ def _trace(
     given: Options,
     freed: bool = False,
 ) -> Trace:
+    from shapewright.commands.solve.formulas import traced
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.runtime.limits import limited
     from shapewright.runtime.run import Settings, before_any_call
-    from shapewright.solving.tracing import traced
 
     settings = Settings(
         memo=given.memo, verify=given.verify, values=given.values, inside=given.inside

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 import verify
 
-from shapewright.checking.noting import note
+from shapewright.commands.explain import note
 
 
 def error_of(name: str, text: str, file: Path) -> Exception | None:

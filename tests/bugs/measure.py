@@ -176,7 +176,7 @@ def main() -> int:
     if options.corpus:
         verify.PROGRAMS = options.corpus.resolve() / "programs"
         verify.LABELS = options.corpus.resolve() / "labels"
-    from shapewright.inputs import load  # noqa: F401
+    from shapewright.inputs import target_objects  # noqa: F401
     from shapewright.runtime import run  # noqa: F401  (before any fork)
 
     names = options.names or verify.names()

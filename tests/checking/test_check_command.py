@@ -197,7 +197,7 @@ def test_json_has_the_fixed_fields(three: Report) -> None:
 def test_the_command_prints_and_exits_with_1(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from shapewright.faces.cli.main import main
+    from shapewright.cli.main import main
 
     file = tmp_path / "net.py"
     file.write_text(THREE)

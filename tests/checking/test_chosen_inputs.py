@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import shapewright as sw
 from shapewright.api import check_target
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 from shapewright.views.json import report_data
 
 MODEL = """\
@@ -144,7 +144,7 @@ class Net(nn.Module):
 def test_inputs_are_looked_for_once_and_not_for_each_fix(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from shapewright import searching
+    from shapewright.inputs import search as searching
 
     reading, writing = os.pipe()  # children write to it too
     search = searching.search

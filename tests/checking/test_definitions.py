@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shapewright.api import check_target, trace_target
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 from shapewright.inputs.errors import InputError
 from shapewright.source.targets import find_runnables
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 
 class Convolutions(nn.Module):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 PROGRAM = """\
 import torch

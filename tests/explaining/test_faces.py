@@ -39,7 +39,8 @@ def test_own():
 def test_right():
     with pytest.raises(RuntimeError):
         torch.ones(2, 3) @ torch.ones(4, 5)
-    print("LOADED", "shapewright.checking" in sys.modules, "shapewright" in sys.modules)
+    names = "shapewright.commands.check", "shapewright"
+    print("LOADED", *(name in sys.modules for name in names))
 """
 
 

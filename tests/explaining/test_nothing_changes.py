@@ -195,7 +195,8 @@ def test_without_an_error_nothing_is_imported_or_patched() -> None:
         [sys.executable, "-c", QUIET], capture_output=True, text=True, check=True
     )
     assert (
-        done.stdout.strip() == "['shapewright.checking', 'shapewright.checking.noting']"
+        done.stdout.strip()
+        == "['shapewright.commands.check', 'shapewright.commands.explain']"
     )
 
 

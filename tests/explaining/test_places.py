@@ -238,12 +238,12 @@ def test_inside_a_trace_the_trace_tells() -> None:
 
 
 def test_a_fault_of_ours_is_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shapewright.checking import real_run
+    from shapewright.commands.check import real_errors
 
     def broken(error: BaseException) -> None:
         raise KeyError("a" * 500)
 
-    monkeypatch.setattr(real_run, "explained", broken)
+    monkeypatch.setattr(real_errors, "explained", broken)
     note = note_of(lambda: torch.ones(2, 3) @ torch.ones(4, 5))
     assert note.startswith("shapewright: not explained (KeyError: 'aaa")
     assert len(note) < 120

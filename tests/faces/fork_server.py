@@ -24,9 +24,9 @@ from typing import NoReturn
 import torch  # noqa: F401
 
 import shapewright
-from shapewright.faces.cli import main as cli
+from shapewright.cli import main as cli
 
-LEFT_OUT = ("shapewright.__main__", "shapewright.faces.ipython")
+LEFT_OUT = ("shapewright.__main__", "shapewright.integrations.ipython")
 """Modules that act when they are imported, or need what is not installed."""
 
 

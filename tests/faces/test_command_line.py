@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 MISTAKES = {
     "": "no command given; `shapewright --help` lists them",
@@ -109,7 +109,7 @@ def test_the_installed_command_is_the_module() -> None:
 
 STANDS = """\
 import signal
-from shapewright.faces.cli import apart
+from shapewright.cli import apart
 
 apart.STILL = 0.4
 

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from shapewright.faces.cli import display
-from shapewright.faces.cli.display import Display
+from shapewright.cli import output
+from shapewright.cli.output import Display
 
 
 class Terminal(io.StringIO):
@@ -40,4 +40,4 @@ def test_display(
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert display.of(stream) == expected
+    assert output.of(stream) == expected

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import shapewright
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 
 def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 
 def explained(capsys: pytest.CaptureFixture[str], call: str) -> str:

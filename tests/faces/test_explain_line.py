@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 NET = """\
 import torch, torch.nn as nn, torch.nn.functional as F

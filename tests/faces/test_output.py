@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.faces.cli.output import MARK, save
-from shapewright.faces.cli.parser import Unusable
+from shapewright.cli.output import MARK, save
+from shapewright.cli.parser import Unusable
 
 RECORD = '{"version":1,"kind":"trace","target":"model.py:Net","ops":[]}'
 TABLE = f"{MARK}trace model.py:Net\nNet  (8, 3) -> (8, 10)\n"

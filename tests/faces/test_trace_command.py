@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shapewright import Trace, api
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 LENET = "examples/lenet.py:Net"

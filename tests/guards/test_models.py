@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from models import CASES
+from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.engine.tracked_sizes.guards_of_a_run import Numbers, guards_of
 from shapewright.inputs.target import parse_target
@@ -19,7 +20,6 @@ from shapewright.trace.fact import Fact
 from shapewright.trace.guards import Guard, outcome_of, reads_of
 from shapewright.trace.record import Trace
 from shapewright.trace.thresholds import thresholds
-from shapewright.tracing import run_target
 from tests.guards import programs
 from tests.guards.watching import shown, watched
 

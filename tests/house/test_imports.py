@@ -27,7 +27,7 @@ def imported(program: str) -> set[str]:
 
 
 def command(*arguments: str) -> str:
-    return f"from shapewright.faces.cli.main import main\nmain({list(arguments)})"
+    return f"from shapewright.cli.main import main\nmain({list(arguments)})"
 
 
 def test_import_shapewright_loads_no_torch() -> None:

@@ -18,14 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from inputs.found_programs import FOUND, label, names
 from shapewright import api
-from shapewright.inputs.example import materialize
-from shapewright.inputs.spec import parse
-from shapewright.inputs.tensor import TensorSpec
+from shapewright.inputs.spec import materialize, parse
+from shapewright.inputs.spec_syntax import TensorSpec
 
 
 def real(leaf: TensorSpec) -> torch.Tensor:
     """A tensor with data; whole numbers are 0 where the spec has no values."""
-    from shapewright.inputs.example import filled
+    from shapewright.inputs.spec import filled
 
     values = filled(leaf)
     if values is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from shapewright.inputs.load import load
-from shapewright.inputs.loaded import Loaded
+from shapewright.inputs.callables import Loaded
 from shapewright.inputs.target import parse_target
+from shapewright.inputs.target_objects import load
 
 MODEL = """
     import torch

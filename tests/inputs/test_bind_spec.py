@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 from inputs.programs import loaded, write
-from shapewright.inputs.bind import bind
+from shapewright.inputs.callables import Loaded, bind, loaded_object
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.loaded import Loaded, loaded_object
-from shapewright.inputs.program import Program
+from shapewright.inputs.python_files import Program
 from shapewright.inputs.spec import parse
 
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from shapewright.inputs.example import Candidate, declared, filled, materialize
-from shapewright.inputs.spec import parse
+from shapewright.inputs.spec import Candidate, declared, filled, materialize, parse
 
 
 def test_the_nest_with_meta_tensors() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 
 PROGRAMS = Path(__file__).parents[1] / "bugs/programs"
 

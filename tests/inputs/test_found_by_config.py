@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.inputs.loaded import loaded_object
-from shapewright.inputs.program import Program
-from shapewright.searching import Found, search
+from shapewright.inputs.callables import loaded_object
+from shapewright.inputs.python_files import Program
+from shapewright.inputs.search import Found, search
 
 
 class Config:

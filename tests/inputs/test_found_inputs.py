@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 import shapewright as sw
-from shapewright.inputs.bind import bind
-from shapewright.inputs.loaded import loaded_object
-from shapewright.inputs.program import Program
+from shapewright.inputs.callables import bind, loaded_object
+from shapewright.inputs.python_files import Program
+from shapewright.inputs.search import search
 from shapewright.inputs.spec import Spec, parse
-from shapewright.searching import search
 
 
 def searched(found: Any) -> tuple[str, str, Any]:

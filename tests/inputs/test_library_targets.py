@@ -17,8 +17,8 @@ import torch
 
 from inputs.programs import loaded, write
 from shapewright.inputs.errors import InputError, ProgramError
-from shapewright.inputs.load import load
 from shapewright.inputs.target import parse_target
+from shapewright.inputs.target_objects import load
 
 TIMM = """
     from torch import nn

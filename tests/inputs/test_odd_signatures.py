@@ -9,12 +9,11 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.inputs.example import filled, materialize
-from shapewright.inputs.loaded import loaded_object
-from shapewright.inputs.program import Program
-from shapewright.inputs.spec import Spec, parse
-from shapewright.inputs.tensor import TensorSpec
-from shapewright.tracing import found_inputs
+from shapewright.commands.trace import found_inputs
+from shapewright.inputs.callables import loaded_object
+from shapewright.inputs.python_files import Program
+from shapewright.inputs.spec import Spec, filled, materialize, parse
+from shapewright.inputs.spec_syntax import TensorSpec
 from tests.inputs.odd_signatures import MODELS
 
 SPECS = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.spec import Spec, parse
-from shapewright.inputs.tensor import DTYPES
+from shapewright.inputs.spec_syntax import DTYPES
 
 SIZES = {"B": 8, "T": 16, "width": 3}
 

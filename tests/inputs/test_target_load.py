@@ -12,8 +12,8 @@ import torch
 
 from inputs.programs import MODEL, loaded, write
 from shapewright.api import trace_target
-from shapewright.inputs.load import load
 from shapewright.inputs.target import parse_target
+from shapewright.inputs.target_objects import load
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.inputs import expression
+from shapewright.inputs import target as expression
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.expression import Attribute, Call, Constant, Name
-from shapewright.inputs.target import parse_target
+from shapewright.inputs.target import Attribute, Call, Constant, Name, parse_target
 
 
 @pytest.mark.parametrize(

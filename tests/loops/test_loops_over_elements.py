@@ -241,7 +241,7 @@ def test_the_note_is_in_the_record() -> None:
 
 
 def test_a_saved_record_is_enough_to_find_the_loop() -> None:
-    from shapewright.reasoning.loops.finding import python_loops
+    from shapewright.analysis.python_loops import python_loops
     from shapewright.runtime.operator_calls.loop_trials import same
 
     trace = sw.trace(naive.row_added, "f32[20, 5]", "f32[5]")

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import shapewright as sw
-from shapewright.drawing import explain_call
+from shapewright.commands.explain import explain_call
 from shapewright.engine import nests
 from shapewright.inputs.errors import InputError
 from shapewright.rules.maps.drawn import Side

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from shapewright.solving.targets import solve_command
+from shapewright.commands.solve import solve_command
 from solve.points import accepted, points
 from solve.verify import PROGRAMS, first_demand, label, names
 

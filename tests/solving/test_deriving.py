@@ -12,10 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import shapewright as sw
+from shapewright.commands.solve.evidence import derived_from
+from shapewright.commands.solve.runs import Runner, alike, of_arguments
 from shapewright.runtime.run import Settings
-from shapewright.solving.deriving import derived_from
-from shapewright.solving.feeding import of_arguments
-from shapewright.solving.running import Runner, alike
 from solving.compared import checked, written, wrong
 from solving.random_programs import program
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import shapewright as sw
-from shapewright.solving.edges import edge_sizes
+from shapewright.commands.solve.sample_sizes import edge_sizes
 
 
 class Windows(nn.Module):

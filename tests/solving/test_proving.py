@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
+from shapewright.commands.solve.proofs import proved
+from shapewright.commands.solve.runs import of_arguments
 from shapewright.dims.demand import AtLeast, Between, Multiple
 from shapewright.dims.expression import Letter
 from shapewright.dims.reading import read
 from shapewright.dims.size import Size
 from shapewright.runtime.symbolic.symbolic_run import missing
-from shapewright.solving.feeding import of_arguments
-from shapewright.solving.proving import proved
 from shapewright.trace.proof import Proof, Statement
 from shapewright.views.terminal.proof import proof_text
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet

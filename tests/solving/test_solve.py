@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 from shapewright.inputs.errors import InputError
 from solve.measure import measured
 from solving.test_formulas import LeNet, UNet

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 from shapewright.rules.maps.drawn import Drawn
 
 

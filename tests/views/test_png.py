@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shapewright as sw
-from shapewright.faces.cli.main import main
+from shapewright.cli.main import main
 from shapewright.views.lab.png import rendered
 
 CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"

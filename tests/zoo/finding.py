@@ -26,8 +26,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.inputs.loaded import Loaded, loaded_object
-from shapewright.inputs.program import Program
+from shapewright.inputs.callables import Loaded, loaded_object
+from shapewright.inputs.python_files import Program
 from zoo.observe import TooSlow, time_limit
 
 SECONDS = 120.0
@@ -106,9 +106,9 @@ def check(name: str) -> dict[str, Any]:
 
 def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
+    from shapewright.commands.trace import on_candidate
+    from shapewright.inputs.search import search
     from shapewright.runtime.run import Settings
-    from shapewright.searching import search
-    from shapewright.tracing import on_candidate
     from zoo.ours import not_recorded
 
     with loaded.program.running(), torch.no_grad():
@@ -142,8 +142,8 @@ def small(place: str) -> Loaded:
 
 
 def program(place: str) -> Loaded:
-    from shapewright.inputs.load import load
     from shapewright.inputs.target import parse_target
+    from shapewright.inputs.target_objects import load
 
     file = TESTS / "bugs" / "programs" / f"{place}.py"
     return replace(load(parse_target(f"{file}:Model")), examples=())

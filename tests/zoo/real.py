@@ -62,7 +62,7 @@ def built(make: Callable[[], nn.Module]) -> nn.Module:
 
 def run(model: nn.Module, spec: Spec) -> str:
     """`ran`, or what the model or torch says of these inputs."""
-    from shapewright.inputs.example import materialize
+    from shapewright.inputs.spec import materialize
 
     args, kwargs = materialize(spec, tensor)
     try:
@@ -76,7 +76,7 @@ def run(model: nn.Module, spec: Spec) -> str:
 
 def tensor(leaf: Any) -> torch.Tensor:
     """A real tensor of a spec: its values where they are stated, else noise."""
-    from shapewright.inputs.example import filled
+    from shapewright.inputs.spec import filled
 
     values, kind = filled(leaf), getattr(torch, leaf.dtype)
     if isinstance(values, torch.Tensor):

@@ -94,9 +94,8 @@ def check(name: str) -> dict[str, Any]:
 
 def traced(loaded: Any, name: str) -> dict[str, Any]:
     """A trace on the inputs that the search finds, else on those that are given."""
-    from shapewright.inputs.example import Candidate
-    from shapewright.inputs.spec import parse
-    from shapewright.searching import search
+    from shapewright.inputs.search import search
+    from shapewright.inputs.spec import Candidate, parse
     from zoo.given_inputs import GIVEN
 
     before = searched_before(name)
@@ -144,8 +143,8 @@ def said(error: BaseException) -> str:
 
 def ours(loaded: Any, candidate: Any) -> dict[str, Any]:
     """Trace on these inputs."""
+    from shapewright.commands.trace import on_candidate
     from shapewright.runtime.run import Settings
-    from shapewright.tracing import on_candidate
     from zoo.ours import not_recorded
 
     trace = on_candidate(loaded, candidate, Settings())

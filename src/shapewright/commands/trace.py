@@ -1,127 +1,310 @@
-"""`trace` of a command-line target: one model, a script, or all that a file defines."""
+"""From a target, or a model, and its inputs to a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shapewright.trace.record import Trace
-from shapewright.tracing import Fed, run_target, unborn, with_loops
+from shapewright.findings.finding import Finding
+from shapewright.inputs import search
+from shapewright.inputs.spec import made_of
+from shapewright.source.span import Span
+from shapewright.trace.record import Source, Trace
 
 if TYPE_CHECKING:
-    from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.trace.report import Chosen, Report, Skipped
+    from shapewright.inputs.callables import Loaded
+    from shapewright.inputs.python_files import Program
+    from shapewright.inputs.search import Found
+    from shapewright.inputs.spec import Candidate, Spec
+    from shapewright.trace.report import Chosen
 
-Progress = Callable[[str], None]
+
+Given = Callable[["Loaded", Any, Any], Trace]
+"""Runs a loaded target on a spec, with settings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a command gets: the trace, as far as the program came.
+class Fed:
+    """What ran, and what it was given, so that it can run again with other inputs.
 
-    Of a script that only defines things there are `parts`, a trace of each of them that
-    could be run, and `skipped`. `chosen` are inputs that nobody gave.
+    `module` is the model, if any; `spec` is there where the inputs were made from one;
+    `chosen` where nobody gave them.
     """
 
-    trace: Trace
+    callable: Any
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    spec: Spec | None = None
+    program: Program | None = None
     chosen: Chosen | None = None
-    parts: tuple[Trace, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
 
-    @property
-    def exit_code(self) -> int:
-        """0 clean, 1 with findings; a note alone is none."""
-        if self.parts:
-            return max(Outcome(each).exit_code for each in self.parts)
-        found = any(each.severity != "note" for each in self.trace.findings)
-        return 1 if found or not self.trace.complete else 0
+    def running(self) -> AbstractContextManager[Any]:
+        """The program's folder and modules in place."""
+        return nullcontext() if self.program is None else self.program.running()
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How one target is run, or each of several: what `trace_target` is given."""
-
-    arguments: Sequence[str]
-    timeout: float | None
-    progress: Progress | None
-    abandoned: Callable[[Outcome], None] | None
-    watch: Any
-    files: ProgramFiles | None
-
-
-def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
-    """What `shapewright trace` shows; the parts of a file that only defines things."""
-    outcome = _trace_one(target, spec, how)
-    if how.watch is not None:
-        return outcome
-    from shapewright.checking.definitions import with_definitions
-    from shapewright.trace.report import Report
-
-    def report_of(name: str, one: Outcome) -> Report:
-        made = one.trace
-        found = tuple(made.findings)
-        return Report(name, found, (), made.complete, made, chosen=one.chosen)
-
-    whole = with_definitions(
-        report_of(target, outcome),
-        target,
-        lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
-    )
-    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
-    return replace(outcome, parts=parts, skipped=whole.skipped)
-
-
-def _trace_one(
-    target: str,
-    spec: str | None,
-    how: Manner,
+def run_target(
+    parsed: Any,
+    given: Any,
+    settings: Any,
+    run: Given | None = None,
+    took: list[Fed] | None = None,
     declared: bool = True,
-) -> Outcome:
-    """One target traced, as `trace_command` says."""
-    from shapewright.inputs.errors import ProgramError
-    from shapewright.inputs.pyfile import read_source
-    from shapewright.inputs.spec import parse
-    from shapewright.inputs.target import parse_target
+) -> Trace:
+    """Load a target and run it; what it was given in the end is added to `took`.
 
-    parsed = parse_target(target, how.arguments)
-    given = parse(spec) if spec is not None else None
-    if parsed.kind in ("file", "script"):
-        read_source(parsed.place)  # a mistake in it is told before torch is loaded
-    from shapewright.engine.failures.run_ends import Stopped
-    from shapewright.rehearsing.conducting import trace_script
-    from shapewright.runtime.files.program_files import ProgramFiles, noted
-    from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.restore.patches import guarded
-    from shapewright.runtime.run import Settings, before_any_call
-    from shapewright.solving.tracing import run_lettered
+    Without `declared`, the `example_inputs` of its file are not for this target.
+    """
+    from shapewright.inputs.callables import bind
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.target_objects import load
+    from shapewright.runtime.model_building import building
+    from shapewright.runtime.run import record
 
-    settings = Settings(target=target, progress=how.progress, watch=how.watch)
-    with on_stderr() as end:
+    supposed: list[str] = []
+    loaded = load(parsed, building(put_back=False, supposed=supposed))
+    settings.supposed = tuple(dict.fromkeys(supposed))
+    if not declared:
+        loaded = replace(loaded, examples=())
+    with loaded.program.running():
+        if given is not None:
+            bind(loaded, given)
+            if run is not None:
+                return run(loaded, given, settings)
+            return run_once(loaded, given, settings, took)
+        if parsed.kind == "script":
+            return record(loaded.callable, (), {}, settings)
+        found = first_that_runs(loaded, settings, took)
+    if found is None:
+        raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
+    return found
 
-        def last(stopped: Stopped) -> None:
-            end()
-            made = (settings.so_far or partial(before_any_call, target))(stopped)
-            if how.abandoned is not None:
-                how.abandoned(Outcome(made))
 
-        with limited(how.timeout, hard=True, last=last) as limit:
-            settings.ended = limit.hold
+def run_once(
+    loaded: Loaded, given: Spec, settings: Any, took: list[Fed] | None = None
+) -> Trace:
+    """The target on a spec, at its stated and usual sizes."""
+    from shapewright.inputs.call_mistakes import refuse_sizes
+    from shapewright.inputs.spec import materialize
+    from shapewright.runtime.run import record
+
+    args, kwargs = materialize(given, made_of)
+    settings.letters = dict(given.letters)
+    note(took, loaded, args, kwargs, given)
+    made = record(loaded.callable, args, kwargs, settings)
+    if not made.complete or settings.failures:
+        refuse_sizes("", loaded.callable, args, kwargs, given.text)
+    return made
+
+
+def note(
+    took: list[Fed] | None, loaded: Loaded, args: Any, kwargs: Any, spec: Spec | None
+) -> None:
+    """Remember what ran last."""
+    if took is not None:
+        took[:] = [
+            Fed(loaded.callable, loaded.module, args, kwargs, spec, loaded.program)
+        ]
+
+
+def searched(target: Any, settings: Any, took: list[Fed] | None = None) -> Trace | None:
+    """Trace with inputs that nobody gave; None where it takes none."""
+    from pathlib import Path
+
+    from shapewright.inputs.callables import loaded_object
+    from shapewright.inputs.python_files import Program
+
+    name = getattr(target, "__name__", type(target).__name__)
+    loaded = loaded_object(target, name, Program(Path.cwd()))
+    return first_that_runs(loaded, settings, took)
+
+
+def first_that_runs(
+    loaded: Loaded, settings: Any, took: list[Fed] | None = None
+) -> Trace | None:
+    """The first of the declared inputs that runs to its end, else what is found."""
+    from shapewright.inputs.errors import InputError
+
+    declared = declared_for(loaded)
+    best: Trace | None = None
+    for candidate in declared:
+        made = on_candidate(loaded, candidate, settings, took)
+        if made.complete or any(f.code == "timeout" for f in made.findings):
+            return made
+        if best is None or len(made.ops) > len(best.ops):
+            best = made
+    if declared:
+        return best
+    found = search.search(loaded)
+    if found is None:
+        return None
+    if not found.fits and not found.own:
+        raise InputError(no_input_runs(loaded, found))
+    return on_candidate(loaded, found.candidate, settings, took)
+
+
+def no_input_runs(loaded: Loaded, found: Found) -> str:
+    """The sentence for a search that failed, where the program may well be right."""
+    return (
+        f"no input was found that runs `{loaded.said}`; the best guess was"
+        f" {found.candidate.inputs}, which ended with: {found.failed};"
+        ' give inputs with -i, as in -i "f32[2, 3, 224, 224]"'
+    )
+
+
+def spec_of(candidate: Candidate) -> Spec | None:
+    """The spec that a candidate is, if it is one."""
+    from shapewright.inputs.spec import Spec
+
+    return candidate.inputs if isinstance(candidate.inputs, Spec) else None
+
+
+def found_inputs(loaded: Loaded) -> Candidate | None:
+    """Inputs with which a target runs: declared, or else found by search.
+
+    The `inputs` of what is found are a `Spec`; of what an author declares they may be a
+    function. None where nothing runs. The program must be running
+    (``with loaded.program.running()``).
+    """
+    from shapewright.runtime.run import Settings
+
+    for candidate in declared_for(loaded):
+        if on_candidate(loaded, candidate, Settings()).complete:
+            return candidate
+    found = search.search(loaded)
+    return found.candidate if found is not None and found.fits else None
+
+
+def declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
+    """What the model's author or library declares."""
+    from shapewright.inputs.callables import declared_by
+
+    if loaded.examples or loaded.module is None:
+        return loaded.examples
+    return tuple(declared_by(loaded.module))
+
+
+def on_candidate(
+    loaded: Loaded,
+    candidate: Candidate,
+    settings: Any,
+    took: list[Fed] | None = None,
+) -> Trace:
+    """A run on these inputs, which says what they are."""
+    from shapewright.runtime.run import record
+
+    args, kwargs = candidate.arguments(made_of)
+    settings.assumed = (f"inputs: {described(candidate)}",)
+    if not args and not kwargs:
+        settings.assumed = ()
+    note(took, loaded, args, kwargs, spec_of(candidate))
+    if took is not None:
+        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, settings))]
+    settings.letters = dict(getattr(candidate.inputs, "letters", {}))
+    return record(loaded.callable, args, kwargs, settings)
+
+
+def chosen_in(loaded: Loaded, candidate: Candidate, settings: Any) -> Chosen | None:
+    """What is said of inputs that were looked for; None where they were declared."""
+    from shapewright.inputs.search.hypotheses import chosen_inputs
+
+    spec = spec_of(candidate) if candidate.chosen else None
+    if spec is None or not (spec.args or spec.kwargs):
+        return None
+    return chosen_inputs(loaded, spec, settings.target or None)
+
+
+def described(candidate: Candidate) -> str:
+    """`f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
+    from shapewright.inputs.spec import Spec
+
+    if isinstance(candidate.inputs, Spec):
+        return f"{candidate.inputs} ({candidate.reason})"
+    return candidate.reason
+
+
+def fed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, int]]:
+    """Spec strings among the arguments become tensors."""
+    if not any(isinstance(v, str) for v in (*args, *kwargs.values())):
+        return args, kwargs, {}
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import materialize, parse
+
+    letters: dict[str, int] = {}
+    fed: list[Any] = []
+    named: dict[str, Any] = {}
+    for value in args:
+        if not isinstance(value, str):
+            fed.append(value)
+            continue
+        spec = parse(value)
+        more, by_name = materialize(spec, made_of)
+        fed += more
+        named |= by_name
+        letters |= spec.letters
+    for name, value in kwargs.items():
+        named[name] = value
+        if isinstance(value, str):
             try:
-                if parsed.kind == "script" and given is None:
-                    made = trace_script(
-                        target, settings, how.arguments, how.files, limit
-                    )
-                    return Outcome(made)
-                took: list[Fed] = []
-                with guarded(), (how.files or ProgramFiles()).kept() as layer:
-                    made = run_target(
-                        parsed, given, settings, run_lettered, took, declared
-                    )
-                    chosen = took[0].chosen if took else None
-                    return Outcome(noted(with_loops(made, settings), layer), chosen)
-            except ProgramError as error:
-                return Outcome(unborn(target, error))
-            except Stopped as stopped:
-                return Outcome(before_any_call(target, stopped))
+                spec = parse(value)
+            except InputError:
+                continue  # a plain string that belongs to the model
+            if len(spec.args) == 1 and spec.leaves:
+                named[name] = materialize(spec, made_of)[0][0]
+                letters |= spec.letters
+    return tuple(fed), named, letters
+
+
+def with_loops(made: Trace, settings: Any) -> Trace:
+    """The trace with a note on each loop over elements, where the run met one."""
+    if not settings.stepped:
+        return made
+    from shapewright.analysis.python_loops import python_loops
+    from shapewright.runtime.operator_calls.loop_trials import same
+
+    found = python_loops(made, same, settings.stepped)
+    return replace(made, findings=(*made.findings, *found)) if found else made
+
+
+def unborn(target: str, error: Any) -> Trace:
+    """The trace of a program that failed before its first call."""
+    span = source = None
+    if error.file is not None:
+        line = error.line or 1
+        span, source = whole_line(error.file, line)
+    text = f"{type(error.cause).__name__}: {error.cause}"
+    message = error.message + (f" (while {error.doing})" if error.doing else "")
+    code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
+    lines: tuple[str, ...] = ()
+    file, colon, _ = target.partition(".py:")
+    if colon and error.doing.startswith("importing") and code == "program-error":
+        said = (
+            f"`shapewright check {file}.py` runs the file as a script and explains it"
+        )
+        lines = (said,)
+    finding = Finding(code, "error", message, span, torch_message=text, lines=lines)
+    return nothing(target, finding, source)
+
+
+def whole_line(file: str, line: int) -> tuple[Span, Source | None]:
+    """The span of a line's text, and the file that it stands in."""
+    from shapewright.engine.call_sites import source_of
+
+    source = source_of(file)
+    text = source.text.split("\n") if source and source.text else []
+    found = text[line - 1] if line <= len(text) else ""
+    first = len(found) - len(found.lstrip()) + 1
+    return Span(file, line, first, line, max(len(found.rstrip()), first) + 1), source
+
+
+def nothing(target: str, finding: Finding, source: Source | None = None) -> Trace:
+    return Trace(
+        target=target, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False,
+        sources={} if source is None else {source.file: source},
+    )  # fmt: skip

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
-from shapewright.inputs.bind import takes
+from shapewright.inputs.callables import takes
 from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.lookup import required, signature_of
+from shapewright.inputs.target_names import required, signature_of
 
 SIZE_KEYWORDS = ("input_size", "input_shape", "input_data", "input_sizes")
 """How other tools name the sizes of the inputs."""

@@ -238,8 +238,8 @@ def test_the_command_prints_warnings_and_exits_with_one(tmp_path: Path) -> None:
 
 
 def test_every_kind_has_a_page_with_a_true_and_a_false_example() -> None:
-    import shapewright.reasoning.hazards.all  # noqa: F401
-    from shapewright.reasoning.hazards.registry import KINDS
+    import shapewright.analysis.hazards  # noqa: F401
+    from shapewright.analysis.hazards.context import KINDS
 
     assert set(KINDS) <= HAZARDS
     for code in KINDS:

@@ -33,7 +33,7 @@ sys.path.insert(0, sys.argv.pop(1))
 import torchvision_stub
 torchvision_stub.install()
 del sys.path[0]
-from shapewright.faces.cli.main import command
+from shapewright.cli.main import command
 sys.exit(command())
 """
 """The command line, beside a torchvision that imports: torchmetrics asks for it."""

@@ -1,0 +1,205 @@
+"""Where the two sides of a mismatch came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shapewright.analysis.program_run import Program, shape_text
+from shapewright.analysis.provenance.origins import origin, product_text
+from shapewright.findings.finding import Related
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+STEPS = 24
+"""Ops that are followed back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One op on the way of a dim: the size that it left."""
+
+    op: Op
+    size: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of one dim, from the latest op back.
+
+    It ends at `fact`, in dim `dim`; `why`: "parameter", "input", "product", "part",
+    "joined" or "start" (nobody knows more).
+    """
+
+    steps: tuple[Step, ...]
+    fact: Fact
+    dim: int
+    why: str
+    op: Op | None = None
+    places: tuple[tuple[int, int], ...] = ()
+
+
+def way(program: Program, fact: Fact, dim: int) -> Way:
+    """Follow a dim back through the ops that left it as it is, or changed its size."""
+    steps: list[Step] = []
+    for _ in range(STEPS):
+        if fact.tensor in program.states:
+            return Way(tuple(steps), fact, dim, "parameter")
+        if fact.tensor in program.inputs:
+            return Way(tuple(steps), fact, dim, "input")
+        op = program.producers.get(fact.tensor)
+        if op is None:
+            return Way(tuple(steps), fact, dim, "start")
+        out = next(each for each in op.outputs if each.tensor == fact.tensor)
+        found = origin(op, out, dim)
+        if found is None:
+            return Way(tuple(steps), fact, dim, "start", op)
+        if found.how in ("product", "part", "joined"):
+            return Way(tuple(steps), fact, dim, found.how, op, found.places)
+        steps.append(Step(op, out.shape[dim], found.how))
+        at, dim = found.places[0]
+        fact = op.inputs[at]
+        if found.how == "parameter":
+            return Way(tuple(steps), fact, dim, "parameter", op)
+    return Way(tuple(steps), fact, dim, "start")
+
+
+def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
+    """Where a size came from, latest first: a sentence with its place for each part."""
+    found = way(program, fact, dim)
+    size = fact.shape[dim]
+    if found.why in ("product", "part", "joined") and found.op is not None:
+        return composed(program, found, size)
+    related = changes(program, found, size)
+    if related is not None:
+        return [related]
+    return ended(program, found, size)
+
+
+def composed(program: Program, found: Way, size: int) -> list[Related]:
+    """A size that several dims make together, and where each of them came from."""
+    op = found.op
+    assert op is not None
+    facts = [(op.inputs[at], dim) for at, dim in found.places]
+    sizes = tuple(fact.shape[dim] for fact, dim in facts)
+    source = op.inputs[found.places[0][0]]
+    maker = made_by(program, source)
+    verb = {"product": "put together", "part": "taken apart", "joined": "joined"}
+    doing = "flattened" if op.name.endswith("flatten") else verb[found.why]
+    shown = product_text(sizes) if found.why == "product" else "+".join(map(str, sizes))
+    if found.why == "part":
+        text = f"{size} is a part of {product_text(sizes)}, {doing} from"
+    else:
+        text = f"{size} = {shown}, {doing} from"
+    text += f" {shape_text(source)}{maker}"
+    related = [Related(op.span, text)] if op.span else []
+    told: set[str] = set()
+    for fact, dim in facts if found.why == "product" else ():
+        came = way(program, fact, dim)
+        line = changes(program, came, fact.shape[dim])
+        lines = [line] if line is not None else []
+        if came.why == "parameter":
+            lines = ended(program, came, fact.shape[dim])
+        for each in lines:
+            if each.message not in told:
+                told.add(each.message)
+                related.append(each)
+    return related
+
+
+def changes(program: Program, found: Way, size: int) -> Related | None:
+    """How a size came down (or up), as in `28 -> 24 -> 12`; None where it never did."""
+    sizes, names, places = [size], [], []
+    span: Span | None = None
+    for step in found.steps:
+        if step.how == "changed":
+            out_size = step.size
+            if sizes[-1] != out_size:
+                continue
+            before = before_of(step)
+            if before == out_size:
+                continue
+            sizes.append(before)
+            names.append(short_name(program, step.op))
+            places.append(step.op.span)
+            span = span or step.op.span
+    if not names or span is None:
+        return None
+    arrow = " -> ".join(map(str, reversed(sizes)))
+    return Related(span, f"{arrow} through {', '.join(reversed(names))}")
+
+
+def before_of(step: Step) -> int:
+    """The size before an op that changed it."""
+    out = next(
+        (fact for fact in step.op.outputs if step.size in fact.shape),
+        step.op.outputs[0],
+    )
+    for dim, size in enumerate(out.shape):
+        if size == step.size:
+            found = origin(step.op, out, dim)
+            if found is not None and found.how == "changed":
+                at, place = found.places[0]
+                return step.op.inputs[at].shape[place]
+    return step.size
+
+
+def ended(program: Program, found: Way, size: int) -> list[Related]:
+    """A size that came all the way as it is."""
+    last = found.steps[-1].op if found.steps else None
+    if found.why == "parameter":
+        path = program.states.get(found.fact.tensor, "")
+        module = path.rpartition(".")[0]
+        built = program.built.get(module)
+        name = argument_of(program, module, size)
+        if built is not None and name:
+            return [Related(built.span, f"{size} is `{name}` of `{module}`")]
+        where = (last.span if last else None) or (built.span if built else None)
+        if where is not None and path:
+            text = f"{size} is dim {found.dim} of `{path}` {shape_text(found.fact)}"
+            return [Related(where, text)]
+    if found.why == "input":
+        what = program.inputs.get(found.fact.tensor, "the input")
+        span = last.span if last else None
+        if span is not None:
+            text = f"{size} is dim {found.dim} of {what} {shape_text(found.fact)}"
+            return [Related(span, text)]
+    op = found.op or last
+    if op is not None and op.span is not None:
+        out = shape_text(op.outputs[0]) if op.outputs else ""
+        return [Related(op.span, f"{size} comes from `{op.name}`, which gave {out}")]
+    return []
+
+
+def expected(program: Program, fact: Fact, dim: int) -> list[Related]:
+    """Where a size that was asked for was decided."""
+    return actual(program, fact, dim)
+
+
+def made_by(program: Program, fact: Fact) -> str:
+    """ " of `conv2`", or nothing."""
+    op = program.producers.get(fact.tensor)
+    if op is None:
+        what = program.inputs.get(fact.tensor)
+        return f", {what}" if what else ""
+    return f" of {short_name(program, op)}"
+
+
+def short_name(program: Program, op: Op) -> str:
+    """`conv2` for a layer's op, else the function."""
+    layer = program.layer(op)
+    return f"`{layer.path}`" if layer is not None else f"`{op.name}`"
+
+
+def argument_of(program: Program, module: str, size: int) -> str:
+    """The argument of a layer's constructor that is this size."""
+    built = program.built.get(module)
+    for name, value in built.values if built is not None else ():
+        if value == size and type(value) is int and name not in NO_SIZES:
+            return name
+    return ""
+
+
+NO_SIZES = frozenset({"kernel_size", "stride", "padding", "dilation", "groups"})
+"""Arguments of layers that are numbers, but no size of a dim."""

@@ -1,0 +1,63 @@
+"""Finds what breaks only at sizes that nobody gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from shapewright.analysis.edges.failing_sizes import (
+    beside,
+    first_requests,
+    first_steps,
+    of_batch,
+    of_sequence,
+    of_sides,
+)
+from shapewright.analysis.edges.free_dims import Free, Letters, free_dims
+from shapewright.analysis.edges.other_runs import Request, Runs, Seen, at_sizes, budget
+from shapewright.analysis.hazards.context import Scene
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Severity
+
+Make = Callable[[Sequence[Request]], Sequence[Seen | None]]
+
+
+def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
+    """What fails at one sample, at odd sizes, in the other mode.
+
+    `make` runs the program at other sizes; `letters` are those of the spec.
+    """
+    free = free_dims(Scene(program), letters)
+    if not free:
+        return []
+    return list(looked_for(program, free, Runs(make, budget(len(program.trace.ops)))))
+
+
+def looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Finding]:
+    """The other mode first; what fails there is told once, and nothing of sizes."""
+    training = program.trace.training
+    other = Request((), not training)
+    batch, steps, sides = parted(free)
+    wanted = [other]
+    for each in batch:
+        wanted += first_requests(each)
+    for each in steps:
+        wanted += first_steps(each)
+    runs.ask([*wanted, *beside(sides)])
+    if runs.at(other).state == "fails":
+        severity: Severity = "warning" if training else "note"
+        cause = runs.cause(other)
+        yield from [at_sizes(cause, severity, (), not training)] if cause else []
+        return
+    for each in batch:
+        yield from of_batch(each, runs, program)
+    for each in steps:
+        yield from of_sequence(each, runs, program)
+    if sides:
+        yield from of_sides(sides, runs, program)
+
+
+def parted(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
+    """The batch, what counts steps, and sides."""
+    batch = [each for each in free if each.role == "batch"]
+    steps = [each for each in free if each.role == "sequence"]
+    return batch, steps, [each for each in free if each not in (*batch, *steps)]

@@ -1,0 +1,339 @@
+"""What breaks at another batch size, one step beside the given sizes, or at all but the
+multiples of a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from shapewright.analysis.edges.free_dims import Free
+from shapewright.analysis.edges.other_runs import (
+    Place,
+    Request,
+    Runs,
+    Seen,
+    Shape,
+    Step,
+    at_sizes,
+    first_other,
+    listed,
+    placed,
+    text,
+)
+from shapewright.analysis.explanations import MOST_RELATED
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Severity
+from shapewright.trace.module import leaves
+
+SMALL = (1, 2, 3)
+"""Batches that are tried."""
+
+
+def first_requests(free: Free) -> list[Request]:
+    """The runs that a batch is judged by."""
+    ways = [(1, False), (2, False), (1, True), (3, False)]
+    return [Request(((free, size),), mode) for size, mode in ways]
+
+
+def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+    """What fails, or gives something else, at another batch."""
+    small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
+    fails = [n for n, each in small.items() if each.state == "fails"]
+    if fails:
+        finding = failing(free, runs, small, fails)
+        yield from [finding] if finding is not None else []
+        return
+    lost = list(lost_batch(free, runs)) or list(constant(free, runs, program))
+    yield from lost
+    trained = runs.at(Request(((free, 1),), True))
+    if trained.state == "fails" and free.size != 1:
+        cause = runs.cause(Request(((free, 1),), True))
+        yield from [at_sizes(cause, "note", [(free, 1)], True)] if cause else []
+
+
+def failing(
+    free: Free, runs: Runs, small: dict[int, Seen], fails: Sequence[int]
+) -> Finding | None:
+    """Another batch that torch refuses; None where the program wants multiples of a
+    number, as windows do, or inputs belong to each other in a way that is not known.
+    """
+    runs_at = [n for n, each in small.items() if each.state == "runs"]
+    severity: Severity = "warning" if 1 in fails else "note"
+    if {*fails, 1} >= set(small):
+        more = [free.size + 1, 2 * free.size]
+        runs.ask([Request(((free, n),), False) for n in more])
+        larger = {n: runs.at(Request(((free, n),), False)) for n in more}
+        if all(each.state == "fails" for each in larger.values()):
+            if free.guessed:
+                return None
+            return hard_coded(free, runs, [*fails, *more], severity)
+        if larger[more[0]].state != "runs" and len(fails) > 1:
+            return None
+        runs_at += [n for n, each in larger.items() if each.state == "runs"]
+    first = runs.cause(Request(((free, fails[0]),), False))
+    if first is None:
+        return None
+    made = at_sizes(first, severity, [(free, fails[0])], False)
+    others = list(fails[1:])
+    said = []
+    if others:
+        said = [f"{listed(free, others)} {'fails' if len(others) == 1 else 'fail'} too"]
+    lines = (*made.lines, *said, *ran(free, runs_at))
+    return replace(made, lines=lines)
+
+
+def ran(free: Free, sizes: Sequence[int]) -> list[str]:
+    """`batch 2, 3 and 8 run`."""
+    known = sorted({*sizes, free.size})
+    return [f"{listed(free, known)} run{'s' * (len(known) == 1)}"]
+
+
+def hard_coded(
+    free: Free, runs: Runs, fails: Sequence[int], severity: Severity
+) -> Finding | None:
+    """The program runs with the given batch only."""
+    sized = [free.size, free.size + 1, 2 * free.size]
+    asked = [Request(((free, n),), False) for n in sized]
+    finding = runs.cause(asked[1])
+    if finding is None:
+        return None
+    place = stays(free.size, runs.steps(asked))
+    related = placed(finding, place).related if place is not None else ()
+    said = f"runs with {free.at(free.size)} only: at {free.at(free.size + 1)},"
+    sizes = ", ".join(f"{free.letter}={n}" for n in fails)
+    tried = f"{listed(free, sorted(fails))} fail"
+    return replace(
+        finding,
+        code="batch-hard-coded",
+        severity=severity,
+        message=f"{said} {finding.message}",
+        sizes=sizes,
+        lines=(*finding.lines, tried),
+        related=(*related, *finding.related)[:MOST_RELATED],
+        fixes=(),
+    )
+
+
+def stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
+    """The first call that always gives the given batch, and grows elsewhere."""
+    for given, *others in zip(*runs, strict=False):
+        if any((given.name, given.place) != (o.name, o.place) for o in others):
+            break
+        shapes = (given.shapes, *(each.shapes for each in others))
+        for shape, *rest in zip(*shapes, strict=False):
+            same = all(len(each) == len(shape) for each in rest)
+            first = bool(shape) and {each[:1] for each in rest} == {(size,)}
+            if same and first and shape[0] == size and shape not in rest:
+                said = f"dim 0 is {size} here whatever the batch is: {text(rest[0])}"
+                return given, said
+    return None
+
+
+# -- what runs, and gives something else -----------------------------------------------
+
+
+def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
+    """One sample, of which less comes out than its share of several."""
+    one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
+    if any(each.state != "runs" for each in (one, two, three)):
+        return
+    if not len(one.output) == len(two.output) == len(three.output):
+        return
+    for out, second, third in zip(one.output, two.output, three.output, strict=True):
+        wanted = expected(second, third)
+        if wanted is None or len(out) == len(wanted):
+            continue
+        steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
+        message = f"the output is {text(out)}, not {text(wanted)}"
+        lines = (f"at {free.at(2)} it is {text(second)}",)
+        found = Finding("lost-batch", "warning", message, lines=lines)
+        made = at_sizes(found, "warning", [(free, 1)], False)
+        yield placed(made, first_other(*steps))
+        return
+
+
+def expected(two: Shape, three: Shape) -> Shape | None:
+    """The shape for one sample, by those for two and three."""
+    if len(two) != len(three) or two == three:
+        return None
+    return tuple(2 * a - b for a, b in zip(two, three, strict=True))
+
+
+def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+    """An output that has the given batch whatever comes in, and grows elsewhere."""
+    from shapewright.trace.module import leaves
+
+    given = [fact.shape for fact in leaves(program.trace.output)]
+    seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]
+    if free.size in SMALL or any(each.state != "runs" for each in seen):
+        return
+    for at, shape in enumerate(given):
+        if any(len(each.output) != len(given) for each in seen):
+            return
+        two, three = (each.output[at] for each in seen)
+        ranks = {len(shape), len(two), len(three)}
+        if len(ranks) > 1 or not shape or two == three:
+            continue
+        if shape[0] == two[0] == three[0] == free.size:
+            stay = f"dim 0 stays {free.size}, the batch that was given"
+            found = Finding(
+                "batch-hard-coded",
+                "warning",
+                f"the output is {text(two)}: {stay}",
+                lines=(f"at {free.at(3)} it is {text(three)}",),
+            )
+            asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
+            place = stays(free.size, runs.steps(asked))
+            made = at_sizes(found, "warning", [(free, 2)], False)
+            yield placed(made, place)
+            return
+
+
+STEPS = (2, 4, 8, 16, 32, 64)
+"""Numbers whose multiples a program may want."""
+HALVES = 6
+"""How often a size is halved in search of the smallest that runs."""
+
+
+def beside(free: Sequence[Free]) -> list[Request]:
+    """The runs with one more: each dim alone, and all."""
+    alone = [Request(((each, each.size + 1),), False) for each in free]
+    both = Request(tuple((each, each.size + 1) for each in free), False)
+    return [*alone, both] if len(free) > 1 else alone
+
+
+def fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
+    """The dims that fail with one more, where all of them with one more fail too."""
+    if runs.at(beside(free)[-1]).state != "fails":
+        return []
+    alone = zip(free, beside(free), strict=False)
+    return [each for each, request in alone if runs.at(request).state == "fails"]
+
+
+def multiple(free: Sequence[Free], runs: Runs) -> int | None:
+    """The smallest number whose multiples run; None where no other size does."""
+    steps = [n for n in STEPS if all(each.size % n == 0 for each in free)]
+    further = {n: [further_by(free, k * n) for k in (1, 2)] for n in steps}
+    runs.ask([first for first, _ in further.values()])
+    for step, (first, second) in further.items():
+        if runs.at(first).state == "runs":
+            runs.ask([second])
+            return step if runs.at(second).state == "runs" else None
+    return None
+
+
+def further_by(free: Sequence[Free], step: int) -> Request:
+    """A run with sizes that are larger by a number."""
+    return Request(tuple((each, each.size + step) for each in free), False)
+
+
+def taken(free: Sequence[Free], step: int) -> str:
+    """`height 32, 48 and 64 run: multiples of 16`."""
+    parts = [
+        listed(each, [each.size, each.size + step, each.size + 2 * step])
+        for each in free
+    ]
+    return f"{' or '.join(parts)} run: multiples of {step}"
+
+
+def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Finding]:
+    """Sides of an image, the length of a signal: odd ones, and the smallest."""
+    failing = fails_beside(free, runs)
+    step = multiple(failing, runs) if failing else None
+    if step is not None:
+        cause = runs.cause(Request(((failing[0], failing[0].size + 1),), False))
+        sizes = [(each, each.size + 1) for each in failing]
+        if cause is not None:
+            made = at_sizes(cause, "note", sizes, False, " or ")
+            yield replace(made, lines=(*made.lines, taken(failing, step)))
+        return
+    yield from of_smallest(free, runs, program)
+
+
+def of_smallest(
+    free: Sequence[Free], runs: Runs, program: Program
+) -> Iterator[Finding]:
+    """The smallest sides that run, where less comes out than of larger ones."""
+    requests = []
+    sizes = [each.size for each in free]
+    for _ in range(HALVES):
+        sizes = [max(1, size // 2) for size in sizes]
+        requests.append(Request(tuple(zip(free, sizes, strict=True)), False))
+    requests = [each for each in dict.fromkeys(requests) if each.sizes]
+    runs.ask(requests)
+    ran = [each for each in requests if runs.at(each).state == "runs"]
+    if len(ran) > 1:
+        yield from lost_dim(ran[-1], ran[0], runs, program)
+
+
+def lost_dim(
+    small: Request, large: Request, runs: Runs, program: Program
+) -> Iterator[Finding]:
+    """A size at which an output has other dims than at a larger one and as given."""
+    given = [fact.shape for fact in leaves(program.trace.output)]
+    one, other = runs.at(small).output, runs.at(large).output
+    if not len(given) == len(one) == len(other):
+        return
+    for out, wanted, known in zip(one, other, given, strict=True):
+        if len(wanted) == len(known) != len(out):
+            steps = runs.steps([small, large])
+            yield told_lost(small, large, out, wanted, first_other(*steps))
+            return
+
+
+def told_lost(
+    small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
+) -> Finding:
+    """The finding of an output that has other dims."""
+    found = Finding("lost-dim", "note", f"the output is {text(out)}")
+    made = at_sizes(found, "note", small.sizes, False)
+    where = " and ".join(free.at(size) for free, size in large.sizes)
+    made = replace(made, lines=(f"at {where} it is {text(wanted)}",))
+    return placed(made, place)
+
+
+def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+    """One step, and one more than given."""
+    one, more = Request(((free, 1),), False), Request(((free, free.size + 1),), False)
+    beyond = runs.at(more).state == "fails"
+    step = multiple([free], runs) if beyond else None
+    if runs.at(one).state == "fails":
+        others = [Request(((free, n),), False) for n in (2, free.size - 1)]
+        if beyond and step is None:
+            runs.ask(others)
+        if step is not None or any(
+            runs.at(each).state == "runs" for each in (more, *others)
+        ):
+            yield from short(free, runs, one, step)
+        return
+    if step is not None:
+        cause = runs.cause(more)
+        if cause is not None:
+            made = at_sizes(cause, "note", more.sizes, False)
+            yield replace(made, lines=(*made.lines, taken([free], step)))
+        return
+    if not beyond:
+        yield from lost_dim(one, more, runs, program)
+    trained = replace(one, training=True)
+    cause = runs.cause(trained) if runs.at(trained).state == "fails" else None
+    if cause is not None:
+        yield at_sizes(cause, "note", one.sizes, True)
+
+
+def short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
+    """What fails with one step."""
+    cause = runs.cause(one)
+    if cause is None:
+        return
+    made = at_sizes(cause, "note", one.sizes, False)
+    more: tuple[str, ...] = ()
+    if step is not None:
+        more = (f"{free.at(free.size + 1)} fails too", taken([free], step))
+    yield replace(made, lines=(*made.lines, *more))
+
+
+def first_steps(free: Free) -> list[Request]:
+    """The runs that a sequence is judged by."""
+    ways = [(1, False), (free.size + 1, False), (1, True)]
+    return [Request(((free, size),), mode) for size, mode in ways if size != free.size]

@@ -1,0 +1,381 @@
+"""From a failed call to a finding in the user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.causes import actual, argument_of
+from shapewright.analysis.program_run import Program, as_far_as_known, shape_text
+from shapewright.analysis.provenance.call_expressions import (
+    operation,
+    tensor_names,
+    words_of,
+)
+from shapewright.analysis.provenance.origins import decided, once, origin
+from shapewright.findings.finding import Finding, Related
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.unmet import Place
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+CODES = {
+    "values": "index-out-of-range",
+    "dtype": "dtype-mismatch",
+    "contiguous": "not-contiguous",
+}
+"""What is wrong with a call that this change repairs; all others: a shape."""
+
+
+def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
+    """A finding for each independent failure, one for all of a call that fail alike."""
+    found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
+    for failure in independent(program):
+        finding = of_failure(program, failure)
+        key = finding.code, *call_of(program, program.trace.ops[failure.op])
+        if key in found:
+            first, failures = found[key]
+            found[key] = replace(first, count=first.count + 1), [*failures, failure]
+        else:
+            found[key] = finding, [failure]
+    return list(found.values())
+
+
+def call_of(program: Program, op: Op) -> tuple[object, ...]:
+    """What makes a call the same as another one: a layer at its line, or the text.
+
+    Layers that one line builds are the same.
+    """
+    layer = program.layer(op)
+    if layer is None or op.span is None:
+        return (op.span,)
+    built = program.built.get(layer.path)
+    by = built.span if built is not None else pattern(layer.path)
+    return op.span.file, op.span.line, by
+
+
+def of_failure(program: Program, failure: Failure) -> Finding:
+    """What does not fit in a call, and where both sides came from."""
+    op = program.trace.ops[failure.op]
+    code, message = told(program, failure)
+    return Finding(
+        code,
+        "error",
+        message,
+        op.span,
+        op.module,
+        failure.torch_message,
+        with_makers(program, failure),
+        lines=below(program, failure),
+    )
+
+
+def below(program: Program, failure: Failure) -> tuple[str, ...]:
+    """What a need shows below its sentence."""
+    if failure.unmet is None or not failure.unmet.lines:
+        return ()
+    words = words_of(program, failure)
+    return tuple(filled(line, words) for line in failure.unmet.lines)
+
+
+def told(program: Program, failure: Failure) -> tuple[str, str]:
+    """The code and the sentence."""
+    if failure.unmet is not None:
+        words = words_of(program, failure)
+        return failure.unmet.code, filled(failure.unmet.message, words)
+    for repair in failure.repairs:
+        if repair.kind in CODES:
+            return CODES[repair.kind], generic(program, failure, repair)
+    for repair in failure.repairs:
+        if repair.kind == "size":
+            return "shape-mismatch", generic(program, failure, repair)
+    if failure.repairs:
+        return "shape-mismatch", generic(program, failure, failure.repairs[0])
+    return "torch-error", first_line(failure.torch_message) or failure.error
+
+
+def filled(message: str, words: dict[str, str]) -> str:
+    """A message with the user's words for the names in braces."""
+
+    class Words(dict[str, str]):
+        def __missing__(self, key: str) -> str:
+            return f"`{key}`"
+
+    return message.format_map(Words(words))
+
+
+def first_line(text: str) -> str:
+    """The first line of a text."""
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def generic(program: Program, failure: Failure, repair: Repair) -> str:
+    """What one repair says of the call."""
+    op = program.trace.ops[failure.op]
+    what = operation(program, op)
+    name = tensor_names(program, op)[repair.tensor]
+    fact = op.inputs[repair.tensor]
+    if repair.kind == "values":
+        return f"{what} reads beyond the end: an index in {name} is out of range"
+    if repair.kind == "dtype":
+        return f"{what} takes {repair.new} here, but {name} is {repair.old}"
+    if repair.kind == "contiguous":
+        return f"{what} needs {name} in one piece, but it is not contiguous"
+    if repair.kind == "size":
+        return (
+            f"{what} needs size {repair.new} in dim {repair.dim} of {name},"
+            f" got {repair.old}: {shape_text(fact)}"
+        )
+    if repair.kind == "permute":
+        return f"{what} needs the dims of {name} in another order: {shape_text(fact)}"
+    rank = len(fact.shape)
+    wanted = {"unsqueeze": rank + 1, "squeeze": rank - 1}.get(repair.kind)
+    if wanted is None:
+        return f"{what} needs fewer dims of {name}: {shape_text(fact)}"
+    return f"{what} needs {wanted} dims of {name}, got {rank}: {shape_text(fact)}"
+
+
+def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
+    """Where what was wanted was decided, and where what came in came from."""
+    op = program.trace.ops[failure.op]
+    wanted, got = sides(failure)
+    if wanted and got and size_at(op, wanted) == size_at(op, got):
+        return  # equal sizes: what is wrong is said in the sentence
+    if wanted is None and failure.unmet is not None:
+        yield from of_argument(program, failure, failure.unmet.needs)
+    for prefix, side in (("expected", wanted), ("got", got)):
+        if side is None:
+            continue
+        at, dim = side
+        for number, related in enumerate(actual(program, op.inputs[at], dim)):
+            said = f"{prefix}: {related.message}" if number == 0 else related.message
+            yield Related(related.span, said)
+
+
+def with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
+    """Both sides, and the lines that made what is not told of yet, each line once."""
+    op = program.trace.ops[failure.op]
+    found = list(as_far_as_known(both_sides(program, failure)))
+    known = [op.span, *(each.span for each in found)]
+    more = [
+        *as_far_as_known(decided(program, failure)),
+        *as_far_as_known(makers(program, failure)),
+    ]
+    return (*found, *once(more, known)[: MOST_RELATED - len(found)])
+
+
+MOST_RELATED = 7
+"""Places that a finding names."""
+
+
+def makers(program: Program, failure: Failure) -> Iterator[Related]:
+    """Where the layer was built, and where each operand was made or handed in."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is not None and built is not None:
+        said = f"`{layer.path}` is built as `nn.{built.class_name}`"
+        if not built.class_name[:1].isupper() or layer.class_name != built.class_name:
+            said = f"`{layer.path}` is built"
+        yield Related(built.span, said)
+    path = layer.path.rpartition(".")[0] if layer is not None else op.module
+    while path:
+        if path in program.built and not path.rpartition(".")[2].isdigit():
+            yield Related(program.built[path].span, f"`{path}` is built")
+            break
+        path = path.rpartition(".")[0]
+    names = tensor_names(program, op)
+    for name, fact in zip(names, op.inputs, strict=True):
+        if fact.tensor in program.states:
+            continue
+        made = program.producers.get(fact.tensor)
+        if made is not None and made.span is not None:
+            what = "" if name.startswith("a ") else f"{name} "
+            said = f"{what}{shape_text(fact)} is made by `{made.name}`"
+            yield Related(made.span, said.strip())
+            first = before_library(program, op, made)
+            if first is not None and first.span is not None:
+                shape = shape_text(first.outputs[0])
+                yield Related(first.span, f"{shape} comes from `{first.name}`")
+    for frame in reversed(op.frames[:-1]):
+        yield Related(frame.span, "called from here")
+
+
+MOST_OF_LIBRARY = 8
+"""Calls of a library between the program's own and one that fails."""
+
+
+def before_library(program: Program, op: Op, made: Op) -> Op | None:
+    """What the program made itself, where a library's calls stand in between.
+
+    They all have the line that called the library.
+    """
+    last: Op | None = made
+    for _ in range(MOST_OF_LIBRARY):
+        if last is None or last.span != op.span or not last.inputs:
+            break
+        last = program.producers.get(last.inputs[0].tensor)
+    found = last is not None and last is not made and last.span != op.span
+    return last if found else None
+
+
+def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
+    """The argument of a layer's constructor that decided a size."""
+    layer = program.layer(program.trace.ops[failure.op])
+    built = program.built.get(layer.path) if layer is not None else None
+    if layer is None or built is None or type(size) is not int:
+        return
+    name = argument_of(program, layer.path, size)
+    if name:
+        said = f"expected: {size} is `{name}` of `{layer.path}`"
+        yield Related(built.span, said)
+
+
+def size_at(op: Op, side: tuple[int, int]) -> int:
+    """The size of a dim of an input."""
+    at, dim = side
+    return op.inputs[at].shape[dim]
+
+
+def sides(
+    failure: Failure,
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """The dim that decides and the dim that does not fit: input of the op, dim."""
+    unmet = failure.unmet
+    if unmet is not None:
+        return place_of(failure, unmet.wanted), place_of(failure, unmet.got)
+    got = next((r for r in failure.repairs if r.kind == "size"), None)
+    if got is None or got.dim is None:
+        return None, None
+    other = next(
+        (r for r in failure.repairs if r.kind == "size" and r.tensor != got.tensor),
+        None,
+    )
+    wanted = None if other is None or other.dim is None else (other.tensor, other.dim)
+    return wanted, (got.tensor, got.dim)
+
+
+def place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
+    """The input of the op that a place names."""
+    if place is None or place.dim is None or place.argument not in failure.arguments:
+        return None
+    return failure.arguments.index(place.argument), place.dim
+
+
+def independent(program: Program) -> Iterator[Failure]:
+    """Failures that do not only follow from an earlier one.
+
+    Sizes that the run had to guess go on in what is made from them; a call that fails
+    because of such a size says nothing new.
+    """
+    unsure: Unsure = {}
+    cast: set[int] = set()  # tensors whose dtype was guessed
+    at = {failure.op: failure for failure in program.failures}
+    for index, op in enumerate(program.trace.ops if at else ()):
+        failure = at.get(index)
+        was_cast = any(fact.tensor in cast for fact in op.inputs)
+        if failure is not None:
+            of_dtype = told(program, failure)[0] == "dtype-mismatch"
+            follows_cast = of_dtype and was_cast
+            if not (follows_cast or follows(failure, op.inputs, unsure)):
+                yield failure
+            decided = any(fact.tensor in program.states for fact in op.inputs)
+            was_cast = of_dtype and not decided
+        if was_cast:
+            cast |= {fact.tensor for fact in op.outputs}
+        guessed = failure.guessed if failure is not None else ()
+        of_rank = failure is not None and is_of_rank(failure)
+        if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
+            for fact in op.outputs:
+                dims = carried(op, fact, unsure)
+                dims |= (
+                    guessed_dims(failure, op, fact) if failure is not None else set()
+                )
+                if of_rank:
+                    dims |= set(range(len(fact.shape))) - given(op, fact)
+                if dims:
+                    unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
+
+
+Unsure = dict[int, frozenset[int]]
+"""The dims of each tensor whose sizes were guessed."""
+
+
+def carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
+    """The dims of an output whose sizes come from guessed ones."""
+    found = set()
+    sizes = {size_at(op, side) for side in guessed_sides(op, unsure)}
+    known = {size for fact in op.inputs for size in fact.shape}
+    for dim, size in enumerate(out.shape):
+        came = origin(op, out, dim)
+        if came is None:
+            if sizes and (size in sizes or size not in known):
+                found.add(dim)
+        elif any(d in unsure.get(op.inputs[n].tensor, ()) for n, d in came.places):
+            found.add(dim)
+    return found
+
+
+ALIGNED = frozenset({"broadcast-mismatch", "joined-sizes-differ"})
+"""Codes of calls whose result has the dims of the operands, lined up from the right."""
+
+
+def guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
+    """The dims of what a refused call gave that no side decided."""
+    unmet, places = failure.unmet, [side for side in sides(failure) if side is not None]
+    if unmet is not None and unmet.code in ALIGNED and places and failure.guessed:
+        backs = {len(op.inputs[at].shape) - dim for at, dim in places}
+        return {len(out.shape) - back for back in backs if back <= len(out.shape)}
+    return {d for d, size in enumerate(out.shape) if size in failure.guessed}
+
+
+def is_of_rank(failure: Failure) -> bool:
+    """Whether the run had to guess how many dims there are."""
+    unmet = failure.unmet
+    return unmet is not None and unmet.code in OF_RANK and not unmet.makes
+
+
+def given(op: Op, out: Fact) -> set[int]:
+    """The dims of an output that a parameter decides."""
+    found = set()
+    for dim in range(len(out.shape)):
+        came = origin(op, out, dim)
+        if came is not None and came.how == "parameter":
+            found.add(dim)
+    return found
+
+
+def guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
+    """The dims of an op's inputs that were guessed."""
+    for n, fact in enumerate(op.inputs):
+        for dim in unsure.get(fact.tensor, ()):
+            if dim < len(fact.shape):
+                yield n, dim
+
+
+def follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
+    """Whether what does not fit is a size that was guessed."""
+    places = [side for side in sides(failure) if side is not None]
+    if places:
+        return any(dim in unsure.get(inputs[at].tensor, ()) for at, dim in places)
+    unmet = failure.unmet
+    if unmet is not None and unmet.code in OF_RANK:
+        return False  # how many dims there are was not guessed
+    sizes = {
+        fact.shape[dim]
+        for fact in inputs
+        for dim in unsure.get(fact.tensor, ())
+        if dim < len(fact.shape)
+    }
+    numbers = [unmet.has, unmet.needs] if unmet is not None else []
+    known = [each for each in numbers if type(each) is int]
+    return bool(sizes.intersection(known) if known else sizes)
+
+
+OF_RANK = frozenset({"dim-out-of-range", "wrong-rank", "permuted-dims"})
+"""Codes that tell of dims, whatever their sizes."""
+
+
+def pattern(module: str) -> str:
+    """A module's path with numbers left out: equal blocks of a loop fail alike."""
+    return ".".join("*" if part.isdigit() else part for part in module.split("."))

@@ -1,0 +1,381 @@
+"""What is usually meant where a certain operator refuses its inputs, or where the last
+batch has fewer samples.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from shapewright.analysis.fixes.keywords_and_methods import last_name, with_keyword
+from shapewright.analysis.fixes.numbers_and_names import replaced
+from shapewright.analysis.fixes.operands import after, with_method
+from shapewright.analysis.fixes.suspect_lines import nodes_on
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.findings.fix import Edit, Fix
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.expressions import Text
+from shapewright.trace.op import Op
+from shapewright.trace.rehearsal import Remainder
+
+
+def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The idiom that belongs to the failing function."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    name = op.name.rpartition(".")[2]
+    code = failure.unmet.code if failure.unmet is not None else ""
+    if code in ("target-shape", "one-hot-target"):
+        yield from class_numbers(program, failure, op)
+    if name.startswith(("gather", "scatter", "take_along_dim")):
+        yield from indices(program, failure, op, name)
+    if code == "broadcast-mismatch":
+        yield from behind(program, failure, op)
+    if code == "normalized-shape":
+        yield from channels_last(program, op)
+    if code == "wrong-rank":
+        yield from layer_kinds(program, op)
+    if found is None:
+        return
+    text, node = found
+    if name == "einsum" and isinstance(node, ast.Call):
+        yield from letters(text, node, op)
+    if name in ("cat", "concat", "concatenate") and isinstance(node, ast.Call):
+        yield from joined_along(text, node)
+    if code == "in-place-too-small" and isinstance(node, ast.AugAssign):
+        yield from assigned(text, node)
+    if name in ("view", "reshape", "unflatten") and isinstance(node, ast.Call):
+        yield from sizes(text, node, op)
+    if name in ("permute", "repeat", "expand", "tile") and isinstance(node, ast.Call):
+        yield from rows(text, node, op, name)
+    if name in ("-", "sub", "rsub", "__rsub__", "__sub__", "neg"):
+        yield from inverted(text, node, op)
+    if name == "dot":
+        yield from flattened(program, op)
+    if name == "tensordot" and isinstance(node, ast.Call):
+        yield from other_counts(text, node)
+    if name == "stack":
+        yield from padded(text, node)
+
+
+def behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+    """`scale[:, None, None, None]` for a number a sample, met by a batch of images."""
+    shapes = [fact.shape for fact in op.inputs]
+    for at, shape in enumerate(shapes):
+        for other in shapes:
+            more = len(other) - len(shape)
+            if shape and more > 0 and other[: len(shape)] == shape:
+                items = [":"] * len(shape) + ["None"] * more
+                yield from with_method(program, failure, at, f"[{', '.join(items)}]")
+
+
+def channels_last(program: Program, op: Op) -> Iterator[Fix]:
+    """A norm of the last dim, around which the channels are brought there and back."""
+    found = program.node(op.span)
+    text, call = found if found is not None else (None, None)
+    rank = len(op.inputs[0].shape)
+    there, back = (".permute(0, 2, 3, 1)", ".permute(0, 3, 1, 2)")
+    if rank == 3:
+        there = back = ".transpose(1, 2)"
+    if text is None or not isinstance(call, ast.Call) or rank not in (3, 4):
+        return
+    if call.args and program.layer(op) is not None:
+        inner = after(text, call.args[0], there)
+        shown = text.written(call.func) + f"({inner.message.strip('`')}){back}"
+        edits = (*inner.edits, Edit(text.span(call).end, back))
+        yield Fix("fits", f"`{shown}`", edits)
+
+
+def layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
+    """`nn.BatchNorm1d` for `nn.BatchNorm2d`, as the rank of the input asks for."""
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    found = program.node(built.span) if built is not None else None
+    text, call = found if found is not None else (None, None)
+    if text is None or not isinstance(call, ast.Call) or not op.inputs:
+        return
+    name, spaces = last_name(call.func), max(1, len(op.inputs[0].shape) - 2)
+    if name[-2:] in ("1d", "2d", "3d") and spaces < 4 and name[-2] != str(spaces):
+        span = text.span(call.func).end
+        new = f"{spaces}d"
+        place = replace(span, column=span.column - 2)
+        yield Fix("fits", f"`{name[:-2]}{new}` for `{name}`", (Edit(place, new),))
+
+
+def letters(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+    """An equation whose letters stand in another order."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return
+    left, arrow, right = first.value.partition("->")
+    terms = [term.strip() for term in left.split(",")]
+    if len(terms) != len(op.inputs) or not all(term.isalpha() for term in terms):
+        return
+    longest = max(map(len, terms))
+    for one in range(longest):
+        for other in range(one + 1, longest):
+            turned = [exchanged(term, one, other) for term in terms]
+            for new in (turned, *singly(terms, turned)):
+                if new != terms and fitting(new, op):
+                    said = ",".join(new) + arrow + right
+                    quote = text.written(first)[0]
+                    edit = Edit(text.span(first), f"{quote}{said}{quote}")
+                    yield Fix("fits", f"`{said}`", (edit,))
+
+
+def exchanged(term: str, one: int, other: int) -> str:
+    """A term with two letters exchanged."""
+    if other >= len(term):
+        return term
+    row = list(term)
+    row[one], row[other] = row[other], row[one]
+    return "".join(row)
+
+
+def singly(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
+    """Each term turned while the others stay."""
+    for n, new in enumerate(turned):
+        yield [*terms[:n], new, *terms[n + 1 :]]
+
+
+def fitting(terms: list[str], op: Op) -> bool:
+    """Whether each letter has one size."""
+    sizes: dict[str, int] = {}
+    for term, fact in zip(terms, op.inputs, strict=True):
+        for letter, size in zip(term, fact.shape, strict=False):
+            if sizes.setdefault(letter, size) not in (size, 1) and size != 1:
+                return False
+    return True
+
+
+def joined_along(text: Text, call: ast.Call) -> Iterator[Fix]:
+    """`torch.cat` along another dim than the first, where none is said."""
+    if len(call.args) == 1 and not call.keywords:
+        place = text.span(call).end
+        place = replace(place, column=place.column - 1, end_column=place.column - 1)
+        for dim in (1, -1, 2):
+            said = f"`{text.written(call)[:-1]}, dim={dim})`"
+            yield Fix("fits", said, (Edit(place, f", dim={dim}"),))
+
+
+SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**",
+    ast.FloorDiv: "//", ast.Mod: "%", ast.MatMult: "@", ast.BitAnd: "&",
+    ast.BitOr: "|",
+}  # fmt: skip
+
+
+def assigned(text: Text, node: ast.AugAssign) -> Iterator[Fix]:
+    """`x = x + y` for `x += y`, which cannot grow."""
+    sign = SIGNS.get(type(node.op))
+    if sign is not None:
+        target, value = text.written(node.target), text.written(node.value)
+        if not isinstance(
+            node.value, ast.Name | ast.Attribute | ast.Call | ast.Constant
+        ):
+            value = f"({value})" if sign not in ("+",) else value
+        new = f"{target} = {target} {sign} {value}"
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+    """Class numbers of a one-hot target, or all the positions as one batch."""
+    if len(op.inputs) < 2:
+        return
+    scores, target = op.inputs[0], op.inputs[1]
+    one_hot = len(target.shape) > 1 and len(scores.shape) == len(target.shape)
+    if one_hot and target.shape == scores.shape:
+        yield from with_method(program, failure, 1, ".argmax(dim=1)")
+
+
+def indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
+    """An index with a dim more: what is gathered loses it again, what is scattered
+    spreads it."""
+    places = tensor_expressions(program, op)
+    found = program.node(op.span)
+    if found is None or not isinstance(found[1], ast.Call) or len(places) < 2:
+        return
+    text, call = found
+    index, ranks = op.inputs[1], [len(fact.shape) for fact in op.inputs]
+    place = places[1]
+    if place is None or ranks[1] >= ranks[0]:
+        return
+    source = places[0]
+    if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
+        more = ranks[0] - ranks[1]
+        if source is not None and source[1] and ranks[1] == 1 and more > 1:
+            ones, kept = ", 1" * more, ", 1" * (more - 1)
+            method = f".view(-1{ones}).expand(-1{kept}, {source[1]}.size(-1))"
+            yield after(text, place[0], method)
+    if ranks[1] != ranks[0] - 1:
+        return
+    numbers = [value for key, value in op.arguments if key in ("0", "1", "dim")]
+    dim = numbers[0] if numbers and type(numbers[0]) is int else -1
+    if name.startswith("scatter") and len(op.inputs) > 2 and ranks[2] == ranks[0]:
+        source = places[2]
+        if source is not None and index.shape == op.inputs[2].shape[: ranks[1]]:
+            method = f".unsqueeze(-1).expand_as({source[1]})"
+            yield after(text, place[0], method)
+    if name == "gather" and index.shape == op.inputs[0].shape[: ranks[1]]:
+        one = after(text, place[0], f".unsqueeze({dim})")
+        back = Edit(text.span(call).end, f".squeeze({dim})")
+        shown = text.written(call).replace(
+            text.written(place[0]), one.message.strip("`"), 1
+        )
+        yield Fix("fits", f"`{shown}.squeeze({dim})`", (*one.edits, back))
+
+
+def sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+    """The number that is left where all others are right; from dim 1 on as one dim."""
+    if not op.inputs or not isinstance(call.func, ast.Attribute):
+        return
+    shape = op.inputs[0].shape
+    whole = prod(shape)
+    given = list(call.args)
+    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
+        given = list(given[0].elts)
+    values = dict(op.arguments)
+    known: list[Any] = [values.get(str(n)) for n in range(len(given))]
+    if all(type(value) is int and value != -1 for value in known):
+        for n, node in enumerate(given):
+            rest = prod(each for m, each in enumerate(known) if m != n)
+            if rest and whole % rest == 0:
+                size = whole // rest
+                yield Fix("fits", f"`{size}`", (number(text, node, size),))
+    if len(given) == 2 and len(shape) > 2 and shape[0]:
+        rows = prod(shape[1:])
+        if isinstance(given[1], ast.Constant) and known[1] not in (-1, rows):
+            yield Fix(
+                "fits",
+                f"`{text.written(call.func)}({text.written(given[0])}, {rows})`",
+                (number(text, given[1], rows),),
+            )
+
+
+def number(text: Text, node: ast.expr, value: int) -> Edit:
+    """A number in a place."""
+    return Edit(text.span(node), str(value))
+
+
+def rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
+    """As many numbers as there are dims."""
+    given = list(call.args)
+    if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
+        given = list(given[0].elts)
+    if not op.inputs or not given:
+        return
+    rank, written = len(op.inputs[0].shape), [text.written(node) for node in given]
+    lacking = rank - len(given)
+    if lacking > 0 and name in ("repeat", "expand", "tile"):
+        words = ["1" if name != "expand" else "-1"] * lacking
+        for new in ([*words, *written], [*written, *words]):
+            yield row_of(text, call, given, new)
+    if name == "permute":
+        dims = [node.value for node in given if isinstance(node, ast.Constant)]
+        if len(dims) == len(given) and lacking:
+            kept = [each for each in dims if isinstance(each, int) and each < rank]
+            missing = [d for d in range(rank) if d not in kept]
+            orders = [[*kept, *missing], [*missing, *kept]]
+            for order in orders:
+                if sorted(order) == list(range(rank)):
+                    yield row_of(text, call, given, [str(d) for d in order])
+
+
+def row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str]) -> Fix:
+    """The numbers of a call as a whole."""
+    span = text.span(given[0]).until(text.span(given[-1]))
+    new = ", ".join(words)
+    name = last_name(call.func)
+    return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
+
+
+def inverted(text: Text, node: ast.AST, op: Op) -> Iterator[Fix]:
+    """`~mask` for `1 - mask`."""
+    if not isinstance(node, ast.BinOp) or any(f.dtype != "bool" for f in op.inputs):
+        return
+    mask = text.written(node.right)
+    if not isinstance(node.right, ast.Name | ast.Attribute | ast.Call):
+        mask = f"({mask})"
+    for new in (f"(~{mask})", f"(~{mask}).float()"):
+        yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
+
+
+def flattened(program: Program, op: Op) -> Iterator[Fix]:
+    """Both vectors of a dot product in one dim."""
+    found = program.node(op.span)
+    edits: list[Edit] = []
+    for place, fact in zip(tensor_expressions(program, op), op.inputs, strict=False):
+        if place is None or found is None:
+            return
+        if len(fact.shape) > 1:
+            edits += after(found[0], place[0], ".flatten()").edits
+    if edits:
+        yield Fix("fits", "`.flatten()` of both", tuple(edits))
+
+
+def other_counts(text: Text, call: ast.Call) -> Iterator[Fix]:
+    """`tensordot` over another number of dims."""
+    for word in call.keywords:
+        value = word.value.value if isinstance(word.value, ast.Constant) else None
+        for count in (1, 2, 3, 4):
+            if word.arg == "dims" and type(value) is int and count != value:
+                yield Fix("fits", f"`dims={count}`", (number(text, word.value, count),))
+
+
+def padded(text: Text, node: ast.AST) -> Iterator[Fix]:
+    """Tensors of several lengths padded to the longest."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        new = "torch.nn.utils.rnn.pad_sequence"
+        rows = text.written(node.args[0])
+        edits = (
+            Edit(text.span(node.func), new),
+            Edit(text.span(node.args[0]).end, ", batch_first=True"),
+        )
+        yield Fix("fits", f"`pad_sequence({rows}, batch_first=True)`", edits)
+
+
+VIEWS = frozenset({"view", "reshape"})
+
+
+def left_out(program: Program, at: int) -> Iterator[Fix]:
+    """`drop_last=True`, for the loader whose last batch an op had to do with."""
+    for short in met(program, at):
+        for text, node in nodes_on(program, [(short.file, short.line)], ast.Call):
+            if not isinstance(node, ast.Call) or last_name(node.func) != short.name:
+                continue
+            given = {word.arg: word.value for word in node.keywords}
+            if "drop_last" in given:
+                edit = Edit(text.span(given["drop_last"]), "True")
+                yield Fix("fits", "`drop_last=True`", (edit,))
+            else:
+                yield with_keyword(text, node, "drop_last=True")
+
+
+def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
+    """`x.view(-1, 20, 5)` for a view with the number of samples of other batches."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    if op.name.rpartition(".")[2] not in VIEWS or found is None:
+        return
+    text, call = found
+    if not isinstance(call, ast.Call) or call.keywords or not call.args:
+        return
+    first = call.args[0]
+    nodes = first.elts if isinstance(first, ast.Tuple | ast.List) else call.args
+    sizes = [value for _, value in op.arguments if type(value) is int]
+    if len(sizes) != len(nodes) or -1 in sizes:
+        return
+    for short in met(program, failure.op):
+        if sizes[0] == short.usual:
+            yield replaced(text, nodes[0], "-1")
+
+
+def met(program: Program, at: int) -> Iterator[Remainder]:
+    """The last batch, with fewer samples, that the program worked with at an op."""
+    for each in program.remainders:
+        if each.began <= at < each.ended:
+            yield each

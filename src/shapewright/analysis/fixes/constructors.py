@@ -1,0 +1,395 @@
+"""Other sizes where a layer is constructed or a tensor is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from math import lcm
+
+from shapewright.analysis.causes import NO_SIZES, way
+from shapewright.analysis.explanations import sides
+from shapewright.analysis.fixes.keywords_and_methods import last_name
+from shapewright.analysis.fixes.suspect_lines import (
+    function_around,
+    names_for,
+    size_in_words,
+    statements,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
+from shapewright.findings.fix import Edit, Fix
+from shapewright.rules.meta import Made
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.source.expressions import Text, flat
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+
+def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The layer that refuses its input gets the size that comes."""
+    wanted, got = sides(failure)
+    if wanted is None or got is None:
+        return
+    op = program.trace.ops[failure.op]
+    needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+    at, dim = wanted
+    for module, found in modules_of(program, op.inputs[at], dim):
+        size = has if found == needs else None
+        if size is not None:
+            written = as_product(program, op.inputs[got[0]], got[1])
+            yield from with_size(program, module, needs, size, written)
+
+
+def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A layer that refuses its input, by the argument that is the size it asks for."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    if layer is None or layer.path not in program.built:
+        return
+    for has, needs in pairs_of(program, failure):
+        written = ""
+        got = sides(failure)[1]
+        if got is not None and op.inputs[got[0]].shape[got[1]] == has:
+            written = as_product(program, op.inputs[got[0]], got[1])
+        yield from with_size(program, layer.path, needs, has, written)
+
+
+def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
+    """What came and what was asked for, as numbers, the surest first."""
+    op = program.trace.ops[failure.op]
+    pairs: list[tuple[int, int]] = []
+    unmet = failure.unmet
+    if unmet is not None and type(unmet.has) is int and type(unmet.needs) is int:
+        pairs.append((unmet.has, unmet.needs))
+    wanted, got = sides(failure)
+    if wanted is not None and got is not None:
+        needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+        pairs.append((has, needs))
+    for repair in failure.repairs:
+        if repair.kind == "size" and isinstance(repair.old, int):
+            pairs.append((repair.old, repair.new))
+    return list(dict.fromkeys(pairs))
+
+
+def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A table with a row for every index: the first one beyond it, and a few more."""
+    unmet = failure.unmet
+    layer = program.layer(program.trace.ops[failure.op])
+    if unmet is None or unmet.code != "index-out-of-range" or layer is None:
+        return
+    if type(unmet.has) is int and type(unmet.needs) is int:
+        for more in range(1, 5):
+            yield from with_size(program, layer.path, unmet.needs, unmet.has + more, "")
+
+
+def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The layer that decided what comes gives what is asked for."""
+    wanted, got = sides(failure)
+    if wanted is None or got is None:
+        return
+    op = program.trace.ops[failure.op]
+    needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
+    at, dim = got
+    for module, found in modules_of(program, op.inputs[at], dim):
+        if found == has:
+            yield from with_size(program, module, has, needs, "")
+
+
+def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The layer before a pixel shuffle gives as many channels as that takes apart."""
+    unmet = failure.unmet
+    if unmet is None or unmet.code != "shuffled-sizes" or unmet.got is None:
+        return
+    has, needs = unmet.has, unmet.needs
+    op = program.trace.ops[failure.op]
+    if type(has) is not int or type(needs) is not int or needs < 2:
+        return
+    for module, size in modules_of(program, op.inputs[0], unmet.got.dim or 1):
+        factors = [each for _, each in op.arguments if type(each) is int and each > 1]
+        squared = [has * each for each in factors if has % each == 0]
+        near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
+        for new in dict.fromkeys(near):
+            if new and size == has:
+                yield from with_size(program, module, has, new, "")
+
+
+def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A layer gives so many times as much as a view takes apart."""
+    unmet = failure.unmet
+    if unmet is None or unmet.code not in ("element-count-mismatch", "does-not-divide"):
+        return
+    has, needs = unmet.has, unmet.needs
+    if type(has) is not int or type(needs) is not int or not has or not needs:
+        return
+    fact = program.trace.ops[failure.op].inputs[0]
+    for dim in range(len(fact.shape)):
+        for module, size in modules_of(program, fact, dim):
+            if size * needs % has == 0:
+                yield from with_size(program, module, size, size * needs // has, "")
+
+
+def modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
+    """The layers whose parameters decided a size, and that size there."""
+    found = way(program, fact, dim)
+    if found.why != "parameter":
+        return
+    path = program.states.get(found.fact.tensor)
+    if path is not None:
+        yield path.rpartition(".")[0], found.fact.shape[found.dim]
+
+
+def with_size(
+    program: Program, module: str, old: int, new: int, written: str
+) -> Iterator[Fix]:
+    """The layer's constructor with `new` where it has `old`.
+
+    Where a constructor of the program's own hands the size on, its caller's argument
+    comes first: that changes this layer alone.
+    """
+    for name, node, value in arguments_with(program, module):
+        if value not in (old, (old,)) or name in NO_SIZES:
+            continue
+        found = constructor(program, module)
+        assert found is not None
+        text, call = found
+        shown = written or in_words(text, node, old, new)
+        here = argument(text, call, name, node, shown)
+        named = any(True for _ in names_for(text, node, new))
+        if named:
+            yield here
+        if isinstance(node, ast.Name):
+            yield from handed(program, module, text, call, node.id, (old, new))
+        if not named:
+            yield here
+
+
+def handed(
+    program: Program,
+    module: str,
+    text: Text,
+    call: ast.Call,
+    name: str,
+    sizes: tuple[int, int],
+) -> Iterator[Fix]:
+    """The argument of the module around that a name in its constructor stands for."""
+    owner = text.around(call, ast.ClassDef)
+    path = module.rpartition(".")[0]
+    while path and isinstance(owner, ast.ClassDef):
+        built = program.built.get(path)
+        if built is not None and built.class_name == owner.name:
+            found = constructor(program, path)
+            for own, node, _ in arguments_with(program, path):
+                if own == name and found is not None:
+                    outer, around = found
+                    shown = in_words(outer, node, *sizes)
+                    yield argument(outer, around, own, node, shown)
+            return
+        path = path.rpartition(".")[0]
+
+
+def argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) -> Fix:
+    """One argument of a call replaced; the message shows the call."""
+    span, outer = text.span(node), text.span(call)
+    said = f"`{name}={shown}`"
+    if span.line == outer.line == outer.end_line:
+        whole, left = text.written(call), span.column - outer.column
+        whole = whole[:left] + shown + whole[left + len(text.written(node)) :]
+        said = f"`{flat(whole)}`"
+    return Fix("fits", said, (Edit(span, shown),))
+
+
+def in_words(text: Text, node: ast.expr, old: int, new: int) -> str:
+    """A size as the author might write it: `hidden`, `n_items + 1`, `2 * hidden`."""
+    written = text.written(node)
+    for name in names_for(text, node, new):
+        return name
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        if old > 1 and new % old == 0:
+            return f"{new // old} * {written}"
+        if new > 1 and old % new == 0:
+            return f"{written} // {old // new}"
+        if abs(new - old) < 5:
+            return f"{written} {'+' if new > old else '-'} {abs(new - old)}"
+    return str(new)
+
+
+def as_product(program: Program, fact: Fact, dim: int) -> str:
+    """`16 * 4 * 4` for a size that a flatten put together, else nothing."""
+    found = way(program, fact, dim)
+    if found.why != "product" or found.op is None:
+        return ""
+    sizes = [found.op.inputs[at].shape[d] for at, d in found.places]
+    return " * ".join(map(str, sizes))
+
+
+MAKERS = frozenset(
+    "zeros ones empty full rand randn randint arange eye new_zeros new_ones new_empty "
+    "new_full new_tensor linspace randperm".split()
+)
+"""Functions that make a tensor of sizes that they are given."""
+
+
+def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The tensor that does not fit is made with other sizes."""
+    op = program.trace.ops[failure.op]
+    for at, shape in wanted_shapes(program, failure):
+        fact = op.inputs[at]
+        maker = program.producers.get(fact.tensor)
+        if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
+            continue
+        yield from resized(program, failure, maker, fact.shape, shape)
+    for at, dim, size in wanted_sizes(failure):
+        found = way(program, op.inputs[at], dim)
+        if found.why == "parameter" and found.fact.tensor in program.states:
+            yield from state_with(program, failure, found.fact, found.dim, size)
+        maker = found.op
+        if maker is None or maker.inputs or found.dim >= len(found.fact.shape):
+            continue
+        if maker.name.rpartition(".")[2] in MAKERS and found.steps:
+            before = found.fact.shape
+            if before[found.dim] == op.inputs[at].shape[dim]:
+                after = (*before[: found.dim], size, *before[found.dim + 1 :])
+                yield from resized(program, failure, maker, before, after)
+
+
+def state_with(
+    program: Program, failure: Failure, fact: Fact, dim: int, size: int
+) -> Iterator[Fix]:
+    """A parameter or buffer of the program's own, made with another size."""
+    path = program.states[fact.tensor]
+    op = program.trace.ops[failure.op]
+    text = program.text(op.span.file) if op.span is not None else None
+    if text is None:
+        return
+    after = (*fact.shape[:dim], size, *fact.shape[dim + 1 :])
+    for value in set_in(text, path.rpartition(".")[2]):
+        for node in ast.walk(value):
+            if isinstance(node, ast.Call) and last_name(node.func) in MAKERS:
+                yield from resized_call(program, failure, text, node, fact.shape, after)
+
+
+def wanted_shapes(
+    program: Program, failure: Failure
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Shapes with which the call is taken, by the place of the input."""
+    op = program.trace.ops[failure.op]
+    for grant in failure.unmet.grants if failure.unmet is not None else ():
+        if grant.argument in failure.arguments and isinstance(grant.value, Made):
+            yield failure.arguments.index(grant.argument), tuple(grant.value.shape)
+    for repair in failure.repairs:
+        shape = shape_after(op.inputs[repair.tensor].shape, repair)
+        if shape is not None:
+            yield repair.tensor, shape
+
+
+def wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
+    """Input, dim, size: one dim that fits with another size."""
+    for repair in failure.repairs:
+        if repair.kind == "size" and repair.dim is not None:
+            yield repair.tensor, repair.dim, repair.new
+
+
+def shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
+    """A shape with the change of a repair."""
+    dim = repair.dim or 0
+    if repair.kind == "size":
+        return (*shape[:dim], repair.new, *shape[dim + 1 :])
+    if repair.kind == "permute":
+        return tuple(shape[at] for at in repair.new)
+    if repair.kind == "unsqueeze" and repair.new is None:
+        return (*shape[:dim], 1, *shape[dim:])
+    if repair.kind == "squeeze":
+        return (*shape[:dim], *shape[dim + 1 :])
+    return None
+
+
+def resized(
+    program: Program,
+    failure: Failure,
+    maker: Op,
+    before: Sequence[int],
+    after: tuple[int, ...],
+) -> Iterator[Fix]:
+    """The call that makes a tensor, with the sizes of another shape."""
+    found = program.node(maker.span)
+    text, call = found if found is not None else (None, None)
+    if text is not None and isinstance(call, ast.Call):
+        yield from resized_call(program, failure, text, call, before, after)
+
+
+def resized_call(
+    program: Program,
+    failure: Failure,
+    text: Text,
+    call: ast.Call,
+    before: Sequence[int],
+    after: tuple[int, ...],
+) -> Iterator[Fix]:
+    """A call that makes a tensor, with the sizes of another shape."""
+    nodes = sizes_of(text, call, len(before))
+    if nodes is None:
+        return
+    written = [text.written(node) for node in nodes]
+    words: list[str] = []
+    left = list(zip(before, written, strict=True))
+    for place, size in enumerate(after):
+        same = place < len(before) and len(before) == len(after)
+        if same and before[place] == size:
+            words.append(written[place])
+            continue
+        kept = next((each for each in left if each[0] == size and size != 1), None)
+        if kept is not None and (sorted(before) == sorted(after) or not same):
+            left.remove(kept)
+            words.append(kept[1])
+            continue
+        named = list(names_for(text, nodes[place], size)) if same else []
+        words.append(
+            named[0] if named else size_in_words(program, failure, text, call, size)
+        )
+    yield with_words(text, call, nodes, words)
+
+
+def sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
+    """The expressions of the sizes in a call, one for each dim.
+
+    A name among the arguments that stands for a tuple is looked up.
+    """
+    values = [value_of(text, each) for each in call.args]
+    for each in values:
+        if isinstance(each, ast.Tuple | ast.List):
+            sure = not any(isinstance(item, ast.Starred) for item in each.elts)
+            return list(each.elts) if len(each.elts) == rank and sure else None
+    given = list(call.args)
+    if len(given) != rank or any(isinstance(each, ast.Starred) for each in given):
+        return None
+    return given
+
+
+def value_of(text: Text, node: ast.expr) -> ast.expr:
+    """The tuple that a name is given in the same function, else the node itself."""
+    scope = function_around(text, node)
+    if isinstance(node, ast.Name) and scope is not None:
+        for statement in statements(scope):
+            if not isinstance(statement, ast.Assign) or statement.lineno >= node.lineno:
+                continue
+            target, value = statement.targets[0], statement.value
+            named = isinstance(target, ast.Name) and target.id == node.id
+            if named and isinstance(value, ast.Tuple):
+                return value
+    return node
+
+
+def with_words(
+    text: Text, call: ast.Call, nodes: list[ast.expr], words: list[str]
+) -> Fix:
+    """The sizes of a call replaced as a whole."""
+    first, last = text.span(nodes[0]), text.span(nodes[-1])
+    span = first.until(last)
+    new = ", ".join(words)
+    whole, outer = text.written(call), text.span(call)
+    said = f"`{new}`" if len(words) < 2 else f"`({new})`"
+    inside = outer.line == outer.end_line == span.line
+    if inside and outer.column < span.column < outer.end_column:
+        start, end = span.column - outer.column, span.end_column - outer.column
+        said = f"`{whole[:start]}{new}{whole[end:]}`"
+    return Fix("fits", said, (Edit(span, new),))

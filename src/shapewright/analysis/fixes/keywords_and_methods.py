@@ -1,0 +1,240 @@
+"""Another word where one stands: a flag turned, a keyword given, a method swapped."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.fixes.suspect_lines import Line, nodes_on
+from shapewright.analysis.program_run import Program
+from shapewright.findings.fix import Edit, Fix
+from shapewright.source.expressions import Text, flat
+from shapewright.source.span import Span
+
+RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
+REDUCING = frozenset(
+    "sum mean amax amin max min norm std var prod logsumexp argmax argmin any all"
+    " median".split()
+)
+TURNED = {
+    "vstack": "hstack", "hstack": "vstack", "stack": "cat", "cat": "stack",
+    "dot": "matmul", "mm": "matmul", "mv": "matmul", "view": "reshape",
+    "expand": "repeat", "mul": "matmul", "split": "chunk", "BatchNorm1d": "BatchNorm2d",
+    "BatchNorm2d": "BatchNorm1d", "Conv1d": "Conv2d", "ones": "zeros",
+}  # fmt: skip
+"""Functions that are taken for each other."""
+
+
+def near(program: Program, span: Span | None) -> Iterator[Fix]:
+    """Words on the line of an error."""
+    if span is not None:
+        lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
+        yield from unpacked(program, lines)
+        yield from keywords(program, lines)
+        yield from flags(program, lines)
+        yield from methods(program, lines)
+
+
+def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`batch_first=True`, `keepdim=True` and others that are often forgotten."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        name = last_name(node.func)
+        if is_layer_call(node.func):
+            continue
+        given = {word.arg for word in node.keywords}
+        if name in RECURRENT and "batch_first" not in given:
+            yield with_keyword(text, node, "batch_first=True")
+        if name in REDUCING and "keepdim" not in given and (node.args or node.keywords):
+            yield with_keyword(text, node, "keepdim=True")
+        pools = name.startswith(("MaxPool", "AvgPool", "max_pool", "avg_pool"))
+        if pools and "ceil_mode" not in given:
+            yield with_keyword(text, node, "ceil_mode=True")
+        if name.startswith(("Conv", "conv")) and "padding" not in given:
+            yield with_keyword(text, node, "padding=1")
+        if name.startswith("ConvTranspose") and "output_padding" not in given:
+            yield with_keyword(text, node, "output_padding=1")
+
+
+def is_layer_call(node: ast.expr) -> bool:
+    """`self.pool` of `self.pool(x)`, which takes what `forward` does."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`True` for `False`, and the other way round."""
+    for text, node in nodes_on(program, lines, ast.Constant):
+        if isinstance(node, ast.Constant) and type(node.value) is bool:
+            span = text.span(node)
+            new = str(not node.value)
+            word = text.parents.get(id(node))
+            said = f"{word.arg}={new}" if isinstance(word, ast.keyword) else new
+            yield Fix("fits", f"`{said}`", (Edit(span, new),))
+
+
+FAMILIES = (
+    (("conv", "pool", "fold"), ("kernel_size", "stride", "padding", "dilation")),
+    (("lstm", "gru", "rnn"), ("num_layers", "bidirectional", "batch_first")),
+)
+"""What calls that go together are named like, and the settings that they share."""
+
+
+def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """A stride, a padding, a number of layers as another call near has it."""
+    calls = [
+        (text, node)
+        for text, node in nodes_on(program, lines, ast.Call)
+        if isinstance(node, ast.Call) and not is_layer_call(node.func)
+    ]
+    for names, settings in FAMILIES:
+        found = [
+            (text, node)
+            for text, node in calls
+            if any(name in last_name(node.func).lower() for name in names)
+        ]
+        for text, node in found:
+            for other, model in found:
+                if text.file == other.file:
+                    yield from settings_of(text, node, model, settings)
+
+
+def settings_of(
+    text: Text, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
+) -> Iterator[Fix]:
+    """A call with each setting that another one has otherwise."""
+    given = {word.arg: word.value for word in node.keywords}
+    for word in model.keywords:
+        if word.arg not in settings:
+            continue
+        old, value = given.get(word.arg), text.written(word.value)
+        if old is None:
+            yield with_keyword(text, node, f"{word.arg}={value}")
+        elif text.written(old) != value:
+            said = f"`{word.arg}={value}`"
+            yield Fix("fits", said, (Edit(text.span(old), value),))
+
+
+def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """A method call left out, as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
+            inner, outer = text.span(node.func.value), text.span(node)
+            if inner.end_line != outer.end_line:
+                continue
+            cut = Span(
+                outer.file,
+                inner.end_line,
+                inner.end_column,
+                outer.end_line,
+                outer.end_column,
+            )
+            gone = text.at(cut)
+            kept = text.at(inner)
+            if kept.startswith("torch") or len(kept) > 60:
+                continue
+            said = f"`{kept}` without `{gone}`"
+            yield Fix("fits", said, (Edit(cut, ""),))
+
+
+SHAPING = frozenset(
+    "unsqueeze squeeze transpose permute flatten t contiguous mean sum expand repeat"
+    " argmax softmax view reshape".split()
+)
+
+
+def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """A function that is often taken for another."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        name = last_name(node.func)
+        if name in TURNED:
+            whole = text.span(node.func)
+            start = whole.end_column - len(name)
+            span = Span(
+                whole.file, whole.end_line, start, whole.end_line, whole.end_column
+            )
+            said = f"`{TURNED[name]}` for `{name}`"
+            yield Fix("fits", said, (Edit(span, TURNED[name]),))
+
+
+def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`B, C, H, W = x.shape` with another number of names."""
+    for file, number in lines:
+        text = program.text(file)
+        for node in text.near(number) if text is not None else ():
+            if not isinstance(node, ast.Assign) or text is None:
+                continue
+            target = node.targets[0]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
+                yield from chunked(text, node.value, len(target.elts))
+            if isinstance(target, ast.Tuple) and is_shape(node.value):
+                first = text.span(target.elts[0])
+                start = Span(
+                    first.file, first.line, first.column, first.line, first.column
+                )
+                said = text.written(node)
+                for names in ("_, ", "*_, "):
+                    yield Fix("fits", f"`{names}{said}`", (Edit(start, names),))
+                last = text.span(target.elts[-1])
+                end = Span(
+                    last.file,
+                    last.end_line,
+                    last.end_column,
+                    last.end_line,
+                    last.end_column,
+                )
+                yield Fix("fits", f"`{text.written(target)}, _`", (Edit(end, ", _"),))
+
+
+def chunked(text: Text, call: ast.Call, parts: int) -> Iterator[Fix]:
+    """`chunk(2, dim=1)` for what gave another number of parts."""
+    name = last_name(call.func)
+    if name not in ("unbind", "split", "chunk") or not isinstance(
+        call.func, ast.Attribute
+    ):
+        return
+    words = {word.arg: text.written(word.value) for word in call.keywords}
+    given = [text.written(each) for each in call.args]
+    at = 0 if name == "unbind" else 1
+    dim = words.get("dim") or (given[at] if len(given) > at else "0")
+    kept = text.written(call.func.value)
+    span = text.span(call.func.value).end.until(text.span(call))
+    new = f".chunk({parts}, dim={dim})"
+    yield Fix("fits", f"`{kept}{new}`", (Edit(span, new),))
+
+
+def is_shape(node: ast.expr) -> bool:
+    """`x.shape` or `x.size()`."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) == "size"
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def with_keyword(text: Text, node: ast.Call, word: str) -> Fix:
+    """A call with a keyword more."""
+    span = text.span(node)
+    end = Span(
+        span.file,
+        span.end_line,
+        span.end_column - 1,
+        span.end_line,
+        span.end_column - 1,
+    )
+    comma = ", " if node.args or node.keywords else ""
+    shown = flat(text.written(node))
+    if text.written(node).rstrip(")").rstrip().endswith(","):
+        comma = " "
+    said = f"`{shown[:-1]}{comma}{word})`" if len(shown) <= 60 else f"`{word}`"
+    return Fix("fits", said, (Edit(end, f"{comma}{word}"),))
+
+
+def last_name(node: ast.expr) -> str:
+    """`matmul` of `torch.matmul`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,355 @@
+"""Another number, name or order in the place of the one that stands there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise, permutations
+
+from shapewright.analysis.explanations import sides
+from shapewright.analysis.fixes.constructors import pairs_of, wanted_shapes
+from shapewright.analysis.fixes.suspect_lines import (
+    Line,
+    definitions,
+    named_facts,
+    nodes_on,
+)
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import tensor_expressions
+from shapewright.findings.fix import Edit, Fix
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.expressions import Text
+
+
+def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
+    """Numbers near the failure, changed so that the two sides may meet."""
+    pairs = pairs_of(program, failure)
+    yield from of_names(program, failure, pairs[:1])
+    yield from changed(program, lines, pairs)
+
+
+def of_names(
+    program: Program, failure: Failure, pairs: list[tuple[int, int]]
+) -> Iterator[Fix]:
+    """`n_classes + 1` for a name in the failing call, where one is missing."""
+    found = program.node(program.trace.ops[failure.op].span)
+    if found is None or not isinstance(found[1], ast.Call):
+        return
+    text, call = found[0], found[1]
+    given = [*call.args, *(word.value for word in call.keywords)]
+    rows = [(text, each) for each in given]
+    for place, node in definitions(program, [(text.file, call.lineno)]):
+        if isinstance(node, ast.List | ast.Tuple):
+            rows += [(place, each) for each in reversed(node.elts)]
+    for has, needs in pairs:
+        for place, node in rows if abs(has - needs) <= 1 else ():
+            if isinstance(node, ast.Name | ast.Attribute):
+                for sign in "+-" if needs > has else "-+":
+                    yield replaced(place, node, f"{place.written(node)} {sign} 1")
+
+
+def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Another dim where the call names one that is not there."""
+    if failure.error != "IndexError":
+        return
+    op = program.trace.ops[failure.op]
+    rank = max((len(fact.shape) for fact in op.inputs), default=0)
+    found = program.node(op.span)
+    if found is None or not isinstance(found[1], ast.Call):
+        return
+    text, call = found[0], found[1]
+    given = [*call.args, *(word.value for word in call.keywords)]
+    for node in given:
+        if isinstance(node, ast.Tuple | ast.List):
+            values = [signed(each) for each in node.elts]
+            left = [v for v in values if v is not None and -rank <= v < rank]
+            if left and len(left) < len(values) and None not in values:
+                new = str(left[0]) if len(left) == 1 else str(tuple(left))
+                yield replaced(text, node, new)
+        value = signed(node)
+        if value is None or -rank <= value < rank:
+            continue
+        near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
+        for dim in [*reversed(near_first[:-1]), -1]:
+            yield replaced(text, node, str(dim))
+
+
+def signed(node: ast.expr) -> int | None:
+    """A whole number with its sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = number_of(node.operand)
+        return None if inner is None else -inner
+    return number_of(node)
+
+
+def changed(
+    program: Program, lines: list[Line], pairs: list[tuple[int, int]]
+) -> Iterator[Fix]:
+    """Each number on these lines, then each that these lines rest on."""
+    found = [
+        *nodes_on(program, lines, ast.Constant),
+        *(
+            (text, inner)
+            for text, node in definitions(program, lines)
+            if isinstance(node, ast.Constant | ast.BinOp | ast.Tuple | ast.List)
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Constant)
+        ),
+    ]
+    likely: list[tuple[int, Fix]] = []
+    for place, (text, node) in enumerate(definitions(program, lines)):
+        if isinstance(node, ast.Name | ast.Attribute) and is_given(text, node):
+            for has, needs in pairs[:1]:
+                for new in (needs, has):
+                    likely.append((50 + place, replaced(text, node, str(new))))
+    for place, (text, node) in enumerate(found):
+        value = number_of(node)
+        if value is None:
+            continue
+        for closeness, new in numbers(value, pairs, text, node):
+            likely.append((closeness * 100 + place, replaced(text, node, str(new))))
+    likely.sort(key=lambda pair: pair[0])
+    for _, fix in likely:
+        yield fix
+
+
+def is_given(text: Text, node: ast.expr) -> bool:
+    """Whether an expression is an argument of a call."""
+    around = text.parents.get(id(node))
+    return isinstance(around, ast.Call | ast.keyword)
+
+
+def number_of(node: ast.expr) -> int | None:
+    """The whole number that an expression is."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
+
+
+def numbers(
+    value: int, pairs: list[tuple[int, int]], text: Text, node: ast.expr
+) -> Iterator[tuple[int, int]]:
+    """Other numbers that may be meant, each with how far-fetched it is."""
+    for has, needs in pairs:
+        if value == has:
+            yield 0, needs
+        if value == needs:
+            yield 0, has
+    for has, needs in pairs:
+        for one, other in ((has, needs), (needs, has)):
+            if one and value > 1 and value * other % one == 0 and other != one:
+                yield 1, value * other // one
+            if value > 2 and value + other - one > 0 and other != one:
+                yield 2, value + other - one
+    word = text.parents.get(id(node))
+    dim = isinstance(word, ast.keyword) and word.arg in ("dim", "axis", "start_dim")
+    if value in (-2, -1, 0, 1, 2, 3) or dim:
+        for new in (0, 1, 2, 3):
+            if new != value:
+                yield 1 if dim else 3, new
+    yield 3, value + 1
+    if value > 1:
+        yield 3, value - 1
+    if not pairs and value > 2:
+        for step, new in enumerate((value * 2, value // 2, value + 2, value - 2)):
+            yield 4 + step, new
+        for step in (3, 4):
+            yield 8, value + step
+            yield 8, max(1, value - step)
+
+
+def replaced(text: Text, node: ast.expr, new: str) -> Fix:
+    """A number replaced; the message shows the smallest call around it."""
+    span = text.span(node)
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, ast.Call | ast.stmt):
+        around = text.parents.get(id(around))
+    outer = text.span(around) if isinstance(around, ast.Call | ast.stmt) else span
+    shown = new
+    if outer.line == outer.end_line == span.line:
+        line = text.lines[span.line - 1]
+        shown = (
+            line[outer.column - 1 : span.column - 1]
+            + new
+            + line[span.end_column - 1 : outer.end_column - 1]
+        )
+    shown = shown if len(shown) <= 72 else new
+    return Fix("fits", f"`{shown.strip()}`", (Edit(span, new),))
+
+
+MOST = 6
+"""Other names that are tried in one place."""
+
+
+def operands(program: Program, failure: Failure) -> Iterator[Fix]:
+    """The first two operands of the failing call the other way round."""
+    found = program.node(program.trace.ops[failure.op].span)
+    if found is None:
+        return
+    text, node = found
+    if isinstance(node, ast.BinOp):
+        yield from swapped(text, node, node.left, node.right)
+    elif isinstance(node, ast.Call):
+        yield from arguments_of(text, node)
+
+
+def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """Two neighbours among the arguments of a call the other way round."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        yield from arguments_of(text, node)
+
+
+def arguments_of(text: Text, call: ast.Call) -> Iterator[Fix]:
+    """Each two neighbours of one call, and of a tuple in it."""
+    rows: list[list[ast.expr]] = [list(call.args)]
+    rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
+    for row in rows:
+        for one, other in pairwise(row):
+            if not isinstance(one, ast.Starred) and not isinstance(other, ast.Starred):
+                yield from swapped(text, call, one, other)
+
+
+def swapped(
+    text: Text, whole: ast.expr, one: ast.expr, other: ast.expr
+) -> Iterator[Fix]:
+    """Two expressions exchanged."""
+    first, second = text.written(one), text.written(other)
+    if first == second or "\n" in first + second:
+        return
+    edits = (Edit(text.span(one), second), Edit(text.span(other), first))
+    span = text.span(whole)
+    said = f"`{second}` and `{first}` the other way round"
+    if span.line == span.end_line and len(text.written(whole)) <= 72:
+        line, shift = text.written(whole), span.column
+        for edit in reversed(edits):
+            start, end = edit.span.column - shift, edit.span.end_column - shift
+            line = line[:start] + edit.text + line[end:]
+        said = f"`{line}`"
+    yield Fix("fits", said, edits)
+
+
+def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
+    """Another order in the `permute` that made an operand.
+
+    `keeping`: those that leave the batch in front where the program moves it; else
+    the others.
+    """
+    _, got = sides(failure)
+    op = program.trace.ops[failure.op]
+    if got is None or failure.unmet is None:
+        return
+    fact, needs = op.inputs[got[0]], failure.unmet.needs
+    for _ in range(6):
+        maker = program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs or maker.inputs[0].shape != fact.shape:
+            break
+        fact = maker.inputs[0]
+    found = program.node(maker.span) if maker is not None and maker.inputs else None
+    if found is None or maker is None or not maker.name.endswith(".permute"):
+        return
+    text, call = found
+    given = list(call.args) if isinstance(call, ast.Call) else []
+    before = [signed(node) for node in given]
+    shape = maker.inputs[0].shape
+    for order in permutations(range(len(shape))) if len(shape) < 5 else ():
+        fits = shape[order[got[1]]] == needs and len(given) == len(shape)
+        if fits and (before[0] != 0 and order[0] == 0) == keeping:
+            new = ", ".join(map(str, order))
+            span = text.span(given[0]).until(text.span(given[-1]))
+            yield Fix("fits", f"`permute({new})`", (Edit(span, new),))
+
+
+def names(program: Program, failure: Failure) -> Iterator[Fix]:
+    """Another tensor in sight in the place of one that does not fit."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    if found is None:
+        return
+    text = found[0]
+    wanted: dict[int, list[tuple[int, ...]]] = {}
+    for at, shape in wanted_shapes(program, failure):
+        wanted.setdefault(at, []).append(shape)
+    for at, place in enumerate(tensor_expressions(program, op)):
+        if place is None or not isinstance(place[0], ast.Name) or at not in wanted:
+            continue
+        node, fact = place[0], op.inputs[at]
+        others = named_facts(program, op, text, node)
+        kind = fact.dtype.rstrip("0123456789")
+        same = [
+            name
+            for name, each in others.items()
+            if name != node.id and each.dtype.rstrip("0123456789") == kind
+        ]
+        there = {each.id for each in ast.walk(found[1]) if isinstance(each, ast.Name)}
+        exact = [
+            name
+            for name in same
+            if others[name].shape in wanted[at] and name not in there
+        ]
+        for name in exact[:MOST]:
+            yield Fix(
+                "fits", f"`{name}` for `{node.id}`", (Edit(text.span(node), name),)
+            )
+
+
+def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """Another number in sight where a name stands among the arguments of a call."""
+    for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
+        inside = text.parents.get(id(node))
+        while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):
+            inside = text.parents.get(id(inside))
+        if not isinstance(inside, ast.Call) or inside.func is node:
+            continue
+        written = text.written(node)
+        for name in [each for each in beside(text, node) if each != written][:MOST]:
+            shown = text.written(inside)
+            said = f"`{name}` for `{written}`"
+            if "\n" not in shown and len(shown) <= 72:
+                start = text.span(node).column - text.span(inside).column
+                said = f"`{shown[:start]}{name}{shown[start + len(written) :]}`"
+            yield Fix("fits", said, (Edit(text.span(node), name),))
+
+
+def beside(text: Text, node: ast.expr) -> Iterator[str]:
+    """Names that may stand for a number where a name or an attribute of `self` does.
+
+    For a name of a constructor its parameters and the numbers that it works out; for
+    `self.size` the other numbers that the class keeps.
+    """
+    scope = text.around(node, ast.FunctionDef)
+    if not isinstance(scope, ast.FunctionDef):
+        return
+    if isinstance(node, ast.Name) and scope.name == "__init__":
+        own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
+        own += [name for name, _ in kept(scope, ast.Name, node.lineno)]
+        if node.id in own:
+            yield from dict.fromkeys(own)
+    elif isinstance(node, ast.Attribute) and is_own(node):
+        owner = text.around(node, ast.ClassDef)
+        if owner is not None:
+            own = [f"self.{name}" for name, _ in kept(owner, ast.Attribute, None)]
+            if text.written(node) in own:
+                yield from dict.fromkeys(own)
+
+
+def kept(
+    scope: ast.AST, kind: type[ast.AST], before: int | None
+) -> Iterator[tuple[str, ast.expr]]:
+    """Names, or attributes of `self`, that are given a number in a scope."""
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], kind):
+            continue
+        if before is not None and node.lineno >= before:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
+            if isinstance(target, ast.Name):
+                yield target.id, value
+            elif isinstance(target, ast.Attribute) and is_own(target):
+                yield target.attr, value
+
+
+def is_own(node: ast.Attribute) -> bool:
+    """Whether it is an attribute of `self`."""
+    return isinstance(node.value, ast.Name) and node.value.id == "self"

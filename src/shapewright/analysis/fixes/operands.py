@@ -1,0 +1,398 @@
+"""Changes of what a failing call gets: an operand transposed, cast or cut, or given
+more or fewer dims.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shapewright.analysis.fixes.keywords_and_methods import is_shape
+from shapewright.analysis.fixes.suspect_lines import Line, nodes_on, other_operand
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import (
+    is_namespace,
+    tensor_expressions,
+)
+from shapewright.findings.finding import Finding
+from shapewright.findings.fix import Edit, Fix
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.source.definitions import defining
+from shapewright.source.expressions import Text, flat
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import leaves
+from shapewright.trace.op import Op
+
+TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+"""Expressions that a method call can follow without parentheses."""
+CASTS = {
+    "float32": "float", "int64": "long", "float64": "double", "float16": "half",
+    "bfloat16": "bfloat16", "bool": "bool", "int32": "int",
+}  # fmt: skip
+
+
+def with_method(
+    program: Program, failure: Failure, tensor: int, method: str
+) -> Iterator[Fix]:
+    """The operand with `.method(...)` after it, at the call or where it came in."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    expressions = tensor_expressions(program, op)
+    place = expressions[tensor] if tensor < len(expressions) else None
+    if found is not None and place is not None:
+        yield after(found[0], place[0], method)
+    for text, node in handed_in(program, op, op.inputs[tensor]):
+        yield after(text, node, method)
+
+
+def handed_in(program: Program, op: Op, fact: Fact) -> Iterator[tuple[Text, ast.expr]]:
+    """The arguments by which a tensor came into the modules around a call.
+
+    What only changed its elements on the way counts as the same tensor.
+    """
+    same = {fact.tensor}
+    for _ in range(FOLLOWED):
+        made = program.producers.get(fact.tensor)
+        before = made.inputs[0] if made is not None and made.inputs else None
+        if before is None or before.shape != fact.shape:
+            break
+        fact = before
+        same.add(fact.tensor)
+    call = program.call_of(op)
+    while call is not None and call.parent is not None:
+        found = program.node(call.span)
+        if found is not None and isinstance(found[1], ast.Call):
+            values = [*call.inputs[0], *call.inputs[1].values()]
+            nodes = [*found[1].args, *(word.value for word in found[1].keywords)]
+            for value, node in zip(values, nodes, strict=False):
+                if isinstance(value, Fact) and value.tensor in same:
+                    yield found[0], node
+        call = program.trace.calls[call.parent]
+
+
+FOLLOWED = 6
+"""Ops that are followed back from an operand."""
+
+
+def after(text: Text, node: ast.expr, method: str) -> Fix:
+    """An expression followed by a method call."""
+    span, written = text.span(node), text.written(node)
+    if isinstance(node, TIGHT):
+        end = Span(
+            span.file, span.end_line, span.end_column, span.end_line, span.end_column
+        )
+        edits: tuple[Edit, ...] = (Edit(end, method),)
+        shown = f"{written}{method}"
+    else:
+        shown = f"({written}){method}"
+        edits = (Edit(span, shown),)
+    return Fix("fits", f"`{flat(shown)}`", edits)
+
+
+def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A cast of one operand to the dtype of the others."""
+    if failure.unmet is not None and "dtype" not in failure.unmet.code:
+        return  # a cast would hide what is wrong
+    for repair in failure.repairs:
+        if repair.kind == "dtype" and repair.new in CASTS and not repair.parameter:
+            method = f".{CASTS[repair.new]}()"
+            yield from with_method(program, failure, repair.tensor, method)
+
+
+def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
+    """`reshape` for `view`, or `contiguous` before it."""
+    op = program.trace.ops[failure.op]
+    if not any(repair.kind == "contiguous" for repair in failure.repairs):
+        return
+    found = program.node(op.span)
+    if found is not None and isinstance(found[1], ast.Call):
+        text, node = found[0], found[1]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+            end = text.span(node.func)
+            start = end.end_column - len("view")
+            name = Span(end.file, end.end_line, start, end.end_line, end.end_column)
+            shown = flat(text.written(node))
+            yield Fix(
+                "safe", f"`reshape` for `view` in `{shown}`", (Edit(name, "reshape"),)
+            )
+    for repair in failure.repairs:
+        if repair.kind == "contiguous":
+            yield from with_method(program, failure, repair.tensor, ".contiguous()")
+
+
+def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
+    """Dims in another order. Sure where only that brings a size to its place."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op) is not None
+    for repair in failure.repairs:
+        if layer and not sure:
+            return  # a layer's input begins with the batch
+        if repair.kind != "permute":
+            continue
+        equal = turned_equal(op.inputs, repair)
+        unmet = failure.unmet
+        vague = unmet is not None and unmet.code in VAGUE
+        if ((keeps_batch(repair) or equal) and not vague) == sure:
+            order = repair.new
+            moved = [at for at, dim in enumerate(order) if at != dim]
+            if len(moved) == 2:
+                method = f".transpose({moved[0]}, {moved[1]})"
+            else:
+                method = f".permute({', '.join(map(str, order))})"
+            yield from with_method(program, failure, repair.tensor, method)
+
+
+VAGUE = frozenset({"shuffled-sizes", "element-count-mismatch", "does-not-divide"})
+"""Codes where that another order fits says little."""
+
+
+def turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
+    """Whether the dims in their new order are those of another operand."""
+    shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
+    others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
+    return len(set(shape)) > 1 and any(shape == other for other in others)
+
+
+def keeps_batch(repair: Repair) -> bool:
+    """Whether the first dim stays: dims of an image or a sequence changed places."""
+    order = repair.new
+    return len(order) > 2 and order[0] == 0
+
+
+def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A dim more, a dim less, dims made one: what takes away before what adds."""
+    op = program.trace.ops[failure.op]
+    first = batch_of(program)
+    for kind in ("squeeze", "flatten", "unsqueeze"):
+        found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
+        if kind == "unsqueeze":
+            most = max((len(fact.shape) for fact in op.inputs), default=0)
+            alone = len(op.inputs) < 2 or program.layer(op) is not None
+            found = [
+                r for r in found if alone or len(op.inputs[r.tensor].shape) < most
+            ]  # of two operands with as many dims it would make every pair
+            found.sort(key=lambda r: behind(op.inputs[r.tensor].shape, r, first))
+        for repair in found:
+            method = f".{kind}({repair.dim})"
+            if repair.new is not None:
+                rank = len(op.inputs[repair.tensor].shape) + 2
+                items = ["None" if d in repair.new else ":" for d in range(rank)]
+                method = f"[{', '.join(items)}]"
+            yield from with_method(program, failure, repair.tensor, method)
+
+
+def batch_of(program: Program) -> int | None:
+    """The size of the first dim of what the program was given."""
+    if not program.trace.calls:
+        return None
+    args, kwargs = program.trace.calls[0].inputs
+    facts = leaves([args, kwargs])
+    return facts[0].shape[0] if facts and facts[0].shape else None
+
+
+def behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
+    """A new dim stands behind the batch where there is one, else in front."""
+    dim = repair.dim or 0
+    if shape and shape[0] == batch:
+        return {1: 0, len(shape): 1}.get(dim, 2 + dim)
+    return dim
+
+
+def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
+    """A table or a mask cut to what meets it: `pos[:, :x.size(1)]`.
+
+    `table`: only what is no work of the input; else only what is.
+    """
+    op = program.trace.ops[failure.op]
+    if len(op.inputs) != 2:
+        return
+    found = program.node(op.span)
+    places = tensor_expressions(program, op)
+    for at, place in enumerate(places):
+        mine, other = op.inputs[at], op.inputs[1 - at]
+        lacking = larger_dims(mine, other)
+        if place is None or found is None or not lacking:
+            continue
+        if is_table(program, mine) != table:
+            continue
+        known = other_operand(program, failure, at)
+        items = []
+        for dim in range(max(lacking) + 1):
+            if dim not in lacking:
+                items.append(":")
+                continue
+            back = dim - len(mine.shape)
+            size = str(other.shape[back])
+            if known is not None:
+                size = f"{known[1]}.size({back})"
+            items.append(f":{size}")
+        yield after(found[0], place[0], f"[{', '.join(items)}]")
+
+
+def is_table(program: Program, fact: Fact) -> bool:
+    """Whether a tensor is a state, or made of nothing but states."""
+    waiting, seen = [fact], {fact.tensor}
+    while waiting:
+        one = waiting.pop()
+        if one.tensor in program.inputs:
+            return False
+        maker = program.producers.get(one.tensor)
+        if one.tensor in program.states or maker is None:
+            continue
+        new = [each for each in maker.inputs if each.tensor not in seen]
+        seen.update(each.tensor for each in new)
+        waiting += new
+    return True
+
+
+def larger_dims(mine: Fact, other: Fact) -> list[int]:
+    """Dims that are longer than those of another tensor, the rest lines up."""
+    found = []
+    for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
+        one, two = mine.shape[-back], other.shape[-back]
+        if one == two or 1 in (one, two):
+            continue
+        if one < two:
+            return []
+        found.append(len(mine.shape) - back)
+    return found
+
+
+def layers(program: Program, failure: Failure) -> Iterator[Fix]:
+    """A norm that cannot work here left out."""
+    op = program.trace.ops[failure.op]
+    unmet = failure.unmet
+    if unmet is None or unmet.code != "one-value-per-channel":
+        return
+    layer = program.layer(op)
+    built = program.built.get(layer.path) if layer is not None else None
+    found = program.node(built.span) if built is not None else None
+    if found is not None and isinstance(found[1], ast.Call):
+        text, call = found
+        yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
+    found = program.node(op.span)
+    if found is not None and isinstance(found[1], ast.Call) and found[1].args:
+        yield from left_out(found[0], found[1])
+
+
+def left_out(text: Text, call: ast.Call) -> Iterator[Fix]:
+    """A call replaced by what it was given."""
+    if len(call.args) == 1 and not call.keywords:
+        kept = text.written(call.args[0])
+        yield Fix("fits", f"`{kept}`", (Edit(text.span(call), kept),))
+
+
+def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`flatten(1)` for `flatten()`, which puts the samples of a batch into one row."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        func = node.func
+        if not isinstance(func, ast.Attribute) or node.keywords:
+            continue
+        function = is_namespace(func.value)
+        if func.attr != "flatten" or len(node.args) != int(function):
+            continue
+        inside = text.span(node).end
+        place = replace(inside, column=inside.column - 1, end_column=inside.column - 1)
+        word = ", 1" if function else "1"
+        said = f"`{text.written(node)[:-1]}{word})`"
+        yield Fix("fits", said, (Edit(place, word),))
+
+
+def squeezes(program: Program, lines: list[Line]) -> Iterator[Fix]:
+    """`squeeze(1)` for `squeeze()`, which takes the batch away too."""
+    for text, node in nodes_on(program, lines, ast.Call):
+        assert isinstance(node, ast.Call)
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr != "squeeze":
+            continue
+        if node.args or node.keywords:
+            continue
+        span = text.span(node)
+        kept = text.written(func.value)
+        for dim in (1, -1, 0, 2):
+            said = f"`{kept}.squeeze({dim})`" if len(kept) < 50 else f"`squeeze({dim})`"
+            inside = replace(span.end, column=span.end_column - 1)
+            place = replace(inside, end_column=inside.column)
+            yield Fix("fits", said, (Edit(place, str(dim)),))
+
+
+FEWER = (".flatten(2).transpose(1, 2)", ".flatten(1)", ".squeeze(1)", ".squeeze(0)")
+FEWER_STILL = (".flatten(2)", ".squeeze(-1)", "[0]", ".mean(dim=1)")
+MORE = (".unsqueeze(1)", ".unsqueeze(0)", ".unsqueeze(-1)")
+DEEP = 4
+"""How many assignments and calls a tensor is followed back through."""
+
+
+def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
+    """What `x` of `B, N, C = x.shape` is, where it comes from, with another rank."""
+    too_many = re.search("too many values to unpack", finding.message)
+    too_few = re.search("not enough values to unpack", finding.message)
+    if not (too_many or too_few) or finding.span is None:
+        return
+    text = program.text(finding.span.file)
+    for node in text.near(finding.span.line) if text is not None else ():
+        if not isinstance(node, ast.Assign) or not is_shape(node.value):
+            continue
+        assert text is not None
+        source = tensor_of(node.value)
+        if source is None:
+            continue
+        made = list(sources(text, source, node.lineno, DEEP))
+        for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
+            for method in methods:
+                for place in made:
+                    yield after(text, place, method)
+
+
+def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
+    """What the names of the failing call stand for, turned or of another rank."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    if found is None:
+        return
+    text, node = found
+    made: dict[int, ast.expr] = {}
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            for place in sources(text, each, each.lineno, 2):
+                if not isinstance(place, ast.Constant):
+                    made.setdefault(id(place), place)
+    for method in TURNS:
+        for place in list(made.values())[:MOST]:
+            yield after(text, place, method)
+
+
+TURNS = (".transpose(1, 2)", ".unsqueeze(1)", ".unsqueeze(-1)", ".squeeze(1)", ".T")
+MOST = 5
+"""Places of one kind that are tried."""
+
+
+def tensor_of(node: ast.expr) -> ast.expr | None:
+    """`x` of `x.shape` or `x.size()`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.value if isinstance(node, ast.Attribute) else None
+
+
+def sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.expr]:
+    """The calls that a name stands for, and the arguments that it is handed."""
+    if isinstance(node, ast.Call | ast.Subscript):
+        yield node
+    if isinstance(node, ast.List | ast.Tuple):
+        for item in node.elts:
+            if not isinstance(item, ast.Starred | ast.Constant):
+                yield item
+                yield from sources(text, item, line, deep - 1)
+    if not isinstance(node, ast.Name) or not deep:
+        return
+    found = list(defining(text, node.id))
+    near = [each for each in found if each.lineno < line]
+    for each in [*reversed(near), *(each for each in found if each not in near)][:6]:
+        if isinstance(each, ast.Name) and each.id == node.id and each.lineno == line:
+            continue
+        yield each
+        yield from sources(text, each, each.lineno, deep - 1)

@@ -1,0 +1,203 @@
+"""Sizes at which a program turns: where what it compares comes out the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shapewright.analysis.formulas.fitted import Dims
+from shapewright.dims.expression import Expression
+from shapewright.source.span import Span
+from shapewright.trace.guards import Guard, Guards, Read, outcome_of, reads_of
+
+Sizes = Mapping[str, int]
+Outcome = Callable[[Sizes], bool]
+
+NEAR, FAR = 12, 16
+"""Sizes at the beginning of a range that are looked at one by one, and beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A comparison of the program on sizes, as a question that letters answer.
+
+    A slice has no span but the number of its call.
+    """
+
+    letters: frozenset[str]
+    span: Span | None
+    periodic: bool
+    outcome: Outcome
+    call: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The first size of a letter at which a turn comes out otherwise than below it."""
+
+    letter: str
+    size: int
+    turn: Turn
+
+
+def turns(
+    free: Collection[str],
+    known: Mapping[int, Dims],
+    guards: Guards,
+    slices: Iterable[tuple[int, int, tuple[int, ...]]],
+) -> list[Turn]:
+    """What decides on letters: comparisons in Python, and constant ends of slices.
+
+    `known` are the formulas of tensors by the numbers that reads have; a slice is the
+    number of its call, that of the tensor it cuts, and its constant ends.
+    """
+    found: dict[Any, Turn] = {}
+    known = Free(free, known)
+    for guard in guards.guards:
+        formulas = {read: formula_of(read, known) for read in all_reads(guard)}
+        letters = frozenset[str]().union(
+            *(each.letters() for each in formulas.values() if each is not None)
+        )
+        if letters:
+            shown = str(guard.left), guard.operator, str(guard.right)
+            key: Any = (guard.span, tuple(map(str, formulas.values())), shown[1:])
+            periodic = any("%" in side for side in shown)
+            found.setdefault(
+                key, Turn(letters, guard.span, periodic, of_guard(guard, formulas))
+            )
+    for call, tensor, ends in slices:
+        for formula in known.get(tensor, ()):
+            for end in ends if formula is not None and formula.letters() else ():
+                if formula is not None:
+                    turn = Turn(
+                        formula.letters(), None, False, beyond(formula, end), call
+                    )
+                    found.setdefault((str(formula), end), turn)
+    return list(found.values())
+
+
+class Free(Mapping[int, Dims]):
+    """The formulas of tensors, as far as letters of the inputs alone decide them."""
+
+    def __init__(self, free: Collection[str], known: Mapping[int, Dims]) -> None:
+        self.free = set(free)
+        self.known = known
+
+    def __getitem__(self, tensor: int) -> Dims:
+        dims = self.known[tensor]
+        return tuple(
+            e if e is not None and e.letters() <= self.free else None for e in dims
+        )
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+def all_reads(guard: Guard) -> Iterator[Read]:
+    """Every size that a comparison read."""
+    yield from reads_of(guard.left, guard.right)
+
+
+def formula_of(read: Read, known: Mapping[int, Dims]) -> Expression | None:
+    """The formula of a size that was read."""
+    dims = known.get(read.tensor, ())
+    return dims[read.dim] if -len(dims) <= read.dim < len(dims) else None
+
+
+def of_guard(guard: Guard, formulas: Mapping[Read, Expression | None]) -> Outcome:
+    """How a comparison comes out at other sizes."""
+
+    def outcome(sizes: Sizes) -> bool:
+        values = {
+            read: formula.value(sizes)
+            for read, formula in formulas.items()
+            if formula is not None
+        }
+        try:
+            return outcome_of(guard, values)
+        except (ArithmeticError, ValueError):
+            return guard.outcome
+
+    return outcome
+
+
+def beyond(formula: Expression, end: int) -> Outcome:
+    """Whether a size reaches beyond the constant end of a slice."""
+
+    def outcome(sizes: Sizes) -> bool:
+        return formula.value(sizes) > end
+
+    return outcome
+
+
+def points(
+    turn: Turn,
+    base: Sizes,
+    low: Sizes,
+    high: Sizes,
+    steps: Sizes,
+    fine: int = 0,
+) -> list[Point]:
+    """Where a turn comes out the other way within a range, each letter moved alone.
+
+    Of a periodic one only the first size is told that comes out unlike the base's.
+    Every size is looked at where there are no more than `fine`.
+    """
+    found: list[Point] = []
+    for letter in sorted(turn.letters & set(base)):
+        step = max(steps[letter], 1)
+        sizes: Sequence[int] = range(low[letter], high[letter] + 1, step)
+        if len(sizes) > fine:
+            sizes = grid(low[letter], high[letter], step)
+        outcomes = [turn.outcome({**base, letter: size}) for size in sizes]
+        if turn.periodic:
+            usual = turn.outcome(base)
+            other = [s for s, out in zip(sizes, outcomes, strict=True) if out != usual]
+            found += [Point(letter, other[0], turn)] if other else []
+            continue
+        for at in range(1, len(sizes)):
+            if outcomes[at] != outcomes[at - 1]:
+                first = edge(turn, {**base}, letter, sizes[at - 1], sizes[at], step)
+                found.append(Point(letter, first, turn))
+    return found
+
+
+def edge(
+    turn: Turn, base: dict[str, int], letter: str, below: int, above: int, step: int
+) -> int:
+    """The first size at which a turn comes out as at `above`."""
+    wanted = turn.outcome({**base, letter: above})
+    while above - below > step:
+        middle = below + (above - below) // (2 * step) * step
+        if turn.outcome({**base, letter: middle}) == wanted:
+            above = middle
+        else:
+            below = middle
+    return above
+
+
+def grid(low: int, high: int, step: int) -> list[int]:
+    """Sizes of a range: the first ones, the last, and some between."""
+    near = range(low, min(high, low + NEAR * step) + 1, step)
+    wide = step * max(1, (high - low) // (FAR * step))
+    return sorted({*near, *range(low, high + 1, wide), high})
+
+
+def unseen(
+    found: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
+) -> list[Point]:
+    """The points of which no run shows one side or the other, right at the edge."""
+    left = []
+    for point in found:
+        seen = {sizes[point.letter] for sizes in sampled}
+        step = max(steps[point.letter], 1)
+        wanted = (
+            {point.size} if point.turn.periodic else {point.size, point.size - step}
+        )
+        if not wanted <= seen:
+            left.append(point)
+    return left

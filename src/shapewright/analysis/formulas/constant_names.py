@@ -1,0 +1,419 @@
+"""Names for the constants in the formulas of a trace, where the program's text gives
+them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from shapewright.dims.size import Size
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.formulas import Named
+from shapewright.trace.numbers import Numbers
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+SHAPING = frozenset(
+    "view reshape expand broadcast_to zeros ones empty randn rand new_zeros new_ones "
+    "new_empty rearrange".split()
+)
+"""Calls whose arguments are all sizes."""
+
+FIRST = frozenset({"split", "topk", "full", "new_full"})
+"""Calls whose first argument is a size."""
+
+MADE: dict[str, tuple[int, str]] = {
+    "Linear": (1, "out_features"),
+    "Embedding": (1, "embedding_dim"),
+    "RNN": (1, "hidden_size"),
+    "GRU": (1, "hidden_size"),
+    "LSTM": (1, "hidden_size"),
+    **{f"Conv{n}d": (1, "out_channels") for n in (1, 2, 3)},
+    **{f"ConvTranspose{n}d": (1, "out_channels") for n in (1, 2, 3)},
+}
+"""Layers of torch: the argument that is a size of what they give."""
+
+WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"})
+"""Keywords of sizes; those of `rearrange` are all sizes."""
+
+
+def sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
+    """The arguments of a call that are sizes, the ends of a slice."""
+    if isinstance(node, ast.Call) and called(node) in SHAPING | FIRST:
+        name = called(node)
+        yield from node.args[:1] if name in FIRST else node.args
+        for word in node.keywords:
+            if word.arg in WORDS or name == "rearrange":
+                yield word.value
+    elif isinstance(node, ast.Subscript):
+        for each in ast.walk(node.slice):
+            if isinstance(each, ast.Slice) and each.lower is None and each.upper:
+                yield each.upper
+
+
+def sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
+    """The sizes that the layers built in an expression give."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and called(each) in MADE:
+            at, name = MADE[called(each)]
+            if len(each.args) > at:
+                yield each.args[at]
+            yield from (word.value for word in each.keywords if word.arg == name)
+
+
+def called(call: ast.Call) -> str:
+    """`view` of ``x.view(4)``, `Linear` of ``nn.Linear(4, 2)``."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+STEPS = 8
+"""Names of names that are followed."""
+
+SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//",
+}  # fmt: skip
+
+Told = tuple[int, str]
+"""A number and its text: 64 is ``n_embd // n_head``."""
+
+
+@dataclass(slots=True)
+class Wording:
+    """One function of a module, whose names have these numbers."""
+
+    function: ast.FunctionDef
+    numbers: Numbers
+    assigned: dict[str, list[ast.expr | None]] = field(init=False)
+    kept: dict[str, list[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.assigned, self.kept = {}, {}
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.assigned.setdefault(node.id, []).append(None)
+            elif isinstance(node, ast.arg):
+                self.assigned.setdefault(node.arg, []).append(None)
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self.assign(target, node.value)
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        """Keep what a name or an attribute is set to, where it is set once."""
+        if isinstance(target, ast.Name):
+            if len(self.assigned[target.id]) == 1:
+                self.assigned[target.id] = [value]
+        elif isinstance(target, ast.Tuple):
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
+                for one, other in zip(target.elts, value.elts, strict=True):
+                    self.assign(one, other)
+        elif self.function.name == "__init__" and attribute(target):
+            self.kept.setdefault(ast.unparse(value), []).append(attribute(target))
+
+    def told(
+        self, size: ast.expr, constants: Collection[int], dims: Collection[int]
+    ) -> Iterator[Told]:
+        """The constants that an expression tells by a name, or by names computed.
+
+        Those that it lists as bare numbers are told as well, with their digits.
+        `dims` are the constants among the sizes of the module: a size that was
+        unpacked, `C` of ``C // self.n_head``, can only be one of them.
+        """
+        for part, within in self.parts(size):
+            found = self.value(part)
+            if found is not None and not named(found[1]):
+                if found[0] in constants and not within:
+                    yield found
+                continue
+            if found is not None and found[0] in constants and self.alone(*found):
+                yield found
+            elif found is None and isinstance(part, ast.BinOp):
+                below = self.value(part.right)
+                if not isinstance(part.op, ast.FloorDiv) or below is None:
+                    continue
+                if not self.unpacked(part.left) or not named(below[1]):
+                    continue
+                for value in constants:
+                    over = self.name_of(value * below[0])
+                    if over and value * below[0] in dims and not self.names(value):
+                        yield value, f"{over} // {bracketed(below[1])}"
+
+    def parts(
+        self, size: ast.expr, within: bool = False, steps: int = STEPS
+    ) -> Iterator[tuple[ast.expr, bool]]:
+        """An expression and those that it is made of, names followed.
+
+        With each, whether it stands within a sum or a product.
+        """
+        yield size, within
+        inner: list[ast.expr] = []
+        if isinstance(size, ast.Tuple | ast.List):
+            inner = size.elts
+        elif isinstance(size, ast.Starred):
+            inner = [size.value]
+        elif isinstance(size, ast.BinOp):
+            inner, within = [size.left, size.right], True
+        elif isinstance(size, ast.Name):
+            set_to = self.set_to(size)
+            inner = [set_to] if set_to is not None else []
+        for each in inner if steps else ():
+            yield from self.parts(each, within, steps - 1)
+
+    def set_to(self, name: ast.Name) -> ast.expr | None:
+        """What a local name was set to, where the function sets it once."""
+        values = self.assigned.get(name.id, [])
+        return values[0] if len(values) == 1 else None
+
+    def unpacked(self, node: ast.expr) -> bool:
+        """Whether a local name is set once, from what the text does not tell."""
+        if not isinstance(node, ast.Name):
+            return False
+        return self.assigned.get(node.id) == [None] and node.id not in {
+            each.arg for each in self.function.args.args
+        }
+
+    def value(self, node: ast.expr, steps: int = STEPS) -> Told | None:
+        """The number of an expression of named numbers, and its text."""
+        if steps == 0:
+            return None
+        if isinstance(node, ast.Constant):
+            known = type(node.value) is int
+            return (node.value, str(node.value)) if known else None  # type: ignore[return-value]
+        if isinstance(node, ast.BinOp):
+            left, right = (self.value(e, steps - 1) for e in (node.left, node.right))
+            if left is None or right is None or type(node.op) not in SIGNS:
+                return None
+            return computed(left, type(node.op), right)
+        if isinstance(node, ast.Name) and (set_to := self.set_to(node)) is not None:
+            return self.value(set_to, steps - 1)
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.looked_up(node)
+        return None
+
+    def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
+        """The number of an attribute, of a config's, or of an argument that is kept."""
+        own = attribute(node) or self.kept_as(node)
+        if own in self.numbers.own:
+            return self.numbers.own[own], own
+        if isinstance(node, ast.Attribute):
+            base: ast.expr | None = node.value
+            if isinstance(base, ast.Name):
+                base = self.set_to(base) or base
+            config = attribute(base) or self.kept_as(base)
+            values: Mapping[str, int] = self.numbers.configs.get(config, {})
+            if node.attr in values:
+                return values[node.attr], node.attr
+        return None
+
+    def kept_as(self, node: ast.expr | None) -> str:
+        """The attribute that keeps an argument of the constructor, if one does."""
+        if node is None or not isinstance(node, ast.Name | ast.Attribute):
+            return ""
+        found = self.kept.get(ast.unparse(node), [])
+        return found[0] if len(found) == 1 else ""
+
+    def alone(self, value: int, text: str) -> bool:
+        """Whether a text is a number's only name, or computes one that has none."""
+        if not named(text):
+            return False
+        if text.isidentifier():
+            return self.name_of(value) == text
+        return not self.names(value)
+
+    def name_of(self, value: int) -> str:
+        """The one name that has the value: an attribute, or else one of a config."""
+        found = self.names(value)
+        return found[0] if len(found) == 1 else ""
+
+    def names(self, value: int) -> list[str]:
+        """The attributes that have the value, or else the names in configs."""
+        own = [name for name, each in self.numbers.own.items() if each == value]
+        configs = self.numbers.configs.values()
+        theirs = {n for each in configs for n, v in each.items() if v == value}
+        return own or sorted(theirs)
+
+
+def computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
+    """Two numbers computed: ``3 * n_embd``."""
+    text = f"{bracketed(left[1])} {SIGNS[sign]} {bracketed(right[1])}"
+    if sign is ast.Add:
+        return left[0] + right[0], text
+    if sign is ast.Sub:
+        return left[0] - right[0], text
+    if sign is ast.Mult:
+        return left[0] * right[0], text
+    return (left[0] // right[0], text) if right[0] else None
+
+
+def attribute(node: ast.expr | None) -> str:
+    """`n_head` of ``self.n_head``, empty for anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return node.attr if node.value.id == "self" else ""
+    return ""
+
+
+def bracketed(text: str) -> str:
+    """A text as a part of another."""
+    return f"({text})" if " " in text else text
+
+
+def named(text: str) -> bool:
+    """Whether a text has a name in it."""
+    return any(each.isalpha() for each in text)
+
+
+FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
+"""`12` of ``12*B``."""
+
+
+def names_of(trace: Trace, numbers: Mapping[str, Numbers]) -> tuple[Named, ...]:
+    """The constants that have one name, each with the first module that tells it.
+
+    A name counts where the call that makes the size, or the constructor of its layer,
+    is written with it; one of two that have the same value does not, nor one whose
+    value is written as a bare number beside it.
+    """
+    naming = Naming(trace, numbers)
+    found: dict[Told, Named] = {}
+    for owner, told in naming.read().items():
+        for value, texts in told.items():
+            (text, *others) = texts
+            if not others and named(text):
+                found.setdefault((value, text), Named(value, text, owner))
+    return tuple(found.values())
+
+
+Written = tuple[ast.FunctionDef, str, list[ast.expr]]
+"""A function, the class that it stands in, and sizes that a call there is given."""
+
+
+@dataclass(slots=True)
+class Naming:
+    """The texts of a trace, and the names of its modules."""
+
+    trace: Trace
+    numbers: Mapping[str, Numbers]
+    texts: dict[str, Text] = field(default_factory=dict)
+    written: dict[Span, Written | None] = field(default_factory=dict)
+    wordings: dict[tuple[int, str], Wording] = field(default_factory=dict)
+    made: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
+
+    def read(self) -> dict[str, dict[int, dict[str, None]]]:
+        """By module and value: what it is called."""
+        letters = set(self.trace.letters.values())
+        classes = {call.path: call.class_name for call in self.trace.calls}
+        told: dict[str, dict[int, dict[str, None]]] = {}
+        dims: dict[str, set[int]] = {}
+        known: set[tuple[object, ...]] = set()
+        alike: dict[str, str] = {}
+        first: dict[str, str] = {}
+        for op in self.trace.ops:
+            owner, layer = self.owner(op.module)
+            mine = self.numbers.get(owner)
+            if mine is None or classes.get(owner) != mine.classes[0]:
+                continue
+            if owner not in alike:
+                alike[owner] = first.setdefault(str(mine), owner)
+            owner = alike[owner]
+            constants = constants_of(op) - letters
+            dims.setdefault(owner, set()).update(constants)
+            key = (owner, layer, op.span, tuple(sorted(constants)))
+            if not constants or key in known:
+                continue
+            known.add(key)
+            for wording, size in self.sizes(op, owner, layer):
+                for value, text in wording.told(size, constants, dims[owner]):
+                    told.setdefault(owner, {}).setdefault(value, {})[text] = None
+        return told
+
+    def owner(self, path: str) -> tuple[str, str]:
+        """The innermost module of the program around an op, and its layer within."""
+        whole = path
+        while path and path not in self.numbers:
+            path = path.rpartition(".")[0]
+        inner = whole[len(path) :].lstrip(".")
+        return path, inner.partition(".")[0]
+
+    def sizes(
+        self, op: Op, owner: str, layer: str
+    ) -> Iterator[tuple[Wording, ast.expr]]:
+        """The expressions that tell sizes of what an op gives, where they stand."""
+        classes = self.numbers[owner].classes
+        if layer:
+            for init in self.constructors(classes[0]):
+                for each in ast.walk(init):
+                    if isinstance(each, ast.Assign) and any(
+                        attribute(target) == layer for target in each.targets
+                    ):
+                        wording = self.wording(init, owner)
+                        yield from ((wording, e) for e in sizes_of_layers(each.value))
+        elif op.span is not None:
+            if op.span not in self.written:
+                self.written[op.span] = self.look(op.span)
+            written = self.written[op.span]
+            if written is not None and written[1] in classes:
+                wording = self.wording(written[0], owner)
+                yield from ((wording, each) for each in written[2])
+
+    def look(self, span: Span) -> Written | None:
+        """The sizes that a call is given, where it stands in a method."""
+        source = self.trace.sources.get(span.file)
+        if source is None or source.text is None:
+            return None
+        text = self.text(source.file, source.text)
+        node = text.node(span)
+        sizes = list(sizes_of_call(node)) if node is not None else []
+        if node is None or not sizes:
+            return None
+        function = text.around(node, ast.FunctionDef)
+        inside = text.parents.get(id(function))
+        if isinstance(function, ast.FunctionDef) and isinstance(inside, ast.ClassDef):
+            return function, inside.name, sizes
+        return None
+
+    def wording(self, function: ast.FunctionDef, owner: str) -> Wording:
+        """How a function writes the numbers of a module; read once."""
+        key = id(function), owner
+        if key not in self.wordings:
+            self.wordings[key] = Wording(function, self.numbers[owner])
+        return self.wordings[key]
+
+    def constructors(self, name: str) -> list[ast.FunctionDef]:
+        """The constructor of a class, where just one class has the name."""
+        if name not in self.made:
+            found: list[ast.ClassDef] = []
+            for source in self.trace.sources.values():
+                tree = self.text(source.file, source.text or "").tree
+                for node in ast.walk(tree) if tree else ():
+                    if isinstance(node, ast.ClassDef) and node.name == name:
+                        found.append(node)
+            self.made[name] = [
+                node
+                for node in (found[0].body if len(found) == 1 else ())
+                if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+            ]
+        return self.made[name]
+
+    def text(self, file: str, text: str) -> Text:
+        """The text of a file; read once."""
+        if file not in self.texts:
+            self.texts[file] = Text(file, text)
+        return self.texts[file]
+
+
+def constants_of(op: Op) -> set[int]:
+    """The sizes of what an op gives that have no letters, and the factors of others."""
+    found: set[int] = set()
+    for fact in op.outputs:
+        for size in fact.shape:
+            if isinstance(size, Size):
+                found.update(map(int, FACTOR.findall(str(size.formula))))
+            else:
+                found.add(size)
+    return {each for each in found if each >= 2}

@@ -1,0 +1,429 @@
+"""A formula for every size of a run, fitted to what several aligned runs showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
+from operator import le
+from typing import Any, Protocol
+
+from shapewright.dims.expression import Expression, Letter
+from shapewright.dims.fitting import Column, Fit, Fitter
+from shapewright.dims.rounding import divided
+from shapewright.dims.several import product
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class Sample(Protocol):
+    """What one run at stated sizes showed: see `engine/derived/recipe.py`."""
+
+    @property
+    def letters(self) -> Any: ...
+    @property
+    def keys(self) -> tuple[Any, ...]: ...
+    @property
+    def taken(self) -> tuple[Shapes, ...]: ...
+    @property
+    def given(self) -> tuple[Shapes, ...]: ...
+    @property
+    def steps(self) -> tuple[Shapes, ...]: ...
+    @property
+    def numbers(self) -> tuple[tuple[int, ...], ...]: ...
+
+
+def aligned(base: Sample, other: Sample) -> Sequence[int | None]:
+    """For each call of `base` the same call of `other`, None where it made none.
+
+    The n-th call of a key is the n-th call of that key.
+    """
+    if base.keys == other.keys:
+        return range(len(base.keys))
+    places: dict[Any, list[int]] = {}
+    for at, key in enumerate(other.keys):
+        places.setdefault(key, []).append(at)
+    counts: dict[Any, int] = {}
+    found: list[int | None] = []
+    for key in base.keys:
+        nth = counts[key] = counts.get(key, -1) + 1
+        there = places.get(key, ())
+        found.append(there[nth] if nth < len(there) else None)
+    return found
+
+
+def parting(base: Sample, other: Sample) -> int | None:
+    """The first call of `base` after which the two runs go different ways."""
+    if base.keys == other.keys:
+        return None
+    for at, (one, two) in enumerate(zip(base.keys, other.keys, strict=False)):
+        if one != two:
+            return at
+    return min(len(base.keys), len(other.keys)) - 1
+
+
+Formula = Expression | None
+
+UNKNOWN = Letter("?")
+"""Stands for a number that differs between runs and has no formula."""
+
+ENOUGH = 3
+"""Runs that show a call, where others that reached their end made none."""
+Dims = tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallFormulas:
+    """The formulas of one call: shapes and strides out, numbers among its arguments."""
+
+    shapes: tuple[Dims, ...]
+    strides: tuple[Dims, ...]
+    numbers: Dims
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A size that no family of formulas has: its letter, and what was seen."""
+
+    name: str
+    call: int
+    seen: tuple[tuple[Mapping[str, int], int], ...]
+
+
+@dataclass(slots=True)
+class Fitted:
+    """The formulas of all calls of a base run.
+
+    `rivals` are pairs of formulas that more runs must tell apart; `unmatched` are
+    calls that some runs did not make, whose sizes rest on the other runs alone;
+    `guessed` are formulas with a stride that no argument has.
+    """
+
+    calls: list[CallFormulas]
+    rivals: list[tuple[Expression, Expression]]
+    varying: list[Varying]
+    unmatched: int = 0
+    guessed: int = 0
+    formulas: dict[str, Expression] = field(default_factory=dict)
+
+
+def fitted(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
+    """Formulas for every call of the first sample; the others are its evidence.
+
+    `classes` are known where every sample shows every call: calls of one class show the
+    same in all of them.
+    """
+    return Work(samples, classes).done()
+
+
+class Work:
+    """Fits the calls of the first sample; the others are its evidence."""
+
+    def __init__(self, samples: Sequence[Sample], classes: Sequence[int] = ()) -> None:
+        self.samples = samples
+        self.classes = classes
+        self.of_class: dict[int, CallFormulas] = {}
+        base = samples[0]
+        self.columns = {
+            name: tuple(each.letters[name] for each in samples) for name in base.letters
+        }
+        self.fitters = {(True,) * len(samples): Fitter(self.columns)}
+        self.places = [aligned(base, each) for each in samples]
+        self.made: dict[tuple[object, ...], CallFormulas] = {}
+        self.result = Fitted([], [], [])
+        self.said: set[tuple[Expression, Expression]] = set()
+
+    def done(self) -> Fitted:
+        """All calls in order, so that what goes in is known first."""
+        for at in range(len(self.samples[0].keys)):
+            kind = self.classes[at] if at < len(self.classes) else -1 - at
+            found = self.of_class.get(kind)
+            if found is None:
+                found = self.of_class[kind] = self.call(at)
+            self.result.calls.append(found)
+        self.result.guessed = sum(each.guessed for each in self.fitters.values())
+        return self.result
+
+    def call(self, at: int) -> CallFormulas:
+        """The formulas of one call of the base run."""
+        full = bool(self.samples[0].given[at])
+        places = [
+            None if place is None or (full and not sample.given[place]) else place
+            for sample, place in self.there(at)  # a refused call gave nothing
+        ]
+        present = tuple(place is not None for place in places)
+        runs = [
+            (sample, place)
+            for sample, place in zip(self.samples, places, strict=True)
+            if place is not None
+        ]
+        if not all(present):
+            self.result.unmatched += 1
+        given = tuple([sample.given[place] for sample, place in runs])
+        taken = tuple([sample.taken[place] for sample, place in runs])
+        steps = tuple([sample.steps[place] for sample, place in runs])
+        numbers = tuple([sample.numbers[place] for sample, place in runs])
+        if len(runs) < ENOUGH and self.left_out(present):
+            return unknown(self.samples[0], at)
+        key = (present, given, taken, steps, numbers)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = self.fit(at, present, given, taken, steps, numbers)
+        return found
+
+    def left_out(self, present: tuple[bool, ...]) -> bool:
+        """Whether a run that reached its end made no such call."""
+        return any(
+            not here and bool(sample.keys) and sample.keys[-1][0] == "output"
+            for sample, here in zip(self.samples, present, strict=True)
+        )
+
+    def there(self, at: int) -> Iterator[tuple[Sample, int | None]]:
+        """Each run, and where in it a call of the base run stands."""
+        for sample, places in zip(self.samples, self.places, strict=True):
+            yield sample, places[at]
+
+    def fit(
+        self,
+        at: int,
+        present: tuple[bool, ...],
+        given: tuple[tuple[Column, ...], ...],
+        taken: tuple[tuple[Column, ...], ...],
+        steps: tuple[tuple[Column, ...], ...],
+        numbers: tuple[Column, ...],
+    ) -> CallFormulas:
+        fitter = self.fitter(present)
+        near = [column for each in columns_of(taken) for column in each]
+        hints = [n for n in numbers[0] if 1 < n <= 4096]
+        wholes = columns_of(taken)
+        shapes = []
+        for nth, one in enumerate(columns_of(given)):
+            dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
+            for column in one:
+                dims.append(self.formula(present, at, column, near, hints, wholes))
+                near.append(column)
+            shapes.append(tuple(dims))
+        strides = []
+        for one, own in zip(columns_of(steps), columns_of(given), strict=False):
+            beside = [*own, *near]
+            strides.append(
+                tuple(
+                    self.stride(present, step, size, beside)
+                    for step, size in zip(one, own, strict=False)
+                )
+            )
+        lined = {len(each) for each in numbers}
+        each_number = list(zip(*numbers, strict=True)) if len(lined) == 1 else []
+        return CallFormulas(
+            tuple(shapes),
+            tuple(strides),
+            tuple(self.plain(fitter, each, near, hints) for each in each_number),
+        )
+
+    def entering(self, at: int) -> list[Dims]:
+        """The formulas of the tensors that a call got, those before it being known."""
+        places = [places[at] for places in self.places]
+        present = tuple(place is not None for place in places)
+        fitter = self.fitter(present)
+        taken = tuple(
+            sample.taken[place]
+            for sample, place in zip(self.samples, places, strict=True)
+            if place is not None
+        )
+        found: list[Dims] = []
+        for each in columns_of(taken):
+            fits = [fitter.fit(column) for column in each]
+            found.append(tuple(fit.formula if fit else None for fit in fits))
+        return found
+
+    def numbers_beside(self, at: int, column: Column) -> Formula:
+        """The formula of a number that was seen at a call in every run that made it."""
+        present = tuple(places[at] is not None for places in self.places)
+        fit = self.fitter(present).fit(column)
+        return fit.formula if fit else None
+
+    def fitter(self, present: tuple[bool, ...]) -> Fitter:
+        """The fitter over the runs that made a call; it knows what wider ones know."""
+        found = self.fitters.get(present)
+        if found is None:
+            found = Fitter(
+                {n: within(all_, present) for n, all_ in self.columns.items()}
+            )
+            self.fitters[present] = found
+        for runs, wider in self.fitters.items():
+            if wider is not found and all(map(le, present, runs)):
+                inner = tuple(
+                    here for here, there in zip(present, runs, strict=True) if there
+                )
+                learn(found, wider, inner)
+        return found
+
+    def formula(
+        self,
+        present: tuple[bool, ...],
+        at: int,
+        column: Column,
+        near: list[Column],
+        hints: list[int],
+        wholes: list[list[Column]],
+    ) -> Formula:
+        """The formula of a dim; one that has none becomes a letter of its own."""
+        fitter = self.fitter(present)
+        fit = fitter.fit(column, near, hints) or part_of(fitter, column, wholes)
+        if fit is None:
+            name = f"v{len(self.result.varying) + 1}"
+            runs = zip(self.samples, present, strict=True)
+            sizes = [sample.letters for sample, here in runs if here]
+            seen = tuple(zip(sizes, column, strict=True))
+            self.result.varying.append(Varying(name, at, seen))
+            fit = fitter.known[column] = Fit(Letter(name))
+            fitter.pool.append(column)
+        self.compare(fit)
+        return fit.formula
+
+    def plain(
+        self,
+        fitter: Fitter,
+        column: Column,
+        near: Sequence[Column],
+        hints: Sequence[int] = (),
+    ) -> Formula:
+        """The formula of a stride or an argument."""
+        fit = fitter.fit(column, near, hints)
+        if fit is None:
+            return UNKNOWN
+        self.compare(fit)
+        return fit.formula
+
+    def stride(
+        self,
+        present: tuple[bool, ...],
+        column: Column,
+        size: Column,
+        near: Sequence[Column],
+    ) -> Formula:
+        """The formula of a stride; that of a dim of one element may be anything."""
+        several = tuple(n > 1 for n in size)
+        if all(several) or not any(several):
+            return self.plain(self.fitter(present), column, near)
+        left = iter(several)
+        fewer = tuple(here and next(left) for here in present)
+        return self.plain(
+            self.fitter(fewer),
+            within(column, several),
+            [within(each, several) for each in near],
+        )
+
+    def compare(self, fit: Fit) -> None:
+        """Note what has to be told apart from a formula."""
+        for rival in fit.rivals:
+            pair = (fit.formula, rival)
+            if pair not in self.said:
+                self.said.add(pair)
+                self.result.rivals.append(pair)
+
+
+def unknown(sample: Sample, at: int) -> CallFormulas:
+    """A call of which too little is known."""
+    return CallFormulas(
+        tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
+        tuple((UNKNOWN,) * len(steps or ()) for steps in sample.steps[at]),
+        (UNKNOWN,) * len(sample.numbers[at]),
+    )
+
+
+def part_of(
+    fitter: Fitter, column: Column, wholes: Sequence[Sequence[Column]]
+) -> Fit | None:
+    """A size that is a fixed part of all elements of a tensor: `view(-1, 128)`."""
+    for dims in wholes:
+        if not dims or any(0 in each for each in (column, *dims)):
+            continue
+        known = [fitter.fit(each) for each in dims]
+        whole = [prod(each) for each in zip(*dims, strict=True)]
+        ratios = {Fraction(v, u) for u, v in zip(whole, column, strict=True)}
+        if len(ratios) == 1 and all(known):
+            (ratio,) = ratios
+            formula = product([each.formula for each in known if each is not None])
+            fit = Fit(divided(formula * ratio.numerator, ratio.denominator))
+            fitter.known[column] = fit
+            fitter.pool.append(column)
+            return fit
+    return None
+
+
+def within(column: Column, present: tuple[bool, ...]) -> Column:
+    """A column over fewer runs."""
+    return tuple(n for n, here in zip(column, present, strict=True) if here)
+
+
+def learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
+    """What a fitter over more runs knows, over fewer."""
+    for at in range(fitter.learnt.get(id(wider), 0), len(wider.pool)):
+        column = wider.pool[at]
+        fewer = within(column, present)
+        fit = wider.known[column]
+        if fit is not None and len(set(fewer)) > 1 and fewer not in fitter.known:
+            fitter.known[fewer] = fit
+            fitter.pool.append(fewer)
+    fitter.learnt[id(wider)] = len(wider.pool)
+
+
+def columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
+    """For each tensor of a call its dims, each as a column over the runs.
+
+    A tensor whose rank is not the same in all runs has none.
+    """
+    found = []
+    for shapes in zip(*runs, strict=False):
+        ranks = {len(shape) for shape in shapes}
+        found.append(list(zip(*shapes, strict=True)) if len(ranks) == 1 else [])
+    return found
+
+
+def operands(
+    samples: Sequence[Sample], checks: Sequence[Sample], call: int
+) -> list[Dims]:
+    """The dims of each tensor that a call of the first sample got, as formulas.
+
+    None stands for a dim without one. Each is fitted to `samples`, and kept where
+    every run of `checks` that made the call agrees, and at least one does.
+    """
+    first = samples[0]
+    work = Work(samples)
+    work.done()
+    found = work.entering(call)
+    places = [aligned(first, each)[call] for each in checks]
+    made = [
+        (each, at) for each, at in zip(checks, places, strict=True) if at is not None
+    ]
+    known = set(first.letters)
+
+    def kept(formula: Formula, nth: int, dim: int) -> Formula:
+        if formula is None or not made or not formula.letters() <= known:
+            return None
+        for each, at in made:
+            shapes = each.taken[at]
+            if nth >= len(shapes) or dim >= len(shapes[nth]):
+                return None
+            if formula.value(each.letters) != shapes[nth][dim]:
+                return None
+        return formula
+
+    return [
+        tuple(kept(formula, nth, dim) for dim, formula in enumerate(dims))
+        for nth, dims in enumerate(found)
+    ]
+
+
+def until(sample: Any, call: int) -> Any:
+    """A sample as far as a call that was refused: what it got, not what it gave."""
+    return replace(
+        sample,
+        keys=sample.keys[: call + 1],
+        taken=sample.taken[: call + 1],
+        given=(*sample.given[:call], ()),
+        steps=(*sample.steps[:call], ()),
+        numbers=sample.numbers[: call + 1],
+    )

@@ -1,0 +1,331 @@
+"""A trace whose sizes print as formulas, made as short as the accepted sizes allow, and
+held against a further sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+from shapewright.analysis.formulas.fitted import UNKNOWN, CallFormulas, Dims, Sample
+from shapewright.dims.exact import on_multiples
+from shapewright.dims.expression import Expression
+from shapewright.dims.rounding import is_rounded
+from shapewright.dims.size import sized
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import ModuleCall
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+Item = TypeVar("Item")
+
+
+class Later(Sequence[Item]):
+    """A sequence that is made when it is first read."""
+
+    __slots__ = ("_length", "_made", "_make")
+
+    def __init__(self, length: int, make: Callable[[], Iterable[Item]]) -> None:
+        self._length = length
+        self._make = make
+        self._made: tuple[Item, ...] | None = None
+
+    def _read(self) -> tuple[Item, ...]:
+        if self._made is None:
+            self._made = tuple(self._make())
+        return self._made
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        return self._read()[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._read())
+
+
+def lettered(
+    trace: Trace,
+    calls: Sequence[CallFormulas],
+    given: Sequence[Dims],
+    strides: Sequence[Dims] | None = None,
+) -> Trace:
+    """The trace with a formula for every size that has one.
+
+    `calls` are the formulas of its ops in order, `given` those of the tensors that the
+    target was given, in the order of its arguments. `strides` are those of what was
+    returned, where it is known of which calls that came; else the record is looked up.
+    """
+    letters = _Letters(trace, calls, given, strides)
+    return replace(
+        trace,
+        ops=Later(len(trace.ops), letters.ops),
+        calls=Later(len(trace.calls), letters.calls),
+        output=letters.output,
+    )
+
+
+class _Letters:
+    """The facts of a trace with their formulas; made once for each fact."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        calls: Sequence[CallFormulas],
+        given: Sequence[Dims],
+        strides: Sequence[Dims] | None = None,
+    ) -> None:
+        self.trace = trace
+        self.formulas = calls
+        self.known: dict[tuple[int, tuple[int, ...]], tuple[Dims, Dims]] = {}
+        self.facts: dict[Fact, Fact] = {}
+        self.read = False
+        self.given = given
+        self.strides = strides
+        self.states = {state.fact.tensor for state in trace.states}
+
+    def look(self) -> None:
+        """Learn the formulas of every tensor of the run."""
+        if self.read:
+            return
+        self.read = True
+        if self.trace.calls:
+            args, kwargs = self.trace.calls[0].inputs
+            entered = facts_in([args, kwargs])
+            for fact, dims in zip(entered, self.given, strict=False):
+                self.known.setdefault((fact.tensor, fact.shape), (dims, ()))
+        for op, formulas in zip(self.trace.ops, self.formulas, strict=False):
+            for at, fact in enumerate(op.outputs):
+                if at >= len(formulas.shapes) or fact.tensor in self.states:
+                    continue
+                strides = formulas.strides[at] if at < len(formulas.strides) else ()
+                self.known.setdefault(
+                    (fact.tensor, fact.shape), (formulas.shapes[at], strides)
+                )
+
+    def fact(self, fact: Fact) -> Fact:
+        """The fact, its sizes with formulas."""
+        found = self.facts.get(fact)
+        if found is None:
+            shapes, strides = self.known.get((fact.tensor, fact.shape), ((), ()))
+            found = replace(
+                fact,
+                shape=with_formulas(fact.shape, shapes),
+                stride=with_formulas(fact.stride, strides),
+            )
+            self.facts[fact] = found
+        return found
+
+    def ops(self) -> Iterator[Op]:
+        """The ops; their numbers have formulas as well."""
+        self.look()
+        for at, op in enumerate(self.trace.ops):
+            formulas = self.formulas[at] if at < len(self.formulas) else None
+            numbers = iter(formulas.numbers if formulas else ())
+            yield replace(
+                op,
+                inputs=tuple(self.fact(each) for each in op.inputs),
+                outputs=tuple(self.fact(each) for each in op.outputs),
+                arguments=tuple(
+                    (name, numbered(value, numbers)) for name, value in op.arguments
+                ),
+            )
+
+    def calls(self) -> Iterator[ModuleCall]:
+        """The module calls."""
+        self.look()
+        for call in self.trace.calls:
+            yield replace(
+                call, inputs=self.nest(call.inputs), output=self.nest(call.output)
+            )
+
+    @property
+    def output(self) -> Any:
+        """What the target returned."""
+        if self.strides is None:
+            self.look()
+        ends = iter(self.strides or ())
+        last = self.formulas[-1] if len(self.formulas) > len(self.trace.ops) else None
+        returned = iter(last.shapes if last is not None else ())
+        return self.returned(self.trace.output, returned, ends)
+
+    def returned(
+        self, value: Any, shapes: Iterator[Dims], strides: Iterator[Dims]
+    ) -> Any:
+        """What came out, in order; which tensor it is may differ from run to run."""
+        if isinstance(value, Fact):
+            dims = next(shapes, ())
+            if self.strides is None:
+                fact = self.fact(value)
+            else:
+                steps = with_formulas(value.stride, next(strides, ()))
+                fact = replace(value, stride=steps)
+            plain = tuple(map(int, fact.shape))
+            return replace(fact, shape=with_formulas(plain, dims)) if dims else fact
+        if isinstance(value, dict):
+            return {
+                key: self.returned(each, shapes, strides) for key, each in value.items()
+            }
+        if isinstance(value, list):
+            return [self.returned(each, shapes, strides) for each in value]
+        if isinstance(value, tuple):
+            return tuple(self.returned(each, shapes, strides) for each in value)
+        return value
+
+    def nest(self, value: Any) -> Any:
+        """A nest, its facts with formulas."""
+        if isinstance(value, Fact):
+            return self.fact(value)
+        if isinstance(value, dict):
+            return {key: self.nest(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.nest(each) for each in value]
+        if isinstance(value, tuple):
+            return tuple(self.nest(each) for each in value)
+        return value
+
+
+def with_formulas(sizes: Any, formulas: Dims) -> Any:
+    """Sizes with their formulas, where there is one for each."""
+    if sizes is None or len(sizes) != len(formulas):
+        return sizes
+    return tuple(
+        sized(size, formula) for size, formula in zip(sizes, formulas, strict=True)
+    )
+
+
+def numbered(value: Any, formulas: Iterator[Any]) -> Any:
+    """The whole numbers of an argument with their formulas, in order."""
+    if isinstance(value, tuple):
+        return tuple(numbered(each, formulas) for each in value)
+    if isinstance(value, list):
+        return [numbered(each, formulas) for each in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return sized(value, next(formulas, None))
+    return value
+
+
+def facts_in(nest: Any) -> list[Fact]:
+    """The facts of a nest, in order."""
+    if isinstance(nest, Fact):
+        return [nest]
+    if isinstance(nest, dict):
+        return [fact for value in nest.values() for fact in facts_in(value)]
+    if isinstance(nest, list | tuple):
+        return [fact for value in nest for fact in facts_in(value)]
+    return []
+
+
+def shortened(
+    calls: Sequence[CallFormulas], steps: Mapping[str, int]
+) -> list[CallFormulas]:
+    """The formulas where each letter is a multiple of its step: `2*(H//2)` is `H`."""
+    return changed(calls, lambda formula: on_multiples(formula, steps))
+
+
+def without(
+    calls: Sequence[CallFormulas], open_: Collection[Expression]
+) -> list[CallFormulas]:
+    """The formulas, those that are not sure left out."""
+    if not open_:
+        return list(calls)
+    return changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
+
+
+def changed(
+    calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
+) -> list[CallFormulas]:
+    """The formulas, each changed once."""
+    known: dict[Expression, Expression] = {}
+    made: dict[int, CallFormulas] = {}
+
+    def dims(formulas: Dims) -> Dims:
+        return tuple(None if each is None else short(each) for each in formulas)
+
+    def short(formula: Expression) -> Expression:
+        found = known.get(formula)
+        if found is None:
+            found = known[formula] = change(formula)
+        return found
+
+    def of(call: CallFormulas) -> CallFormulas:
+        found = made.get(id(call))
+        if found is None:
+            found = made[id(call)] = CallFormulas(
+                tuple(map(dims, call.shapes)),
+                tuple(map(dims, call.strides)),
+                dims(call.numbers),
+            )
+        return found
+
+    return [of(call) for call in calls]
+
+
+Pair = tuple[Dims, tuple[int, ...]]
+
+
+def holds(
+    calls: Sequence[CallFormulas], classes: Sequence[int], sample: Sample
+) -> bool:
+    """Whether the formulas of all calls give the numbers of a sample with every call.
+
+    Of the calls of one class only the first is looked at. The stride of a dim of one
+    element may be anything.
+    """
+    values: dict[Expression, int | None] = {}
+    letters = sample.letters
+    for at in firsts(calls, classes):
+        for formulas, numbers in beside(calls[at], sample, at):
+            for formula, number in zip(formulas, numbers, strict=False):
+                if formula is None:
+                    continue
+                if formula not in values:
+                    known = formula.letters() <= letters.keys()
+                    values[formula] = formula.value(letters) if known else None
+                value = values[formula]
+                if value is not None and value != number:
+                    return False
+    return True
+
+
+def firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[int]:
+    """The first call of each class."""
+    seen: set[int] = set()
+    for at in range(len(calls)):
+        kind = classes[at] if at < len(classes) else -1 - at
+        if kind not in seen:
+            seen.add(kind)
+            yield at
+
+
+def beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
+    """Formulas of a call, and the numbers that stand there in a sample."""
+    yield from zip(call.shapes, sample.given[at], strict=False)
+    for formulas, steps, shape in zip(
+        call.strides, sample.steps[at], sample.given[at], strict=False
+    ):
+        several = [nth for nth, size in enumerate(shape) if size > 1]
+        if len(formulas) == len(steps) == len(shape):
+            yield (
+                tuple(formulas[nth] for nth in several),
+                tuple(steps[nth] for nth in several),
+            )
+    yield call.numbers, sample.numbers[at]
+
+
+def are_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
+    """Whether all formulas are sums and products: none is rounded, none bounded."""
+    found = {
+        formula
+        for at in firsts(calls, classes)
+        for dims in (*calls[at].shapes, *calls[at].strides, calls[at].numbers)
+        for formula in dims
+        if formula is not None
+    }
+    return not any(map(is_rounded, found))

@@ -1,0 +1,152 @@
+"""Hazards: what runs, but is likely not what was meant. Finds all of a run, without
+those that the user switched off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from functools import lru_cache
+
+from shapewright.analysis.explanations import pattern
+from shapewright.analysis.hazards import attention_masks as attention_masks
+from shapewright.analysis.hazards import batch_first as batch_first
+from shapewright.analysis.hazards import batch_mixing as batch_mixing
+from shapewright.analysis.hazards import broadcasting as broadcasting
+from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
+from shapewright.analysis.hazards import repeated_indices as repeated_indices
+from shapewright.analysis.hazards import view_mistakes as view_mistakes
+from shapewright.analysis.hazards import wrong_axis as wrong_axis
+from shapewright.analysis.hazards.context import KINDS, Kind, Scene
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding
+from shapewright.source.span import Span
+
+COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
+
+
+def ignored_here(program: Program, finding: Finding) -> bool:
+    """Whether a comment names the finding's code: at the end of a line of the call, or
+    on a line of its own above it.
+
+    Example: ``loss = pred - target  # shapewright: ignore[outer-broadcast]``
+    """
+    span = finding.span
+    text = program.text(span.file) if span is not None else None
+    if span is None or text is None or "shapewright:" not in text.text:
+        return False
+    lines = text.lines[span.line - 1 : span.end_line]
+    first = statement_line(program, finding) - 1
+    if first > 0 and text.lines[first - 1].lstrip().startswith("#"):
+        lines.append(text.lines[first - 1])
+    return any(finding.code in codes(line) for line in lines)
+
+
+def statement_line(program: Program, finding: Finding) -> int:
+    """The line on which the statement begins that holds a finding."""
+    import ast
+
+    assert finding.span is not None
+    found = program.node(finding.span)
+    if found is None:
+        return finding.span.line
+    text, node = found
+    held = node if isinstance(node, ast.stmt) else text.around(node, ast.stmt)
+    return held.lineno if isinstance(held, ast.stmt) else finding.span.line
+
+
+@lru_cache(maxsize=256)
+def codes(line: str) -> frozenset[str]:
+    """The codes that a comment in a line switches off."""
+    found = COMMENT.search(line)
+    if found is None:
+        return frozenset()
+    return frozenset(code.strip() for code in found.group(1).split(","))
+
+
+ORDER = (
+    "wrong-axis",
+    "batch-axis",
+    "batch-dependence",
+    "cpu-tensor",
+    "einsum-reduction",
+    "implicit-broadcast",
+    "layout",
+    "lost-batch",
+    "mask-axis",
+    "view-mixes-dims",
+    "outer-broadcast",
+    "one-sample",
+    "repeated-index",
+)
+"""The order in which kinds are looked for: of two at one place the first is told."""
+
+STRICT = frozenset({"implicit-broadcast"})
+"""Kinds that are told only where they are asked for: `check --strict`."""
+
+
+def hazards(
+    program: Program, ignored: Collection[str] = (), strict: bool = False
+) -> list[Finding]:
+    """Findings of every kind, one for all equal blocks of a loop, in their order.
+
+    `ignored` are codes that are switched off.
+    """
+    scene = Scene(program)
+    unsure = behind_failures(program)
+    found: dict[tuple[object, ...], Finding] = {}
+    kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
+    for code in sorted(KINDS, key=ORDER.index):
+        if code in ignored or (code in STRICT and not strict):
+            continue
+        for finding in looked_for(code, KINDS[code], scene):
+            if finding.code in ignored or ignored_here(program, finding):
+                continue
+            if finding.span in unsure and finding.code not in CERTAIN:
+                continue
+            key = finding.code, finding.span, pattern(finding.module)
+            old = found.get(key)
+            if old is None:
+                found[key] = finding
+            elif kinds[key] == code:
+                found[key] = replace(old, count=old.count + 1)
+            kinds.setdefault(key, code)
+    return sorted(found.values(), key=place)
+
+
+CERTAIN = frozenset({"cpu-tensor"})
+"""Kinds that do not depend on the shapes of what comes in."""
+
+
+def behind_failures(program: Program) -> set[Span]:
+    """The places of calls on what came of a call that torch refused.
+
+    The run supposed its shape there; once the error is mended they are looked at.
+    """
+    failed = {failure.op for failure in program.failures}
+    supposed: set[int] = set()
+    found: set[Span] = set()
+    for index, op in enumerate(program.trace.ops if failed else ()):
+        behind = any(fact.tensor in supposed for fact in op.inputs)
+        if behind and op.span is not None:
+            found.add(op.span)
+        if behind or index in failed:
+            supposed |= {fact.tensor for fact in op.outputs}
+    return found
+
+
+def looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
+    """What one kind finds. A mistake of our own is told, and stops nothing else."""
+    try:
+        return list(find(scene))
+    except Exception as error:  # ours, not the program's
+        said = f"{type(error).__name__}: {error}"
+        message = f"hazards of the kind `{code}` could not be looked for ({said})"
+        return [Finding(code, "note", message)]
+
+
+def place(finding: Finding) -> tuple[str, int, int]:
+    """Where a finding stands, for their order."""
+    span = finding.span
+    return (span.file, span.line, span.column) if span is not None else ("", 0, 0)

@@ -1,0 +1,285 @@
+"""Attention masks that lie along the queries, or show what they should hide; where
+masks made of triangles or ranges are true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.layer_axes import softmax_dim
+from shapewright.findings.finding import Finding
+from shapewright.trace.fact import Fact
+
+OTHER = {"past": "future", "future": "past", None: None}
+PLAIN = frozenset(
+    "bool to unsqueeze view expand contiguous type detach clone logical_or".split()
+)
+
+
+def order(scene: Scene, fact: Fact) -> str | None:
+    """Whether a mask is true in the past or in the future of the diagonal.
+
+    A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
+    """
+    turned = False
+    for _ in range(8):
+        call = scene.maker(fact)
+        if call is None or not call.op.inputs:
+            return None
+        name, first = call.name, call.op.inputs[0]
+        if name in ("tril", "triu", "tril_", "triu_"):
+            if not of_ones(scene, first):
+                return None
+            found = "past" if name.startswith("tril") else "future"
+            return OTHER[found] if turned else found
+        if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
+            compared = of_comparison(scene, call)
+            return OTHER[compared] if turned else compared
+        if name in ("==", "eq", "!=", "ne"):
+            number = call.given(1)
+            if number not in (0, 1) or len(call.op.inputs) > 1:
+                return None
+            turned ^= (number == 0) == (name in ("==", "eq"))
+        elif name in ("~", "logical_not", "bitwise_not", "invert"):
+            turned = not turned
+        elif name == "[]":
+            if first.shape[-2:] != fact.shape[-2:] and not corner(call):
+                return None
+        elif name not in PLAIN:
+            return None
+        fact = first
+    return None
+
+
+def corner(call: Call) -> bool:
+    """Whether an index cuts a square from the front of both dims."""
+    items = call.given(1)
+    items = items if isinstance(items, tuple) else (items,)
+    cuts = [
+        item for item in items if isinstance(item, str) and item not in (":", "...")
+    ]
+    return all(item.startswith(":") for item in cuts) and len(cuts) == 2
+
+
+def of_ones(scene: Scene, fact: Fact) -> bool:
+    """Whether a tensor is all ones, which `tril` and `triu` make a mask of."""
+    maker = scene.program.producers.get(fact.tensor)
+    if maker is None:
+        return False
+    name = maker.name.rpartition(".")[2]
+    if name in ("ones", "ones_like", "new_ones"):
+        return True
+    if name == "full":
+        value = dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
+        return value is True or value == 1
+    return name in PLAIN and bool(maker.inputs) and of_ones(scene, maker.inputs[0])
+
+
+def of_comparison(scene: Scene, call: Call) -> str | None:
+    """Where `i[:, None] >= j[None, :]` of two ranges is true."""
+    if len(call.op.inputs) != 2:
+        return None
+    one, other = call.op.inputs
+    if not all(is_range(scene, fact) for fact in (one, other)):
+        return None
+    rows = [len(f.shape) > 1 and f.shape[-1] == 1 for f in (one, other)]
+    if rows[0] == rows[1]:
+        return None
+    less = call.name in ("<", "<=", "lt", "le")
+    # The query's number stands in the rows: key <= query is the past.
+    return "future" if less == rows[0] else "past"
+
+
+def is_range(scene: Scene, fact: Fact) -> bool:
+    """Whether a tensor is `arange`, seen with other dims."""
+    for _ in range(4):
+        maker = scene.program.producers.get(fact.tensor)
+        if maker is None:
+            return False
+        name = maker.name.rpartition(".")[2]
+        if name == "arange":
+            return True
+        if name not in ("[]", "unsqueeze", "view", "to", "expand") or not maker.inputs:
+            return False
+        fact = maker.inputs[0]
+    return False
+
+
+HIDES = -1e3
+"""A number from which on a masked score counts for nothing in a softmax."""
+
+
+@hazard("mask-axis")
+def mask_axes(scene: Scene) -> Iterator[Finding]:
+    """Masks without effect on a softmax, and masks that let only the future through."""
+    for call in scene.calls:
+        if call.op.span is None:
+            continue
+        if call.name in ("masked_fill", "masked_fill_") and len(call.dims) > 1:
+            yield from of_fill(scene, call)
+        elif call.name in ("where", "+", "add") and len(call.dims) > 1:
+            yield from of_others(scene, call)
+        elif call.name == "scaled_dot_product_attention" and len(call.dims) > 3:
+            yield from of_attention(scene, call)
+
+
+def of_fill(scene: Scene, call: Call) -> Iterator[Finding]:
+    """Scores that are filled before a softmax."""
+    value = call.given(2, "value")
+    if not isinstance(value, int | float) or value > HIDES:
+        return
+    user = softmax_after(scene, call.op.outputs[0])
+    if user is None:
+        if goes_to_attention(scene, call) and order(scene, call.op.inputs[1]) == "past":
+            yield reversed_mask(scene, call, 1, "hides")
+        return
+    at = softmax_dim(user)
+    if at is None:
+        return
+    back = at - len(user.shape)
+    mask = call.dims[1]
+    if -back <= len(mask) and flat(mask, back) and length(call.dims[0][back]) > 1:
+        if not other_mask(scene, call, back):
+            yield constant(scene, call, 1, back, user)
+    elif order(scene, call.op.inputs[1]) == "past":
+        yield reversed_mask(scene, call, 1, "hides")
+
+
+def goes_to_attention(scene: Scene, call: Call) -> bool:
+    """Whether zeros that are filled are the mask of `nn.MultiheadAttention`."""
+    maker = scene.maker(call.op.inputs[0])
+    users = scene.users.get(call.op.outputs[0].tensor, ())
+    return (maker is None or maker.name == "zeros_like") and any(
+        user.name == "multi_head_attention_forward" for user in users
+    )
+
+
+def of_others(scene: Scene, call: Call) -> Iterator[Finding]:
+    """Scores that are hidden by `where`, or by adding large negative numbers."""
+    at = 0 if call.name == "where" else hiding(scene, call)
+    if at is None or (call.name == "where" and not hides_rest(scene, call)):
+        return
+    user = softmax_after(scene, call.op.outputs[0])
+    along = softmax_dim(user) if user is not None else None
+    if user is None or along is None:
+        return
+    back = along - len(user.shape)
+    mask, scores = call.dims[at], call.dims[1 - at]
+    if -back > min(len(mask), len(scores)) or not flat(mask, back):
+        return
+    if length(scores[back]) > 1 and not other_mask(scene, call, back):
+        yield constant(scene, call, at, back, user)
+
+
+def hiding(scene: Scene, call: Call) -> int | None:
+    """Which of two terms is a mask times a large negative number."""
+    for at, fact in enumerate(call.op.inputs[:2]):
+        maker = scene.maker(fact)
+        if maker is not None and maker.name in ("*", "mul") and len(maker.dims) == 1:
+            number = maker.given(1)
+            if isinstance(number, int | float) and number <= HIDES:
+                return at
+    return None
+
+
+def hides_rest(scene: Scene, call: Call) -> bool:
+    """Whether `where` takes a large negative number where its mask is false."""
+    number = call.given(2, "other")
+    if number is None and len(call.op.inputs) > 2:
+        maker = scene.maker(call.op.inputs[2])
+        number = maker.given(1, "fill_value") if maker is not None else None
+    return isinstance(number, int | float) and number <= HIDES
+
+
+def of_attention(scene: Scene, call: Call) -> Iterator[Finding]:
+    """The mask of a fused attention: true where a key is seen."""
+    fact, mask = call.op.inputs[3], call.dims[3]
+    keys = call.dims[1][-2]
+    if length(mask[-1]) == 1 and length(keys) > 1 and flat(mask, -1):
+        yield constant(scene, call, 3, -1, call)
+    elif fact.dtype == "bool" and order(scene, fact) == "future":
+        yield reversed_mask(scene, call, 3, "shows")
+
+
+def flat(mask: tuple[Any, ...], back: int) -> bool:
+    """Whether a mask says the same of all places along a dim, but not along another."""
+    others = [dim for at, dim in enumerate(mask) if at != len(mask) + back]
+    near = others[-1:] if others else []
+    return length(mask[back]) == 1 and any(
+        length(dim) > 1 and any(axis.data for axis in dim) for dim in near
+    )
+
+
+def softmax_after(scene: Scene, fact: Fact) -> Call | None:
+    """The softmax that scores go into, masks and scales in between."""
+    for _ in range(4):
+        users = scene.users.get(fact.tensor, [])
+        for user in users:
+            if user.name in ("softmax", "_softmax"):
+                return user
+        onward = [
+            user for user in users
+            if user.name in ("masked_fill", "/", "*", "div", "mul", "float", "to", "+")
+        ]  # fmt: skip
+        if not onward or not onward[0].op.outputs:
+            return None
+        fact = onward[0].op.outputs[0]
+    return None
+
+
+def other_mask(scene: Scene, call: Call, back: int) -> bool:
+    """Whether another mask covers the keys, before or after this one."""
+    near = [*scene.users.get(call.op.outputs[0].tensor, ())]
+    before = scene.maker(call.op.inputs[0])
+    if before is not None:
+        near.append(before)
+    return any(
+        user.name in ("masked_fill", "masked_fill_", "where", "+", "add")
+        and any(len(dims) >= -back and length(dims[back]) > 1 for dims in user.dims[1:])
+        for user in near
+    )
+
+
+def constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Finding:
+    fact = call.op.inputs[at]
+    name = scene.names(call.op)[at].rsplit(" (", 1)[0]
+    keys = call.dims[1][-2] if at == 3 else call.dims[1 - at][back]
+    message = (
+        f"the mask {name} {shape_text(fact)} has size 1 along the {length(keys)} keys,"
+        " so it hides all or none of them: it lies along the queries"
+    )
+    maker = scene.program.producers.get(fact.tensor)
+    return scene.finding(
+        "mask-axis",
+        call.op,
+        message,
+        (user.op, f"the softmax runs along dim {back}, where the mask has size 1"),
+        (maker if maker is not call.op else None, "the mask was made here"),
+    )
+
+
+def reversed_mask(scene: Scene, call: Call, at: int, verb: str) -> Finding:
+    fact = call.op.inputs[at]
+    rest = "the future" if verb == "shows" else "the past, and shows the future"
+    message = (
+        f"the mask {shape_text(fact)} {verb} {rest}: it is true where"
+        f" {'the key stands after' if verb == 'shows' else 'the key stands before'}"
+        " the query"
+    )
+    maker = scene.program.producers.get(fact.tensor)
+    said = (
+        "`attn_mask` is true where a key is seen"
+        if verb == "shows"
+        else "`masked_fill` hides where the mask is true"
+    )
+    return scene.finding(
+        "mask-axis",
+        call.op,
+        message,
+        (call.op, said),
+        (maker, "the mask was made here"),
+    )

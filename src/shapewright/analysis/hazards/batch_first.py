@@ -1,0 +1,320 @@
+"""Layers that take the batch for time, or steps that are taken from the batch.
+
+A recurrent layer and attention say which dim of what they are given is the batch:
+`batch_first` decides. Where the program then treats that dim as time (its last step is
+taken, it is averaged, positions are added along it), one of the two is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.attention_masks import is_range
+from shapewright.analysis.hazards.context import RECURRENT, Claim, Scene, hazard
+from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.provenance.axes import Axis, Dims
+from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
+from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.findings.finding import Finding
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+BATCH_FIRST = re.compile(
+    r"[(\[]\s*(batch\w*|bsz|bs|b|n)\s*,\s*(time\w*|seq\w*|steps?|t|l|s|len\w*|frames?)"
+    r"\s*,",
+    re.IGNORECASE,
+)
+TIME_FIRST = re.compile(
+    r"[(\[]\s*(time\w*|seq\w*|steps?|t|l|s|len\w*|frames?)\s*,\s*"
+    r"(batch\w*|bsz|bs|b|n)\b",
+    re.IGNORECASE,
+)
+
+
+@hazard("layout")
+def layouts(scene: Scene) -> Iterator[Finding]:
+    """What speaks against the dim that a layer takes for the batch."""
+    told: set[object] = set()
+    for claim in scene.claims:
+        if claim.role != "batch" or not is_sequence(claim) or claim.axis.size < 2:
+            continue
+        found = against(scene, claim)
+        if found is None:
+            continue
+        finding, key = found
+        if key not in told:
+            told.add(key)
+            yield finding
+
+
+def is_sequence(claim: Claim) -> bool:
+    name = claim.call.name
+    return name in RECURRENT or name == "multi_head_attention_forward"
+
+
+def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
+    """The first thing that speaks against what a layer takes for the batch."""
+    time_first = claim.dim == 1
+    for fact in claim.call.op.outputs[1:]:
+        for call in scene.users.get(fact.tensor, ()):
+            if call.name == "[]" and step_of(call, claim.axis) == -1:
+                return of_state(scene, claim, call)
+    for call in used_later(scene, claim):
+        if call.name in ("[]", "select"):
+            item = step_of(call, claim.axis)
+            if item is None:
+                continue
+            token = item == 0 and claim.call.name not in RECURRENT
+            if time_first and (item == -1 or token):
+                return of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
+            if item == -1 and not time_first:
+                return of_step(scene, claim, call)
+        elif time_first and call.name in STATISTICS and averaged(call, claim.axis):
+            return of_layer(scene, claim, call.op, f"`{call.op.name}` runs along dim 1")
+    if time_first:
+        place = positions(scene, claim.axis)
+        if place is not None:
+            return of_layer(
+                scene, claim, place.op, "positions are added along its dim 1"
+            )
+        line = unpacked(scene, claim)
+        if line:
+            return of_layer(scene, claim, None, f"the text says `{line}`")
+        line = comment(scene, claim)
+        if line:
+            return of_layer(scene, claim, None, f"a comment says `{line}`")
+        return None
+    place = positions(scene, claim.axis)
+    return of_positions(scene, claim, place) if place is not None else None
+
+
+def used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
+    """Calls on what a layer gave, through what leaves the dims as they are."""
+    waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
+    seen = set(waiting)
+    while waiting:
+        tensor = waiting.pop(0)
+        for call in scene.users.get(tensor, ()):
+            if call.op.index <= claim.call.op.index:
+                continue
+            yield call
+            for fact in call.op.outputs[:1]:
+                if fact.tensor not in seen and in_place(scene.flow.of(fact), claim):
+                    seen.add(fact.tensor)
+                    waiting.append(fact.tensor)
+
+
+def in_place(dims: Dims, claim: Claim) -> bool:
+    """Whether a tensor still has the batch in the dim in which the layer has it."""
+    at = claim.dim
+    return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
+
+
+def step_of(call: Call, axis: Axis) -> int | None:
+    """The number at which an index takes an axis; None where it does not."""
+    dims = call.dims[0]
+    if call.name == "select":
+        at, item = call.given(1, "dim"), call.given(2, "index")
+        own = dims[at]
+        return item if len(own) == 1 and own[0] is axis and len(dims) == 3 else None
+    items = items_of(call)
+    if items is None or len(dims) != 3 or "..." in items or None in items:
+        return None
+    for item, dim in zip(items, dims, strict=False):
+        if len(dim) == 1 and dim[0] is axis:
+            return item if type(item) is int else None
+        if item != ":":
+            return None
+    return None
+
+
+def averaged(call: Call, axis: Axis) -> bool:
+    """Whether a reduction runs along one axis and no other."""
+    gone = reduced_dims(call)
+    dims = call.dims[0]
+    if gone is None or len(gone) != 1 or len(dims) != 3:
+        return False
+    dim = dims[gone[0]]
+    return len(dim) == 1 and dim[0] is axis
+
+
+def positions(scene: Scene, axis: Axis) -> Call | None:
+    """Where a table of positions is added along an axis."""
+    for call in scene.calls:
+        if (
+            call.name not in ("+", "add", "+=", "add_", "__add__")
+            or len(call.dims) != 2
+        ):
+            continue
+        for at in (0, 1):
+            own, table = call.dims[at], call.dims[1 - at]
+            if len(own) == len(table) == 3 and length(table[2]) > 1:
+                for dim, other in zip(own[:2], table[:2], strict=True):
+                    if len(dim) != 1 or dim[0] is not axis or length(other) < 2:
+                        continue
+                    if is_table(other) or looked_up(scene, call.op.inputs[1 - at]):
+                        return call
+    return None
+
+
+def looked_up(scene: Scene, fact: Fact) -> bool:
+    """Whether a tensor is the rows of an embedding for 0, 1, 2, ..."""
+    for _ in range(4):
+        maker = scene.program.producers.get(fact.tensor)
+        if maker is None or not maker.inputs:
+            return False
+        name = maker.name.rpartition(".")[2]
+        if name == "embedding":
+            return is_range(scene, maker.inputs[0])
+        if name not in ("[]", "unsqueeze", "transpose", "permute", "view"):
+            return False
+        fact = maker.inputs[0]
+    return False
+
+
+def is_table(dim: tuple[Axis, ...]) -> bool:
+    """Whether a dim counts the rows of a parameter or buffer."""
+    return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
+
+
+def unpacked(scene: Scene, claim: Claim) -> str:
+    """`batch, steps, _ = x.shape` on what a layer is given, which has time first."""
+    op = claim.call.op
+    found = scene.program.node(op.span)
+    if found is None:
+        return ""
+    text, node = found
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    given = node.args[0]
+    inside = text.around(node, ast.FunctionDef)
+    if not isinstance(given, ast.Name) or inside is None:
+        return ""
+    told, line, start = "", 0, 0
+    for each in ast.walk(inside):
+        if not isinstance(each, ast.Assign) or each.lineno > node.lineno:
+            continue
+        target = each.targets[0]
+        if isinstance(target, ast.Name) and target.id == given.id:
+            line = max(line, each.lineno)
+        if isinstance(target, ast.Tuple) and sizes_of(each.value) == given.id:
+            names = [getattr(part, "id", "") for part in target.elts]
+            if (
+                len(names) == 3
+                and BATCH.fullmatch(names[0])
+                and TIME.fullmatch(names[1])
+            ):
+                told = text.written(each)
+                start = each.lineno
+    return told if told and line < start else ""
+
+
+BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
+TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
+
+
+def sizes_of(node: ast.expr) -> str:
+    """`x` of `x.shape` and `x.size()`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute) and node.attr in ("shape", "size"):
+        return node.value.id if isinstance(node.value, ast.Name) else ""
+    return ""
+
+
+def comment(scene: Scene, claim: Claim) -> str:
+    """What a comment says of a layout with the batch in front, where none says else.
+
+    Only where what the layer is given is laid out as the model's inputs are.
+    """
+    if not any(
+        len(dims) > 1 and len(dims[1]) == 1 and dims[1][0] is claim.axis
+        for dims in scene.flow.inputs
+    ):
+        return ""
+    op = claim.call.op
+    for frame in reversed(op.frames):
+        text = scene.program.text(frame.span.file) if frame.span else None
+        if text is None:
+            continue
+        if TIME_FIRST.search(text.text):
+            return ""
+        for line in text.lines:
+            mark = line.find("#")
+            found = BATCH_FIRST.search(line, mark) if mark >= 0 else None
+            if found is not None:
+                return line[mark + 1 :].strip()
+        return ""
+    return ""
+
+
+def of_layer(
+    scene: Scene, claim: Claim, op: Op | None, why: str
+) -> tuple[Finding, object]:
+    layer, fact = claim.call.op, claim.call.op.inputs[0]
+    other = fact.shape[0]
+    message = (
+        f"{outer_name(scene, layer)} takes dim 1 of {shape_text(fact)} for the batch"
+        f" and dim 0 for time ({claim.axis.size} samples of {other} steps), but"
+        f" {why}"
+    )
+    finding = scene.finding(
+        "layout",
+        layer,
+        message,
+        (layer, "without `batch_first=True`, dim 0 is time"),
+        (op, f"here {why}"),
+    )
+    return finding, (layer.span, "layout")
+
+
+def outer_name(scene: Scene, op: Op) -> str:
+    """The layer as the program's text calls it: `encoder`, not the attention in it."""
+    for call in scene.program.trace.calls:
+        if call.span is not None and call.span == op.span and call.parent is not None:
+            return f"`{call.path}`"
+    return scene.operation(op)
+
+
+def of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    fact = call.op.inputs[0]
+    message = (
+        f"the last sample is taken of {shape_text(fact)}, not the last step:"
+        f" {outer_name(scene, claim.call.op)} has the batch in dim 0"
+    )
+    finding = scene.finding(
+        "wrong-axis",
+        call.op,
+        message,
+        (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
+    )
+    return finding, (call.op.span, "step")
+
+
+def of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    fact = call.op.inputs[0]
+    message = (
+        f"the last sample of the state {shape_text(fact)} is taken, not the last layer:"
+        f" {outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
+    )
+    said = "its states are (layers, batch, features), whatever `batch_first` says"
+    finding = scene.finding("wrong-axis", call.op, message, (claim.call.op, said))
+    return finding, (call.op.span, "state")
+
+
+def of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+    one, other = (shape_text(fact) for fact in call.op.inputs[:2])
+    message = (
+        f"positions are added along dim 0 of {one} + {other}, which"
+        f" {outer_name(scene, claim.call.op)} takes for the batch"
+    )
+    finding = scene.finding(
+        "batch-axis",
+        call.op,
+        message,
+        (claim.call.op, "`batch_first=True`: dim 0 is the batch, dim 1 is time"),
+    )
+    return finding, (call.op.span, "positions")

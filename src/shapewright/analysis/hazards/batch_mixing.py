@@ -1,0 +1,283 @@
+"""Samples of a batch that affect each other: normalised along the batch, scaled by its
+extremes, or summed by an `einsum` without an arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.hazards.wrong_axis import is_marked
+from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.layer_axes import (
+    contraction,
+    einsum_letters,
+    equation,
+    output_letters,
+    reduced_dims,
+    softmax_dim,
+)
+from shapewright.findings.finding import Finding
+from shapewright.trace.fact import Fact
+
+NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
+
+RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
+
+
+@hazard("batch-axis")
+def batch_axes(scene: Scene) -> Iterator[Finding]:
+    """Softmax and `normalize` along the samples of a batch."""
+    if not scene.model:
+        return
+    for call in scene.calls:
+        if call.name in RUNNING and call.op.span is not None and scene.sure:
+            along = call.given(1, "dim")
+            if isinstance(along, int) and accumulates(scene, call, along):
+                yield report_batch_axis(scene, call, along % len(call.dims[0]))
+        if call.name == "einsum" and call.op.span is not None and scene.sure:
+            letter = find_summed_letter(scene, call)
+            if letter is not None:
+                yield of_einsum(scene, call, letter)
+        if call.name in NORMALISERS and call.op.span is not None:
+            at = normalised(call)
+            if at is not None and competes(scene, call, at):
+                yield report_batch_axis(scene, call, at)
+
+
+def find_summed_letter(scene: Scene, call: Call) -> str | None:
+    """The letter of the samples, where an einsum with weights of a layer sums them."""
+    states = scene.program.states
+    found, letters = equation(call), einsum_letters(call)
+    if found is None or letters is None or found[1] is None:
+        return None  # without an arrow `einsum-reduction` tells it
+    if not any(f.tensor in states and len(f.shape) > 1 for f in call.op.inputs):
+        return None
+    kept = output_letters(*found)
+    for letter, dim in letters.items():
+        if letter not in kept and scene.is_batch(dim) and length(dim) > 1:
+            return letter if kept else None
+    return None
+
+
+def of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
+    message = (
+        f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
+        f" one {shape_text(call.op.outputs[0])}"
+    )
+    why = f"`{letter}` stands before the arrow and not behind it"
+    return scene.finding("batch-axis", call.op, message, (call.op, why))
+
+
+def accumulates(scene: Scene, call: Call, at: int) -> bool:
+    """Whether a running sum goes from sample to sample."""
+    dims = call.dims[0]
+    return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
+
+
+def normalised(call: Call) -> int | None:
+    """The dim along which a call normalises."""
+    if call.name == "normalize":
+        at = call.given(2, "dim", default=1)
+        return at % len(call.dims[0]) if isinstance(at, int) else None
+    return softmax_dim(call)
+
+
+def competes(scene: Scene, call: Call, at: int) -> bool:
+    """Whether samples compete that should not, as far as the run tells."""
+    dims = call.dims[0]
+    if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
+        return False
+    if call.op.inputs[0].tensor in scene.program.states:
+        return False
+    others = [dim for place, dim in enumerate(dims) if place != at and length(dim) > 1]
+    if not others or any(scene.has_batch(dim) for dim in others):
+        return False  # all samples have one score, or each is compared with each
+    if not any(axis.kind in ("feature", "part") for dim in others for axis in dim):
+        return False
+    return not used_along(scene, call)
+
+
+def used_along(scene: Scene, call: Call) -> bool:
+    """Whether what comes out is summed, or chosen from, along that axis: pooling."""
+    if call.name != "softmax":
+        return False
+    index = call.op.index
+    for user in scene.calls:
+        if user.op.index <= index:
+            continue
+        made = contraction(user)
+        gone = (*made.left, *made.right) if made is not None else ()
+        if user.name in ("sum", "mean", "topk", "sort") and user.dims:
+            dims = user.dims[0]
+            at = reduced_dims(user) if user.name in ("sum", "mean") else None
+            gone = tuple(dims[d] for d in at) if at is not None else dims
+        if any(is_marked(dim) and dim[0].softmax == index for dim in gone):
+            return True
+    return False
+
+
+def report_batch_axis(scene: Scene, call: Call, at: int) -> Finding:
+    batch = scene.batch
+    assert batch is not None
+    shape = shape_text(call.op.inputs[0])
+    message = (
+        f"{scene.operation(call.op)} of {shape} runs along dim {at}, the batch:"
+        f" its {length(call.dims[0][at])} samples share what each should have"
+    )
+    chosen = (
+        call.name in ("softmax", "log_softmax", "softmin")
+        and call.given(1, "dim") is None
+    )
+    why = f"dim {at} is {batch.words}" if batch.words else f"dim {at} is the batch"
+    if chosen:
+        why += "; without `dim`, torch takes dim 0 of three"
+    return scene.finding("batch-axis", call.op, message, (call.op, why))
+
+
+EXTREMES = frozenset({"max", "min", "amax", "amin"})
+ROUNDING = frozenset(
+    "round round_ fake_quantize_per_tensor_affine quantize_per_tensor floor to int "
+    "char byte".split()
+)
+STEPS = 6
+"""Calls between an extreme and the division."""
+
+
+@hazard("batch-dependence")
+def batch_dependences(scene: Scene) -> Iterator[Finding]:
+    """Divisions of per-sample maps by an extreme that was taken over all samples."""
+    if not scene.model or scene.batch is None:
+        return
+    for call in scene.calls:
+        if call.name not in ("/", "div", "true_divide") or len(call.dims) != 2:
+            continue
+        if call.op.span is None or not per_sample(scene, call):
+            continue
+        found = extreme(scene, call)
+        if found is not None and not rounded(scene, call):
+            yield report_batch_dependence(scene, call, found)
+
+
+def per_sample(scene: Scene, call: Call) -> bool:
+    """Whether a tensor of samples is divided by one number."""
+    dims, by = call.dims
+    batch = [dim for dim in dims if scene.is_batch(dim) and length(dim) > 1]
+    data = [dim for dim in dims if any(axis.data for axis in dim) and length(dim) > 1]
+    return not by and bool(batch) and len(data) > 1 and len(dims) > 2
+
+
+def extreme(scene: Scene, call: Call) -> Call | None:
+    """The extreme in a divisor that was taken over the tensor that is divided."""
+    numerator = ancestors(scene, call.op.inputs[0])
+    waiting, steps = [call.op.inputs[1]], 0
+    while waiting and steps < STEPS:
+        steps += 1
+        maker = scene.maker(waiting.pop())
+        if maker is None or not maker.op.inputs:
+            continue
+        if maker.name in EXTREMES and maker.dims[0]:
+            gone = reduced_dims(maker)
+            whole = gone is not None and len(gone) == len(maker.dims[0])
+            if whole and maker.op.inputs[0].tensor in numerator:
+                return maker
+            if whole and magnitudes(scene, maker.op.inputs[0], numerator):
+                return maker
+            continue
+        waiting += [fact for fact in maker.op.inputs if not fact.shape]
+    return None
+
+
+def magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
+    """Whether a tensor is the magnitudes of one of these: `x.abs()`."""
+    maker = scene.maker(fact)
+    return (
+        maker is not None
+        and maker.name == "abs"
+        and maker.op.inputs[0].tensor in numerator
+    )
+
+
+def ancestors(scene: Scene, fact: Fact) -> set[int]:
+    """A tensor, and what it is after a number was taken off."""
+    found = {fact.tensor}
+    maker = scene.maker(fact)
+    if maker is not None and maker.name in ("-", "sub", "abs", "clone") and maker.dims:
+        found.add(maker.op.inputs[0].tensor)
+    return found
+
+
+def rounded(scene: Scene, call: Call) -> bool:
+    """Whether what comes out is rounded: a scale for all, as for quantisation."""
+    fact = call.op.outputs[0]
+    for _ in range(3):
+        users = scene.users.get(fact.tensor, [])
+        if any(user.name in ROUNDING for user in users):
+            return True
+        if len(users) != 1 or not users[0].op.outputs:
+            return False
+        fact = users[0].op.outputs[0]
+    return False
+
+
+def report_batch_dependence(scene: Scene, call: Call, found: Call) -> Finding:
+    batch = scene.batch
+    assert batch is not None
+    whole = shape_text(found.op.inputs[0])
+    message = (
+        f"each of the {batch.size} samples is divided by the `{found.name}` of all of"
+        f" them, {whole}: what comes out depends on what else is in the batch"
+    )
+    return scene.finding(
+        "batch-dependence",
+        found.op,
+        message,
+        (found.op, f"`{found.op.name}` without `dim` goes over the batch as well"),
+        (call.op, "every sample is divided here"),
+    )
+
+
+@hazard("einsum-reduction")
+def einsums(scene: Scene) -> Iterator[Finding]:
+    """Equations whose output torch had to guess."""
+    for call in scene.calls:
+        if call.name != "einsum" or call.op.span is None:
+            continue
+        found = equation(call)
+        if found is None or found[1] is not None or len(found[0]) < 2:
+            continue
+        terms = found[0]
+        shared = [c for c in terms[0] if all(c in term for term in terms)]
+        first = shared[0] if shared else ""
+        out = output_letters(*found)
+        text = call.given(0, "equation")
+        shape = shape_text(call.op.outputs[0])
+        where = [term.find(first) for term in terms] if first else []
+        front = bool(first) and not any(where) and any(len(t) > 1 for t in terms)
+        if front and (
+            is_sum_over_samples(scene, call.dims[0][0])
+            or len(shared) < len(set("".join(terms)))
+        ):
+            message = (
+                f"`{text}` has no arrow, so `{first}`, which all operands share, is"
+                f" summed: {shape}"
+            )
+        elif out != "".join(dict.fromkeys(c for t in terms for c in t if c in out)):
+            message = (
+                f"`{text}` has no arrow, so the letters of the result come in the order"
+                f" of the alphabet: `{out}`, {shape}"
+            )
+        else:
+            continue
+        yield scene.finding(
+            "einsum-reduction",
+            call.op,
+            message,
+            (call.op, f"torch reads it as `{text}->{out}`"),
+        )
+
+
+def is_sum_over_samples(scene: Scene, dim: object) -> bool:
+    """Whether the letter in front counts samples."""
+    return isinstance(dim, tuple) and scene.is_batch(dim)

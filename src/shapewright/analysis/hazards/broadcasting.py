@@ -1,0 +1,362 @@
+"""Broadcasts that were likely not meant: `(N, 1)` with `(N,)`, one sample with a whole
+batch, and, with `--strict`, every implicit one.
+
+In a loss of stacked log probabilities and a list of returns no axis shows that both
+count the same steps; there the finding needs both sides to be new and of equal length
+each time the line runs. One sample against a batch counts only where it was taken out
+of that batch, or where both sides had equal length in every batch but the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shapewright.analysis.hazards.context import ARITHMETIC, LOSSES, Scene, hazard
+from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims
+from shapewright.analysis.provenance.axis_flow import KEEPS, Call, length
+from shapewright.analysis.provenance.view_axes import items_of
+from shapewright.findings.finding import Finding
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+
+@hazard("implicit-broadcast")
+def implicit_broadcasts(scene: Scene) -> Iterator[Finding]:
+    """Pointwise calls of the program's own text on tensors of two shapes."""
+    for call in scene.calls:
+        op = call.op
+        if call.name not in ARITHMETIC | LOSSES or len(op.inputs) < 2:
+            continue
+        one, other = op.inputs[0], op.inputs[1]
+        if one.shape == other.shape or not one.shape or not other.shape:
+            continue
+        if op.span is None or not scene.in_user_code(op):
+            continue
+        names = scene.names(op)
+        out = f" to {shape_text(op.outputs[0])}" if op.outputs[0].shape else ""
+        message = f"`{op.name}` broadcasts {names[0]} with {names[1]}{out}"
+        yield scene.finding("implicit-broadcast", op, message, severity="note")
+
+
+PAIRING = frozenset(
+    "- + * / sub add mul div rsub subtract multiply divide true_divide".split()
+)
+"""Pointwise calls of which losses are made."""
+
+ALONG = frozenset(
+    "neg negative abs pow ** square exp log sqrt clamp clip minimum maximum min max "
+    "to float double half detach clone contiguous type nan_to_num where sum mean "
+    "nansum nanmean += -= *= /= add_ sub_ mul_ div_ stack cat".split()
+)
+"""What else stands between pairs and the loss that is made of them."""
+
+COLUMNS = frozenset({"stack", "cat", "linear", "gather", "take_along_dim"})
+"""What makes a column of its own accord: one thing for each step."""
+
+FRESH = frozenset(
+    "tensor as_tensor from_numpy Tensor FloatTensor stack cat zeros empty zeros_like "
+    "empty_like new_tensor".split()
+)
+"""What makes a tensor of a list of what came, step by step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A call that pairs samples: which input is the column, who made it, what follows.
+
+    `origin` made the other, `backward` is the backward pass of the loss.
+    """
+
+    op: Op
+    longer: int
+    maker: Op
+    origin: Op
+    backward: Op | None = None
+
+
+def paired_in_losses(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator[Pair]:
+    """Pairs of a trained column and fresh data of the same length, in a loss."""
+    if not any(short(op) == "backward" for op in ops):
+        return
+    found: dict[Span, list[Pair]] = {}
+    refused: set[Span] = set()
+    inside: dict[int, set[Span]] = {}  # what is made of pairs alone
+    reached: dict[Span, Op] = {}
+    for op in ops:
+        name = short(op)
+        if name == "backward":
+            for fact in op.inputs:
+                for span in inside.get(fact.tensor, ()):
+                    reached.setdefault(span, op)
+            continue
+        own = set[Span]()
+        if name in ALONG or name in PAIRING or name in LOSSES:
+            own.update(*(inside.get(fact.tensor, ()) for fact in op.inputs))
+        if (name in PAIRING or name in LOSSES) and op.span is not None:
+            faced = faces(op)
+            pair = pair_of(op, faced, producers) if faced is not None else None
+            if pair is not None:
+                found.setdefault(op.span, []).append(pair)
+                own.add(op.span)
+            elif faced is not None:
+                refused.add(op.span)
+        for out in op.outputs if own else ():
+            if out.requires_grad:
+                inside[out.tensor] = own
+    for span, pairs in found.items():
+        origins = {pair.origin.index for pair in pairs}
+        again = len(pairs) > 1 and len(origins) == len(pairs)
+        if again and span in reached and span not in refused:
+            first = pairs[0]
+            yield Pair(first.op, first.longer, first.maker, first.origin, reached[span])
+
+
+def short(op: Op) -> str:
+    """The last part of a call's name."""
+    return op.name.rpartition(".")[2]
+
+
+def faces(op: Op) -> int | None:
+    """Which of two inputs is a column that faces a row: `(S, 1)` with `(T,)`."""
+    for at, fact in enumerate(op.inputs[:2] if len(op.inputs) > 1 else ()):
+        shape, other = fact.shape, op.inputs[1 - at].shape
+        if len(shape) == 2 and shape[1] == 1 and len(other) == 1 and other[0] > 1:
+            return at
+    return None
+
+
+def pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> Pair | None:
+    """The pair, where a trained column meets fresh data of the same length."""
+    column, row = op.inputs[longer], op.inputs[1 - longer]
+    if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
+        return None
+    maker = made(column, producers)
+    origin = made(row, producers)
+    if maker is None or origin is None or short(origin) not in FRESH:
+        return None
+    is_column = short(maker) in COLUMNS
+    is_column |= short(maker) == "sum" and bool(dict(maker.arguments).get("keepdim"))
+    return Pair(op, longer, maker, origin) if is_column else None
+
+
+def made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
+    """The call that made a tensor's shape: back through those that keep it."""
+    before: int | None = None
+    while (op := producers.get(fact.tensor)) is not None:
+        if before is not None and op.index >= before:
+            return None  # written again since
+        before = op.index
+        alike = [each for each in op.inputs if each.shape == fact.shape]
+        keeps = short(op) in PAIRING or short(op) in ALONG - {"stack", "cat"}
+        flattened = short(op) in ("squeeze", "flatten", "view", "reshape")
+        if flattened and len(fact.shape) == 1 and op.inputs:
+            alike, keeps = [op.inputs[0]], True
+        if not keeps or not alike or alike[0].tensor == fact.tensor:
+            return op
+        fact = alike[0]
+    return None
+
+
+@hazard("outer-broadcast")
+def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
+    """Pointwise calls that pair the samples of one tensor with those of another."""
+    seen = set()
+    for call in scene.calls:
+        loss = call.name in LOSSES
+        if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
+            if call.op.span is None:
+                continue
+            found = paired(scene, call.dims[0], call.dims[1], loss)
+            if found is not None:
+                seen.add(call.op.span)
+                yield told(scene, call, *found, loss)
+    for pair in paired_in_losses(scene.program.trace.ops, scene.program.producers):
+        if pair.op.span not in seen:
+            yield of_steps(scene, pair)
+
+
+def paired(scene: Scene, one: Dims, other: Dims, loss: bool) -> tuple[Axis, int] | None:
+    """The samples that two tensors share in different dims, and whose is longer."""
+    if len(one) == len(other):
+        return None
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    back = len(longer) - len(shorter)
+    for at, dim in enumerate(shorter):
+        facing = longer[at + back]
+        if length(facing) != 1 or not is_sample(scene, dim):
+            continue
+        if not loss and not by_accident(facing):
+            continue
+        for front, before in enumerate(longer[: at + back]):
+            own = front - back
+            alone = own < 0 or length(shorter[own]) == 1
+            if alone and len(before) == 1 and before[0].root is dim[0].root:
+                return dim[0], 0 if longer is one else 1
+    return None
+
+
+def by_accident(dim: Dim) -> bool:
+    """Whether a dim of size 1 stands there without having been asked for."""
+    return not dim[0].explicit and dim[0].kind in ACCIDENTS
+
+
+ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})
+
+
+def is_sample(scene: Scene, dim: Dim) -> bool:
+    """Whether a dim counts the samples of an input."""
+    if len(dim) != 1 or dim[0].size < 2:
+        return False
+    if scene.is_batch(dim):
+        return True
+    root = dim[0].root
+    return any(dims and dims[0][0].root is root for dims in scene.flow.inputs)
+
+
+def told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Finding:
+    op = call.op
+    names = scene.names(op)
+    if op.outputs[0].shape:
+        result = shape_text(op.outputs[0])
+    else:
+        wide, slim = op.inputs[longer].shape, op.inputs[1 - longer].shape
+        result = shape_text(op.inputs[longer]) if len(slim) > len(wide) else ""
+        sizes = [max(a, b) for a, b in zip(
+            wide, (1,) * (len(wide) - len(slim)) + slim, strict=True)]  # fmt: skip
+        result = f"({', '.join(map(str, sizes))})"
+    where = axis.root.words or "the same samples"
+    message = (
+        f"{scene.operation(op)} of {names[0]} and {names[1]} makes {result}:"
+        f" each of the {axis.size} samples meets every other"
+    )
+    maker = scene.program.producers.get(op.inputs[longer].tensor)
+    return scene.finding(
+        "outer-broadcast",
+        op,
+        message,
+        (op, f"{axis.size} is {where} on both sides, once in front of a dim of size 1"),
+        (maker, f"{names[longer]} was made here"),
+    )
+
+
+def of_steps(scene: Scene, pair: Pair) -> Finding:
+    """The finding of a pair of which the run shows that a loss is made of it."""
+    op, names = pair.op, scene.names(pair.op)
+    size = op.inputs[1 - pair.longer].shape[0]
+    return scene.finding(
+        "outer-broadcast",
+        op,
+        f"{scene.operation(op)} of {names[0]} and {names[1]} makes ({size}, {size}): "
+        f"each of the {size} samples meets every other",
+        (pair.maker, f"{names[pair.longer]} was made here"),
+        (pair.origin, f"{names[1 - pair.longer]} comes from here"),
+        (pair.backward, "the backward pass of the loss that is made of it"),
+    )
+
+
+FARTHEST = 8
+"""Calls on the way from an index to the loss."""
+
+
+@hazard("one-sample")
+def one_samples(scene: Scene) -> Iterator[Finding]:
+    """Losses of one sample with many, and calls in which a batch of one meets more."""
+    alike: dict[object, set[int]] = {}
+    for call in scene.calls:
+        op = call.op
+        loss = call.name in LOSSES
+        if not (loss or call.name in ARITHMETIC) or len(op.inputs) < 2:
+            continue
+        one, other = op.inputs[0].shape, op.inputs[1].shape
+        if op.span is None or not one or not other:
+            continue
+        if one == other:
+            alike.setdefault(op.span, set()).add(one[0])
+        elif one[1:] == other[1:] and 1 in (one[0], other[0]):
+            many = max(one[0], other[0])
+            if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
+                yield of_last_batch(scene, call, many)
+        elif loss:
+            found = picked(scene, call)
+            if found is not None:
+                yield of_pick(scene, call, *found)
+
+
+def picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
+    """Which side is one sample of the batch that the other counts, and its index."""
+    for at in (0, 1):
+        one, other = call.dims[at], call.dims[1 - at]
+        shape = call.op.inputs[at].shape
+        if (
+            len(one) >= len(other)
+            or shape != call.op.inputs[1 - at].shape[-len(shape) :]
+        ):
+            continue
+        back = len(other) - len(one)
+        if back != 1 or not is_sample(scene, other[0]):
+            continue
+        index = index_of(scene, call, at, other[0][0])
+        if index is not None:
+            return at, other[0][0], index
+    return None
+
+
+def index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
+    """The index that took one sample of a batch, on the way to a call."""
+    maker = scene.maker(call.op.inputs[at])
+    for _ in range(FARTHEST):
+        if maker is None or not maker.op.inputs:
+            return None
+        if takes_one(maker, maker.dims[0], batch):
+            return maker.op
+        if maker.name not in KEEPS:
+            return None
+        maker = scene.maker(maker.op.inputs[0])
+    return None
+
+
+def takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
+    """Whether a call takes one sample: `x[0]`, `x.select(0, 0)`."""
+    if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
+        return False
+    if call.name == "select":
+        return bool(call.given(1, "dim") == 0)
+    items = items_of(call) if call.name == "[]" else None
+    return items is not None and type(items[0]) is int
+
+
+def of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Finding:
+    names = scene.names(call.op)
+    message = (
+        f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares one sample"
+        f" with each of the {batch.size}"
+    )
+    return scene.finding(
+        "one-sample",
+        call.op,
+        message,
+        (index, "one sample of the batch is taken here"),
+        (
+            scene.program.producers.get(call.op.inputs[1 - at].tensor),
+            f"{names[1 - at]} was made here",
+        ),
+    )
+
+
+def of_last_batch(scene: Scene, call: Call, many: int) -> Finding:
+    names = scene.names(call.op)
+    message = (
+        f"{scene.operation(call.op)} of {names[0]} and {names[1]} broadcasts a batch of"
+        f" one sample to {many}; in other batches both sides have as many"
+    )
+    longer = call.op.inputs[0 if call.op.inputs[0].shape[0] == many else 1]
+    maker = scene.program.producers.get(longer.tensor)
+    return scene.finding(
+        "one-sample",
+        call.op,
+        message,
+        (maker, f"{many} are made here, for every batch"),
+    )

@@ -1,0 +1,239 @@
+"""What every kind of hazard looks at, a run, its axes and its batch dim, and the
+registry of the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from shapewright.analysis.program_run import Program, shape_text
+from shapewright.analysis.provenance import layer_axes as layer_axes
+from shapewright.analysis.provenance import view_axes as view_axes
+from shapewright.analysis.provenance.axes import Axis, Dim
+from shapewright.analysis.provenance.axis_flow import Call, Flow
+from shapewright.analysis.provenance.call_expressions import operation, tensor_names
+from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
+from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+ARITHMETIC = frozenset(
+    "- + * / == != > < >= <= sub add mul div eq ne gt lt ge le subtract multiply "
+    "divide true_divide rsub __sub__ __rsub__ __mul__ __rmul__ __add__ __radd__ "
+    "pow ** maximum minimum dist isclose & | ^ logical_and logical_or where".split()
+)
+LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
+    "binary_cross_entropy_with_logits kl_div poisson_nll_loss".split()
+)
+
+
+RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+LAYERS = frozenset({"linear", "embedding", *CONVOLUTIONS})
+GRAPHS = frozenset(
+    "index_add index_add_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ "
+    "segment_reduce bincount".split()
+)
+"""Ops with which messages are sent along edges: dim 0 counts nodes then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a layer takes a dim of what it is given for: "batch" or "time"."""
+
+    role: str
+    axis: Axis
+    call: Call
+    dim: int
+
+
+class Scene:
+    """One run with its axes."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.flow = Flow(program)
+        refused = {failure.op for failure in program.failures}
+        self.calls = [
+            self.call(op)
+            for op in program.trace.ops
+            if op.outputs and op.index not in refused
+        ]
+        self.users: dict[int, list[Call]] = {}
+        for call in self.calls:
+            for tensor in {fact.tensor for fact in call.op.inputs}:
+                self.users.setdefault(tensor, []).append(call)
+
+    def call(self, op: Op) -> Call:
+        """An op with the dims of its tensors."""
+        dims = [self.flow.of(fact) for fact in op.inputs]
+        return Call(op, op.name.rpartition(".")[2], dims)
+
+    # -- the batch -----------------------------------------------------------------
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """What layers say of the dims of what they are given."""
+        return list(self.claimed())
+
+    def claimed(self) -> Iterator[Claim]:
+        for call in self.calls:
+            if call.name in CONVOLUTIONS or call.name == "batch_norm":
+                dims = call.dims[0]
+                whole = len(dims) == len(call.dims[1]) if len(call.dims) > 1 else False
+                if dims and len(dims[0]) == 1 and (call.name == "batch_norm" or whole):
+                    yield Claim("batch", dims[0][0], call, 0)
+            elif call.name in RECURRENT or call.name == "multi_head_attention_forward":
+                yield from self.of_sequence(call)
+
+    def of_sequence(self, call: Call) -> Iterator[Claim]:
+        """Recurrent layers and attention: which dim is time, which the batch."""
+        dims = call.dims[0]
+        if len(dims) != 3:
+            return
+        first = True
+        if call.name in RECURRENT:
+            first = sequence_first(call) is True
+        batch = 1 if first else 0
+        turned = call.name not in RECURRENT and self.turned_inside(call)
+        for role, dim in (("batch", batch), ("time", 1 - batch)):
+            if len(dims[dim]) == 1:
+                place = 1 - dim if turned else dim
+                yield Claim(role, dims[dim][0], call, place)
+
+    def turned_inside(self, call: Call) -> bool:
+        """Whether attention turned what it was given itself: `batch_first=True`."""
+        maker = self.program.producers.get(call.op.inputs[0].tensor)
+        return (
+            maker is not None
+            and maker.name.endswith("transpose")
+            and maker.module == call.op.module
+            and maker.span == call.op.span
+        )
+
+    @cached_property
+    def batch(self) -> Axis | None:
+        """The axis of the samples; None where nothing tells which it is."""
+        if any(call.name in GRAPHS for call in self.calls):
+            return None
+        found = [each.axis.root for each in self.claims if each.role == "batch"]
+        time = {id(each.axis.root) for each in self.claims if each.role == "time"}
+        sure = [axis for axis in found if id(axis) not in time and axis.data]
+        first = self.first_of_inputs
+        if sure:
+            best = max(sure, key=lambda axis: sum(axis is each for each in sure))
+            return best
+        return first if first is not None and id(first) not in time else None
+
+    @cached_property
+    def sure(self) -> bool:
+        """Whether a layer says which axis the batch is, not just its place."""
+        return self.batch is not None and any(
+            each.role == "batch" and each.axis.root is self.batch.root
+            for each in self.claims
+        )
+
+    @cached_property
+    def first_of_inputs(self) -> Axis | None:
+        """Dim 0 of the first input with more than one dim, or else of all of them.
+
+        Where the program makes its data itself: dim 0 of what the first layer is given.
+        """
+        if not self.flow.rooted:
+            for call in self.calls:
+                if call.name in LAYERS and call.dims[0] and call.dims[0][0][0].data:
+                    return call.dims[0][0][0]
+            return None
+        for dims in self.flow.inputs:
+            if len(dims) > 1:
+                return dims[0][0]
+        firsts = {id(dims[0][0]) for dims in self.flow.inputs if dims}
+        return self.flow.inputs[0][0][0] if len(firsts) == 1 else None
+
+    @cached_property
+    def model(self) -> bool:
+        """Whether a model ran that has a batch to speak of."""
+        return bool(self.program.trace.calls and self.program.trace.states)
+
+    @cached_property
+    def of_function(self) -> bool:
+        """Whether a plain function ran, as a script's `main`, and no module."""
+        calls = self.program.trace.calls
+        frames = next((op.frames for op in self.program.trace.ops if op.frames), ())
+        return bool(calls and frames and frames[0].function == calls[0].class_name)
+
+    def is_batch(self, dim: Dim) -> bool:
+        """Whether a dim counts samples and nothing else."""
+        return (
+            self.batch is not None and len(dim) == 1 and dim[0].root is self.batch.root
+        )
+
+    def has_batch(self, dim: Dim) -> bool:
+        """Whether samples are among what a dim counts."""
+        batch = self.batch
+        return batch is not None and any(axis.root is batch.root for axis in dim)
+
+    # -- walking -------------------------------------------------------------------
+
+    def maker(self, fact: Fact) -> Call | None:
+        """The call that made a tensor."""
+        op = self.program.producers.get(fact.tensor)
+        return self.call(op) if op is not None else None
+
+    def in_user_code(self, op: Op) -> bool:
+        """Whether the program's own text made the call, not a layer of torch."""
+        return op.span is not None and self.program.layer(op) is None
+
+    # -- words ---------------------------------------------------------------------
+
+    def words(self, op: Op) -> list[str]:
+        """The program's words for the tensors of a call."""
+        return tensor_names(self.program, op)
+
+    def names(self, op: Op) -> list[str]:
+        """The program's words for the tensors of a call, with their shapes."""
+        pairs = zip(self.words(op), op.inputs, strict=True)
+        return [f"{name} {shape_text(fact)}" for name, fact in pairs]
+
+    def operation(self, op: Op) -> str:
+        """The program's words for a call."""
+        return operation(self.program, op)
+
+    def finding(
+        self,
+        code: str,
+        op: Op,
+        message: str,
+        *related: tuple[Op | None, str],
+        severity: Severity = "warning",
+    ) -> Finding:
+        """A finding at a call, with the places that are evidence for it."""
+        places = tuple(
+            Related(other.span, text)
+            for other, text in related
+            if other is not None and other.span is not None
+        )
+        return Finding(code, severity, message, op.span, op.module, related=places)
+
+
+def counted(axis: Axis) -> str:
+    """`dim 1 of the input`, for what an axis counts."""
+    return axis.words or axis.root.words
+
+
+Kind = Callable[[Scene], Iterable[Finding]]
+KINDS: dict[str, Kind] = {}
+"""What finds each kind, by its code."""
+
+
+def hazard(code: str) -> Callable[[Kind], Kind]:
+    """Register the decorated function as what finds the hazards of a code."""
+
+    def register(find: Kind) -> Kind:
+        assert code not in KINDS, f"two kinds of {code}"
+        KINDS[code] = find
+        return find
+
+    return register

@@ -1,0 +1,136 @@
+"""A tensor made on the CPU inside `forward`: it fails where the model has moved.
+
+A factory without `device` makes its tensor on the CPU, wherever the model is. What is
+followed here is who decided where a tensor is: the model and its inputs, the text (an
+explicit device), or nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Severity
+from shapewright.trace.module import leaves
+from shapewright.trace.op import Op
+
+FACTORIES = frozenset(
+    "zeros ones empty full rand randn randint arange linspace logspace eye tensor "
+    "randperm tril_indices triu_indices as_tensor normal from_numpy hann_window "
+    "hamming_window blackman_window range cartesian_prod".split()
+)
+FREE = frozenset(
+    "[] []= __getitem__ __setitem__ index copy_ to cuda cpu type_as set_ "
+    "ctc_loss pack_padded_sequence _pack_padded_sequence item tolist numpy size".split()
+)
+"""Calls that take tensors on two devices, or move them."""
+MOVES = frozenset("to cuda cpu xpu type_as".split())
+
+
+@hazard("cpu-tensor")
+def cpu_tensors(scene: Scene) -> Iterator[Finding]:
+    """Calls that get a tensor of the model and one that nobody put anywhere."""
+    program = scene.program
+    given = set(program.inputs) or given_to_models(program)
+    if not scene.model or not given:
+        return
+    home = given | set(program.states)
+    nowhere: dict[int, Op] = {}
+    seen = set(home)
+    for op in program.trace.ops:
+        name = op.name.rpartition(".")[2]
+        if name in MOVES:
+            for fact in (*op.inputs[:1], *op.outputs):
+                nowhere.pop(fact.tensor, None)
+                seen.add(fact.tensor)
+            if name == "to" and len(op.inputs) > 1:
+                home.update(fact.tensor for fact in op.outputs)
+            continue
+        if not op.inputs and made_nowhere(scene, op, name):
+            for fact in op.outputs:
+                nowhere[fact.tensor] = op
+        if not op.inputs or is_of_script(scene, op):
+            continue
+        for at, fact in enumerate(op.inputs):
+            if fact.tensor not in seen and plain_attribute(scene, op, at):
+                nowhere[fact.tensor] = op
+        seen.update(fact.tensor for fact in (*op.inputs, *op.outputs))
+        lost = [fact for fact in op.inputs if fact.tensor in nowhere]
+        ours = [fact for fact in op.inputs if fact.tensor in home]
+        if lost and ours and name not in FREE and "device" not in dict(op.arguments):
+            wide = [fact for fact in lost if fact.shape]
+            if wide and any(fact.shape for fact in ours) and op.span is not None:
+                yield told(scene, op, nowhere[wide[0].tensor], op.inputs.index(wide[0]))
+                for fact in wide:  # once for each tensor
+                    nowhere.pop(fact.tensor, None)
+        if "device" in dict(op.arguments):
+            continue
+        if ours and (any(fact.shape for fact in ours) or not lost):
+            home.update(fact.tensor for fact in op.outputs)
+        elif lost and len(lost) == len(op.inputs):
+            for fact in op.outputs:
+                nowhere.setdefault(fact.tensor, nowhere[lost[0].tensor])
+
+
+def given_to_models(program: Program) -> set[int]:
+    """What a script calls its modules with: it is where the script put it."""
+    calls = (call for call in program.trace.calls if call.parent == 0)
+    return {fact.tensor for call in calls for fact in leaves(call.inputs)}
+
+
+def is_of_script(scene: Scene, op: Op) -> bool:
+    """Whether a call was made outside of all modules, by a script."""
+    if not scene.of_function and scene.program.inputs:
+        return False
+    call = scene.program.call_of(op)
+    return call is None or call.parent is None
+
+
+def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
+    """Whether a factory was called without a device, by the program's own text."""
+    arguments = dict(op.arguments)
+    if is_of_script(scene, op):
+        return False  # a script that makes its tensors where it makes its model
+    return (
+        name in FACTORIES
+        and arguments.get("device") is None
+        and op.span is not None
+        and scene.program.layer(op) is None
+        and bool(op.outputs and op.outputs[0].shape)
+        and op.outputs[0].device == "cpu"
+    )
+
+
+def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
+    """Whether the text names an attribute of a module that is no parameter or buffer.
+
+    `model.to` does not move it.
+    """
+    fact = op.inputs[at]
+    if not fact.shape or fact.device != "cpu" or fact.requires_grad:
+        return False
+    maker = scene.program.producers.get(fact.tensor)
+    if op.span is None or (maker is not None and not is_of_script(scene, maker)):
+        return False
+    word = scene.words(op)[at].strip("`")
+    # A buffer that `forward` replaces is one before and after.
+    paths = {path.rpartition(".")[2] for path in scene.program.states.values()}
+    return word.startswith("self.") and word.rpartition(".")[2] not in paths
+
+
+def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
+    name = scene.names(op)[at]
+    attribute = maker.name.rpartition(".")[2] not in FACTORIES
+    how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"
+    message = (
+        f"{scene.operation(op)} gets {name}, which {how}: it fails where the model is"
+        " on another device"
+    )
+    why = f"`{maker.name}` is called without `device`"
+    if attribute:
+        known = [word for word in scene.words(maker) if word.startswith("`self.")]
+        why = f"{known[0]} is no parameter and no buffer, so `model.to` leaves it here"
+    # A script was run on the device that it names, and there it is no mistake.
+    severity: Severity = "warning" if scene.program.inputs else "note"
+    return scene.finding("cpu-tensor", op, message, (maker, why), severity=severity)

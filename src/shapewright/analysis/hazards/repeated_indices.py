@@ -1,0 +1,128 @@
+"""`counts[labels] += 1`: of what comes to one place several times, one is added.
+
+The sum is made of what stood there before and written once for each entry of the index,
+so that the last wins. It is told where an index has more entries than there are places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.findings.finding import Finding
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+SUMS = frozenset("+ - += -= add sub add_ sub_".split())
+
+ONCE = frozenset(
+    "unique unique_consecutive nonzero where argwhere masked_select topk "
+    "sort argsort bincount _unique2".split()
+)
+"""What makes indices that are each there once, or of a number that nobody knows."""
+
+FARTHEST = 20
+"""Calls on the way from what made an index to it."""
+
+
+@hazard("repeated-index")
+def repeated_indices(scene: Scene) -> Iterator[Finding]:
+    """Sums that an index writes to fewer places than it has entries."""
+    producers = scene.program.producers
+    last: dict[int, Op] = {}  # what wrote each tensor last
+    for op in scene.program.trace.ops:
+        if op.name == "[]=" and op.span is not None and len(op.inputs) == 3:
+            target, index, value = op.inputs
+            added = last.get(value.tensor)
+            places = places_of(op, target)
+            is_sum = added is not None and adds(added, target, index, producers)
+            entries = numbers(index)
+            if added is None or not is_sum or not 0 < places < entries:
+                continue
+            if is_once(index, producers):
+                continue
+            alone = len(added.inputs) == 1 or not added.inputs[1].shape
+            names = scene.names(op)
+            yield scene.finding(
+                "repeated-index",
+                op,
+                f"{entries} entries of {names[1]} lead to {places} places of "
+                f"{names[0]}: of all that is added to one place, the last alone stays",
+                (op, "`index_add_` adds them all; `bincount` counts"),
+                severity="note" if alone else "warning",
+            )
+        for fact in op.outputs:
+            last[fact.tensor] = op
+
+
+def numbers(fact: Fact) -> int:
+    """How many entries a tensor of whole numbers has; 0 for others."""
+    if not fact.dtype.startswith(("int", "uint")):
+        return 0
+    count = 1
+    for size in fact.shape:
+        count *= size
+    return count
+
+
+def places_of(op: Op, target: Fact) -> int:
+    """The size of the dim that an index of one tensor is for, 0 if unclear."""
+    written = dict(op.arguments).get("1")
+    if written is None:
+        return target.shape[0] if target.shape and not op.arguments else 0
+    if not isinstance(written, tuple) or written.count("tensor") != 1:
+        return 0
+    before = written[: written.index("tensor")]
+    plain = all(isinstance(each, int) or each == ":" for each in before)
+    is_bool = any(isinstance(each, bool) for each in before)
+    at = len(before)
+    return target.shape[at] if plain and not is_bool and at < len(target.shape) else 0
+
+
+def adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> bool:
+    """Whether a sum is of what stood at the same index, and of something new.
+
+    A step from there to somewhere (`x[i] += 0.1 * (y - x[i])`) may be taken once.
+    """
+    if added.name.rpartition(".")[2] not in SUMS:
+        return False
+    old = [fact.tensor for fact in added.inputs if is_read(fact, target, producers)]
+    if not old or producers[old[0]].inputs[1].tensor != index.tensor:
+        return False
+    others = [fact for fact in added.inputs if fact.tensor not in old]
+    return len(old) == 1 and not any(
+        fact.tensor == target.tensor
+        for other in others
+        for op in makers(other, producers)
+        for fact in op.inputs
+    )
+
+
+def is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
+    """Whether a tensor was read out of another by an index."""
+    read = producers.get(fact.tensor)
+    if read is None or read.name != "[]" or len(read.inputs) != 2:
+        return False
+    return read.inputs[0].tensor == target.tensor
+
+
+def is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
+    """Whether an index comes of what has each place once, or of a mask."""
+    return any(
+        op.name.rpartition(".")[2] in ONCE
+        or any(fact.dtype == "bool" for fact in op.inputs)
+        for op in makers(index, producers)
+    )
+
+
+def makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
+    """The calls that a tensor comes of, the nearest first."""
+    waiting, seen = [fact.tensor], set[int]()
+    while waiting and len(seen) < FARTHEST:
+        number = waiting.pop(0)
+        op = producers.get(number)
+        if op is None or number in seen:
+            continue
+        seen.add(number)
+        yield op
+        waiting += [each.tensor for each in op.inputs]

@@ -1,0 +1,207 @@
+"""A `view` that mixes dims where a transpose was meant, and a bare `squeeze()` that
+drops a batch of one sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.program_run import shape_text
+from shapewright.analysis.provenance.axes import Axis, Block
+from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.findings.finding import Finding
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+
+@hazard("lost-batch")
+def lost_batches(scene: Scene) -> Iterator[Finding]:
+    """`squeeze()` on a tensor that has a dim of samples, beside others of size 1."""
+    if not scene.model or scene.batch is None:
+        return
+    for call in scene.calls:
+        if call.name not in ("squeeze", "squeeze_") or call.given(1, "dim") is not None:
+            continue
+        if call.op.span is None or len(call.op.inputs) != 1:
+            continue
+        dims = call.dims[0]
+        at = next((d for d, dim in enumerate(dims) if scene.is_batch(dim)), None)
+        ones = [d for d, dim in enumerate(dims) if length(dim) == 1 and d != at]
+        if at is None or not (ones or length(dims[at]) == 1):
+            continue
+        yield told(scene, call, at, ones)
+
+
+def told(scene: Scene, call: Call, at: int, ones: list[int]) -> Finding:
+    op = call.op
+    before, after = shape_text(op.inputs[0]), shape_text(op.outputs[0])
+    lost = op.inputs[0].shape[at] == 1
+    name = scene.names(op)[0].rsplit(" (", 1)[0]
+    if lost:
+        message = f"`squeeze()` of {name} {before} takes the batch away too: {after}"
+    else:
+        message = (
+            f"`squeeze()` of {name} {before} takes the batch away too where it has one"
+            " sample"
+        )
+    instead = f"`squeeze({ones[-1] - len(call.dims[0])})`" if ones else "`squeeze(dim)`"
+    return scene.finding(
+        "lost-batch",
+        op,
+        message,
+        (op, f"dim {at} is the batch; {instead} says which dim is meant"),
+        severity="warning" if lost else "note",
+    )
+
+
+SMALL = 4
+"""An axis of this size or less may well equal another number of the program."""
+
+
+@hazard("view-mixes-dims")
+def mixing_views(scene: Scene) -> Iterator[Finding]:
+    """Reshapes whose result has an axis's size in another place than its elements."""
+    for op, block in scene.flow.recuts:
+        if op.span is None:
+            continue
+        moved = None if skewed(scene, op, block) else moved_axis(block)
+        joined = moved is not None and block.axes[0].kind == "parts"
+        cat = joining(scene, op.inputs[0], block) if joined else None
+        if moved is not None and cat is not None and scene.is_batch((moved,)):
+            yield of_parts(scene, cat, op)
+        elif moved is not None:
+            yield of_move(scene, op, block, moved)
+        elif cuts_samples(scene, op, block):
+            yield of_cut(scene, op, block)
+
+
+def moved_axis(block: Block) -> Axis | None:
+    """The axis that has another place now, as far as sizes tell; None without one."""
+    axes = block.axes
+    if len(axes) < 2 or not any(axis.data for axis in axes):
+        return None
+    if any(axis.kind == "changed" and (axis.explicit or not axis.of) for axis in axes):
+        return None  # padded, or a slice of what was put together: a relative shift
+    if len({id(axis.root) for axis in axes}) == 1:
+        return None  # pieces of one axis, as where a diagonal is cut away
+    sizes = [length(dim) for dim in block.dims]
+    kept = {id(axis) for dim in block.dims for axis in dim if len(dim) == 1}
+    for axis in axes:
+        if id(axis) in kept or axis.size not in sizes or axis.size < 2:
+            continue
+        if not axis.data and axis.size <= SMALL:
+            continue
+        if block.aligned and (axis.size <= SMALL or not mixed(block)):
+            continue
+        if axis.kind == "part" and id(axis.of) in kept:
+            continue
+        return axis
+    return None
+
+
+def skewed(scene: Scene, op: Op, block: Block) -> bool:
+    """Whether a slice comes next, as where scores are shifted by their own view."""
+    out = op.outputs[0]
+    for user in scene.users.get(out.tensor, ()):
+        if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
+            after = user.op.outputs[0].shape
+            if len(after) == len(out.shape) and user.op.outputs[0] != out:
+                return any(after[d] != out.shape[d] for d in range(*block.after))
+    return False
+
+
+def mixed(block: Block) -> bool:
+    """Whether pieces of a data axis are put together with others, or all is moved.
+
+    Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
+    """
+    if sorted(map(length, block.dims)) == sorted(axis.size for axis in block.axes):
+        return True
+    whole = {id(axis) for axis in block.axes}
+    return any(
+        axis.kind == "part" and axis.data and id(axis) not in whole
+        for dim in block.dims
+        if len(dim) > 1
+        for axis in dim
+    )
+
+
+def cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
+    """Whether rows of the result hold elements of different samples."""
+    axes = block.axes
+    if block.before[0] != 0 or block.aligned or len(axes) < 2:
+        return False
+    if not scene.model or not scene.is_batch((axes[0],)) or axes[0].size < 2:
+        return False
+    return op.inputs[0].dtype.startswith(("float", "bfloat")) and any(
+        axis.kind == "feature" for axis in axes
+    )
+
+
+def of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    old = place_of(scene, op, axis)
+    new = block.after[0] + [length(dim) for dim in block.dims].index(axis.size)
+    name = scene.names(op)[0].rsplit(" (", 1)[0]
+    message = (
+        f"{scene.operation(op)} of {name} {shape_text(before)} to {shape_text(after)}"
+        f" moves no elements: dim {new} is as long as dim {old} was, but counts"
+        " others"
+    )
+    said = f"{axis.size} is {axis.words}" if axis.words else f"{axis.size} is dim {old}"
+    return scene.finding(
+        "view-mixes-dims", op, message, (op, f"{said}; transpose or permute moves it")
+    )
+
+
+def joining(scene: Scene, fact: Fact, block: Block) -> Op | None:
+    """The `cat` that put the parts after each other, along dim 0."""
+    for _ in range(STEPS):
+        op = scene.program.producers.get(fact.tensor)
+        if op is None or not op.inputs:
+            return None
+        if op.name.rpartition(".")[2] in ("cat", "concat", "concatenate"):
+            first = scene.flow.of(op.outputs[0])[0][0]
+            return op if first is block.axes[0] else None
+        fact = op.inputs[0]
+    return None
+
+
+STEPS = 12
+"""Ops between a `cat` and the view that pairs its rows."""
+
+
+def of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
+    """Parts that are joined along the batch, and viewed as if along the features."""
+    names = ", ".join(scene.names(cat))
+    message = (
+        f"{scene.operation(cat)} of {names} puts the samples of the parts after each"
+        f" other, but the view to {shape_text(op.outputs[0])} takes neighbours of one"
+        " part together"
+    )
+    return scene.finding(
+        "batch-axis",
+        cat,
+        message,
+        (op, "rows that are next to each other get into one row here"),
+    )
+
+
+def place_of(scene: Scene, op: Op, axis: Axis) -> int:
+    """The dim of the input in which an axis stands."""
+    for at, dim in enumerate(scene.flow.of(op.inputs[0])):
+        if any(each is axis for each in dim):
+            return at
+    return 0
+
+
+def of_cut(scene: Scene, op: Op, block: Block) -> Finding:
+    before, after = op.inputs[0], op.outputs[0]
+    count = block.axes[0].size
+    message = (
+        f"{scene.operation(op)} of {shape_text(before)} to {shape_text(after)} puts"
+        f" elements of several samples in one row: {count} samples become"
+        f" {after.shape[0]} rows"
+    )
+    return scene.finding("view-mixes-dims", op, message)

@@ -1,0 +1,156 @@
+"""A program's run under analysis: its trace, its failures, and the program's text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+from shapewright.rules.needs.ending import Ending
+from shapewright.rules.needs.failure import Failure
+from shapewright.rules.needs.loading import Misloaded
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.module import ModuleCall, leaves
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+from shapewright.trace.rehearsal import Remainder
+
+Item = TypeVar("Item")
+
+RAISED = False
+"""Whether they are raised all the same, as in our own tests."""
+
+
+def as_far_as_known(items: Iterable[Item]) -> Iterator[Item]:
+    """What can be said; nothing more from where working it out fails."""
+    try:
+        yield from items
+    except Exception:
+        if RAISED:
+            raise
+
+
+class Built(Protocol):
+    """The call that constructed a module."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def arguments(self) -> tuple[str, ...]: ...
+    @property
+    def values(self) -> tuple[tuple[str, Any], ...]: ...
+
+
+@dataclass
+class Program:
+    """One run and the text that made it.
+
+    `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
+    what names meant where the program's own Python raised; `batches` are the numbers of
+    tensors whose dim 0 counts the samples of a loader's batch, `remainders` the last
+    batches that had fewer.
+    """
+
+    trace: Trace
+    failures: Sequence[Failure] = ()
+    built: Mapping[str, Built] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    loads: Sequence[tuple[Span, Misloaded]] = ()
+    ending: Ending | None = None
+    batches: Collection[int] = frozenset()
+    remainders: Sequence[Remainder] = ()
+    _texts: dict[str, Text | None] = field(default_factory=dict)
+
+    def text(self, file: str) -> Text | None:
+        """A file of the program, parsed; None where its text is not known."""
+        if file not in self._texts:
+            source = self.trace.sources.get(file)
+            found = source.text if source else self.sources.get(file)
+            self._texts[file] = Text(file, found) if found is not None else None
+        return self._texts[file]
+
+    def node(self, span: Span | None) -> tuple[Text, ast.expr | ast.stmt] | None:
+        """The expression or statement that stands at a span."""
+        text = self.text(span.file) if span is not None else None
+        if text is None or span is None:
+            return None
+        node = text.node(span)
+        return None if node is None else (text, node)
+
+    @cached_property
+    def producers(self) -> dict[int, Op]:
+        """The op that made each tensor, by the tensor's number; the first that did."""
+        found: dict[int, Op] = {}
+        for op in self.trace.ops:
+            given = {fact.tensor for fact in op.inputs}
+            for fact in op.outputs:
+                if fact.tensor not in given:
+                    found.setdefault(fact.tensor, op)
+        return found
+
+    @cached_property
+    def states(self) -> dict[int, str]:
+        """The path of each parameter and buffer, by the tensor's number."""
+        found: dict[int, str] = {}
+        for state in self.trace.states:
+            found.setdefault(state.fact.tensor, state.path)
+        return found
+
+    @cached_property
+    def inputs(self) -> dict[int, str]:
+        """What the root was given, by the tensor's number."""
+        if not self.trace.calls:
+            return {}
+        args, kwargs = self.trace.calls[0].inputs
+        found: dict[int, str] = {}
+        for at, value in enumerate(args):
+            for fact in leaves(value):
+                found.setdefault(fact.tensor, f"input {at + 1}" if at else "the input")
+        for name, value in kwargs.items():
+            for fact in leaves(value):
+                found.setdefault(fact.tensor, f"`{name}`")
+        return found
+
+    def call_of(self, op: Op) -> ModuleCall | None:
+        """The module call that an op ran in."""
+        for call in self.trace.calls:
+            if call.path == op.module and call.call == op.call:
+                return call
+        return None
+
+    def layer(self, op: Op) -> ModuleCall | None:
+        """The layer, as `fc1` in `self.fc1(x)`, that an op is the work of.
+
+        None where the user's own code made the call.
+        """
+        call = self.call_of(op)
+        if call is None or call.parent is None or call.span is None:
+            return None
+        return call if call.span == op.span else None
+
+
+def shape_text(fact: Fact) -> str:
+    """`(8, 256)`."""
+    sizes = ", ".join(map(str, fact.shape))
+    return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
+
+
+def kept(program: Program) -> Program:
+    """The same with all that was to be worked out when read, fit to be sent."""
+    trace = program.trace
+    whole = replace(
+        trace,
+        ops=tuple(trace.ops),
+        calls=tuple(trace.calls),
+        states=tuple(trace.states),
+    )
+    return Program(
+        whole, program.failures, program.built, program.sources, program.loads,
+        program.ending, program.batches, program.remainders,
+    )  # fmt: skip

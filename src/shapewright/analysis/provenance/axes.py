@@ -1,0 +1,211 @@
+"""An axis, what a dim of a tensor counts, and how a reshape cuts axes anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+Kind = Literal[
+    "input", "source", "feature", "state", "made", "one", "parts", "repeat",
+    "expanded", "part", "changed", "unknown",
+]  # fmt: skip
+"""input: a dim of what the program was given. source: of data that it made itself
+(random numbers, an array). feature: outputs of a layer's weight. state: a dim of a
+parameter or buffer. made: of a tensor that a factory made. one: a dim of size 1.
+parts: which of several tensors that were joined. part: a piece of another axis.
+changed: the same axis at another size (a convolution, a slice)."""
+
+
+@dataclass(slots=True, eq=False)
+class Axis:
+    """One thing that is counted: samples, steps, rows, features.
+
+    `data` says that it counts what the program was given (samples, steps, pixels), not
+    what it learns. `explicit` is for a dim of size 1 that the program's text asks for.
+    `normalised` is the number of the op that made its elements sum to one.
+    """
+
+    size: int
+    kind: Kind
+    words: str = ""
+    data: bool = False
+    of: Axis | None = None
+    explicit: bool = False
+    normalised: int | None = None
+
+    @property
+    def root(self) -> Axis:
+        """The axis that this is a piece of, or another size of."""
+        axis = self
+        while axis.of is not None:
+            axis = axis.of
+        return axis
+
+    @property
+    def softmax(self) -> int | None:
+        """The op that made weights along this axis, or along what it is a piece of."""
+        axis: Axis | None = self
+        while axis is not None:
+            if axis.normalised is not None:
+                return axis.normalised
+            axis = axis.of
+        return None
+
+    def __repr__(self) -> str:
+        return f"{self.kind}:{self.size}"
+
+
+Dim = tuple[Axis, ...]
+"""What a dim counts; several axes where dims were put together, the slowest first."""
+Dims = tuple[Dim, ...]
+
+BEST = {
+    "input": 0, "changed": 1, "source": 1, "part": 2, "feature": 3, "parts": 3,
+    "state": 5, "made": 6, "repeat": 6, "one": 7, "expanded": 8, "unknown": 9,
+}  # fmt: skip
+
+
+def worth(dim: Dim) -> int:
+    """How much a dim tells, the less the better."""
+    first = dim[0]
+    return BEST[first.kind] if first.data or len(dim) == 1 else 4
+
+
+def fresh(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
+    """Dims of which nothing is known but their sizes."""
+    return tuple((Axis(size, "one" if size == 1 else kind),) for size in shape)
+
+
+def changed(dim: Dim, size: int) -> Dim:
+    """The same axis at another size."""
+    first = dim[0]
+    if len(dim) == 1 and first.size == size:
+        return dim
+    data = any(axis.data for axis in dim)
+    source = first if len(dim) == 1 else None
+    return (Axis(size, "changed", first.words, data, source),)
+
+
+def same(one: Dim, other: Dim) -> bool:
+    """Whether two dims count the same thing."""
+    return len(one) == len(other) and all(
+        a is b for a, b in zip(one, other, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Dims next to each other that were cut anew, and what came out of them.
+
+    `aligned` is False where a new dim is no whole number of the old steps.
+    """
+
+    before: tuple[int, int]
+    after: tuple[int, int]
+    axes: tuple[Axis, ...]
+    dims: Dims
+    aligned: bool
+
+
+class Cutter:
+    """Cuts axes, and knows the two pieces of each cut again."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[tuple[int, int], tuple[Axis, Axis]] = {}
+        self.whole: dict[tuple[int, int], Axis] = {}
+
+    def cut(self, axis: Axis, high: int) -> tuple[Axis, Axis]:
+        """The slow and the fast piece of an axis; the same ones each time."""
+        key = id(axis), high
+        found = self.pieces.get(key)
+        if found is None:
+            slow = Axis(high, "part", axis.words, axis.data, axis)
+            fast = Axis(axis.size // high, "part", axis.words, axis.data, axis)
+            found = self.pieces[key] = slow, fast
+            self.whole[id(slow), id(fast)] = axis
+        return found
+
+    def joined(self, axes: list[Axis]) -> Dim:
+        """Pieces that are next to each other again are the axis that they were."""
+        done: list[Axis] = []
+        for axis in axes:
+            done.append(axis)
+            while len(done) > 1:
+                whole = self.whole.get((id(done[-2]), id(done[-1])))
+                if whole is None:
+                    break
+                done[-2:] = [whole]
+        return tuple(done)
+
+    def recut(self, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[Block]]:
+        """The dims after a reshape, and the blocks that are not as they were."""
+        found: list[Dim] = []
+        blocks: list[Block] = []
+        i = j = 0
+        sizes = [prod(axis.size for axis in dim) for dim in dims]
+        if 0 in sizes or 0 in shape:
+            return fresh(shape), []
+        while i < len(dims) or j < len(shape):
+            if i < len(dims) and j < len(shape) and sizes[i] == shape[j]:
+                found.append(dims[i])
+                i, j = i + 1, j + 1
+                continue
+            if j < len(shape) and shape[j] == 1:
+                front = dims[i][0] if i < len(dims) and len(dims[i]) > 1 else None
+                if front is not None and front.size == 1:
+                    found.append((front,))
+                    dims = (*dims[:i], dims[i][1:], *dims[i + 1 :])
+                else:
+                    found.append((Axis(1, "one", explicit=True),))
+                j += 1
+                continue
+            if i < len(dims) and sizes[i] == 1:
+                kept = [axis for axis in dims[i] if axis.kind == "input"]
+                if kept and i + 1 < len(dims):
+                    dims = (*dims[: i + 1], (*kept, *dims[i + 1]), *dims[i + 2 :])
+                i += 1
+                continue
+            start, place = i, j
+            left = right = 1
+            while left != right or left == 1:
+                if left <= right and i < len(dims):
+                    left, i = left * sizes[i], i + 1
+                elif j < len(shape):
+                    right, j = right * shape[j], j + 1
+                else:
+                    return fresh(shape), blocks
+            axes = [a for dim in dims[start:i] for a in dim if a.size != 1]
+            made, aligned = self.cut_up(axes, shape[place:j])
+            found += made
+            blocks.append(
+                Block((start, i), (place, j), tuple(axes), tuple(made), aligned)
+            )
+        return tuple(found), blocks
+
+    def cut_up(
+        self, axes: list[Axis], shape: tuple[int, ...]
+    ) -> tuple[list[Dim], bool]:
+        """Axes cut into these sizes; False where they have to be cut across."""
+        left = list(reversed(axes))
+        made: list[Dim] = []
+        for size in shape:
+            need, taken = size, list[Axis]()
+            while need > 1:
+                if not left:
+                    return list(fresh(shape)), False
+                axis = left.pop()
+                if need % axis.size == 0:
+                    taken.append(axis)
+                    need //= axis.size
+                elif axis.size % need == 0:
+                    slow, fast = self.cut(axis, need)
+                    taken.append(slow)
+                    left.append(fast)
+                    need = 1
+                else:
+                    return list(fresh(shape)), False
+            made.append(
+                self.joined(taken) if taken else (Axis(1, "one", explicit=True),)
+            )
+        return made, True

@@ -1,0 +1,352 @@
+"""Axes followed from the inputs through every op of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.axes import (
+    Axis,
+    Block,
+    Cutter,
+    Dim,
+    Dims,
+    changed,
+    fresh,
+    worth,
+)
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+Outputs = list[Dims] | Dims | None
+Follower = Callable[["Flow", "Call"], Outputs]
+FOLLOWERS: dict[str, Follower] = {}
+"""How axes go through an op, by the last part of its name."""
+
+
+def follows(*names: str) -> Callable[[Follower], Follower]:
+    """Register how axes go through the ops of these names."""
+
+    def register(follow: Follower) -> Follower:
+        for name in names:
+            assert name not in FOLLOWERS, f"two ways through {name}"
+            FOLLOWERS[name] = follow
+        return follow
+
+    return register
+
+
+KEEPS = frozenset(
+    "softmax softmin dropout view reshape flatten unflatten permute transpose T t mT "
+    "swapaxes movedim unsqueeze squeeze expand contiguous to type float half bfloat16 "
+    "double type_as clone detach nan_to_num chunk split [] unbind narrow select "
+    "alpha_dropout masked_fill expand_as repeat gumbel_softmax view_as swapdims cat "
+    "softmax2d nan_to_num_ masked_fill_ requires_grad_ flip roll".split()
+)
+"""Ops after which weights that sum to one along an axis still do, or as good as."""
+
+
+RANDOM = frozenset({"randn", "rand", "randint"})
+"""What stands for data where a program is given none."""
+
+
+class Call:
+    """An op with its arguments by name, and the dims of its tensors."""
+
+    __slots__ = ("arguments", "dims", "name", "op")
+
+    def __init__(self, op: Op, name: str, dims: list[Dims]) -> None:
+        self.op, self.name, self.dims = op, name, dims
+        self.arguments = dict(op.arguments)
+
+    def given(self, place: int, *names: str, default: Any = None) -> Any:
+        """An argument by its names or its place."""
+        for name in names:
+            if name in self.arguments:
+                return self.arguments[name]
+        return self.arguments.get(str(place), default)
+
+    def rest(self, place: int, *names: str) -> tuple[Any, ...] | None:
+        """Numbers that are given one by one or as one tuple, from a place on."""
+        first = self.given(place, *names)
+        if isinstance(first, list | tuple):
+            return tuple(first)
+        found = []
+        while str(place) in self.arguments:
+            found.append(self.arguments[str(place)])
+            place += 1
+        return tuple(found) if found else None if first is None else (first,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first output."""
+        return self.op.outputs[0].shape
+
+
+class Flow:
+    """What each dim of each tensor of a run counts.
+
+    `recuts` are the blocks that reshapes cut anew, with their op.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.dims: dict[int, Dims] = {}
+        self.cutter = Cutter()
+        self.recuts: list[tuple[Op, Block]] = []
+        self.inputs: list[Dims] = []
+        self.by_size: dict[int, Axis | None] = {}
+        self.rooted = True
+        self.weights = False  # whether a softmax was met
+        self.samples: dict[int, Axis] = {}
+        self.take_inputs()
+        # Else the program makes its data itself.
+        self.rooted = bool(self.inputs) or bool(program.batches)
+        self.initial = frozenset[int]() if self.rooted else makers_of_states(program)
+        for op in program.trace.ops:
+            self.step(op)
+
+    def of(self, fact: Fact) -> Dims:
+        """The dims of a tensor."""
+        found = self.dims.get(fact.tensor)
+        if found is None or len(found) != len(fact.shape):
+            if fact.tensor in self.program.batches and fact.shape:
+                found = self.of_loader(fact)
+            else:
+                found = self.first_sight(fact)
+            self.dims[fact.tensor] = found
+        return found
+
+    def of_loader(self, fact: Fact) -> Dims:
+        """Dims of a batch: samples first."""
+        first, *rest = fact.shape
+        axis = self.samples.get(first)
+        if axis is None:
+            axis = self.samples[first] = Axis(first, "input", "the samples", True)
+        made = ((axis,), *((Axis(size, "input", "", True),) for size in rest))
+        self.inputs.append(made)
+        return made
+
+    # -- where axes begin ----------------------------------------------------------
+
+    def take_inputs(self) -> None:
+        """Dims of the inputs; a size that two of them share is one axis."""
+        calls = self.program.trace.calls
+        if not calls:
+            return
+        from shapewright.trace.module import leaves
+
+        args, kwargs = calls[0].inputs
+        words = self.program.inputs
+        for fact in leaves([*args, *kwargs.values()]):
+            if fact.tensor not in self.dims:
+                name = words.get(fact.tensor, "the input")
+                made = self.named(fact, name)
+                self.dims[fact.tensor] = made
+                self.inputs.append(made)
+
+    def named(self, fact: Fact, name: str) -> Dims:
+        """New axes, or those of the same size that are there already."""
+        made: list[Dim] = []
+        for at, size in enumerate(fact.shape):
+            axis = self.known(size, fact.shape.count(size), at)
+            if axis is None:
+                axis = Axis(size, "input", f"dim {at} of {name}", True)
+                self.note(axis)
+            made.append((axis,))
+        return tuple(made)
+
+    def known(self, size: int, count: int, at: int) -> Axis | None:
+        """The axis of an input that has this size, where there is just one."""
+        if at == 0 and self.inputs and self.rooted:
+            first = self.inputs[0]
+            if first and first[0][0].size == size:
+                return first[0][0]
+        if size < 2 or count > 1:
+            return None
+        return self.by_size.get(size)
+
+    def note(self, axis: Axis) -> None:
+        """Remember an axis by its size; None where two have it."""
+        if axis.size > 1:
+            self.by_size[axis.size] = None if axis.size in self.by_size else axis
+
+    def first_sight(self, fact: Fact) -> Dims:
+        """A tensor that no op made: a parameter, or data that the program brought."""
+        path = self.program.states.get(fact.tensor)
+        if path is None and not (fact.requires_grad and fact.is_leaf):
+            return self.source(fact.shape)
+        words = f" of `{path}`" if path else " of a parameter"
+        return tuple(
+            (Axis(size, "one" if size == 1 else "state", f"dim {at}{words}"),)
+            for at, size in enumerate(fact.shape)
+        )
+
+    def source(self, shape: tuple[int, ...], data: bool = True) -> Dims:
+        """Dims of data that is not an input; equal sizes are taken for the same."""
+        made: list[Dim] = []
+        for at, size in enumerate(shape):
+            axis = self.known(size, shape.count(size), at) if size > 2 else None
+            if axis is None:
+                axis = Axis(size, "source" if data else "made", "", data)
+                if data and not self.inputs:
+                    self.note(axis)
+            made.append((axis,))
+        return tuple(made)
+
+    # -- one op --------------------------------------------------------------------
+
+    def step(self, op: Op) -> None:
+        """What the outputs of an op count."""
+        if not op.outputs or op.kind == "same":
+            return
+        states = self.program.states
+        if not self.rooted and all(fact.tensor in states for fact in op.outputs):
+            for fact in op.outputs:
+                self.dims[fact.tensor] = self.first_sight(fact)
+            return
+        given = [self.of(fact) for fact in op.inputs]
+        if wrote_itself(op):
+            self.written(op, given)
+            return
+        name = op.name.rpartition(".")[2]
+        if self.is_data(op, name):
+            fact = op.outputs[0]
+            made = self.named(fact, f"what `{op.name}` made")
+            self.dims[fact.tensor] = made
+            self.inputs.append(made)
+            return
+        follow = FOLLOWERS.get(name)
+        call = Call(op, name, given)
+        found: Outputs = None
+        if follow is not None:
+            try:
+                found = follow(self, call)
+            except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+                found = None  # arguments in a form that is not known: nothing is said
+        every: list[Dims] = []
+        if found is not None:
+            every = found if isinstance(found, list) else [found]
+        for at, fact in enumerate(op.outputs):
+            dims = every[at] if at < len(every) else None
+            if dims is None or not fits(dims, fact.shape):
+                dims = self.lined_up(given, fact.shape, bool(op.inputs))
+            if self.weights and name not in KEEPS:
+                dims = tuple(map(plain, dims))
+            if fact.tensor in self.program.batches and fact.shape:
+                dims = self.of_loader(fact)
+            self.dims[fact.tensor] = dims
+
+    def is_data(self, op: Op, name: str) -> bool:
+        """Whether a draw stands for data, in a program without inputs."""
+        drawn = not self.rooted and name in RANDOM and not op.inputs
+        return drawn and op.index not in self.initial
+
+    def written(self, op: Op, given: list[Dims]) -> None:
+        """A tensor that is written into learns what its dims count."""
+        if len(given) < 2 or not given[1] or len(given[1]) != len(given[0]):
+            return
+        if any(worth(dim) > 5 for dim in given[0]):
+            out = op.outputs[0]
+            self.dims[out.tensor] = self.lined_up(given[:2], out.shape, True)
+
+    def lined_up(
+        self, given: list[Dims], shape: tuple[int, ...], any_inputs: bool
+    ) -> Dims:
+        """Dims of a pointwise op: sizes lined up from the right."""
+        if not any_inputs:
+            return self.source(shape, data=False)
+        made: list[Dim] = []
+        rank = len(shape)
+        for at, size in enumerate(shape):
+            best: Dim | None = None
+            near: Dim | None = None
+            for dims in given:
+                place = at - rank + len(dims)
+                if place < 0 or len(dims) > rank:
+                    continue
+                dim = dims[place]
+                if length(dim) != size:
+                    if near is None and len(dims) == rank and length(dim) != 1:
+                        near = dim
+                elif best is None or better(dim, best):
+                    best = dim
+            if best is None:
+                best = changed(near, size) if near is not None else fresh((size,))[0]
+            made.append(best)
+        return tuple(made)
+
+    def recut(self, op: Op, dims: Dims, shape: tuple[int, ...]) -> Dims:
+        """The dims after a reshape; what is cut anew is noted."""
+        made, blocks = self.cutter.recut(dims, shape)
+        self.recuts += [(op, block) for block in blocks]
+        return made
+
+
+def makers_of_states(program: Program) -> frozenset[int]:
+    """The ops, by index, whose results only became parameters and buffers.
+
+    A parameter is a tensor of its own: what it was made of has its shape, and no op
+    reads it. What was computed with parameters is none.
+    """
+    shapes = {state.fact.shape for state in program.trace.states}
+    ops = list(program.trace.ops)
+    computed = set(program.states)
+    readers: dict[int, set[int]] = {}
+    for op in ops:
+        for fact in op.inputs:
+            readers.setdefault(fact.tensor, set()).add(op.index)
+        if any(fact.tensor in computed for fact in op.inputs):
+            computed.update(fact.tensor for fact in op.outputs)
+    made: set[int] = set()
+    for op in reversed(ops):
+        read = [readers.get(fact.tensor, set()) for fact in op.outputs]
+        kept = [fact.shape in shapes for fact in op.outputs]
+        if any(fact.tensor in computed for fact in op.outputs) or not read:
+            continue
+        if all(r <= made and (r or k) for r, k in zip(read, kept, strict=True)):
+            made.add(op.index)
+    return frozenset(made)
+
+
+def wrote_itself(op: Op) -> bool:
+    """Whether an op gives back its first input, written into, in its shape."""
+    if op.kind != "inplace" or not op.inputs:
+        return False
+    one, out = op.inputs[0], op.outputs[0]
+    return one.tensor == out.tensor and one.shape == out.shape
+
+
+def plain(dim: Dim) -> Dim:
+    """A dim of what is no longer weights that sum to one."""
+    if len(dim) == 1 and dim[0].softmax is not None:
+        axis = dim[0]
+        while axis.of is not None and axis.softmax is not None:
+            axis = axis.of
+        if axis.softmax is None and axis.size == dim[0].size:
+            return (axis,)
+        return (Axis(dim[0].size, "changed", axis.words, axis.data),)
+    return dim
+
+
+def better(dim: Dim, than: Dim) -> bool:
+    """Whether a dim tells more than another of the same size."""
+    if dim[0].size == 1 and than[0].size == 1:
+        return than[0].explicit and not dim[0].explicit
+    return worth(dim) < worth(than)
+
+
+def length(dim: Dim) -> int:
+    """The size of a dim."""
+    size = 1
+    for axis in dim:
+        size *= axis.size
+    return size
+
+
+def fits(dims: Dims, shape: tuple[int, ...]) -> bool:
+    """Whether these are dims of a tensor of this shape."""
+    return len(dims) == len(shape) and all(
+        length(dim) == size for dim, size in zip(dims, shape, strict=True)
+    )

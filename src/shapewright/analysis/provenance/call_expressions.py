@@ -1,0 +1,209 @@
+"""The user's own words for what stands in a call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from shapewright.analysis.program_run import Program
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.expressions import Text, flat, receiver
+from shapewright.trace.module import ModuleCall, leaves
+from shapewright.trace.op import Op
+
+LONGEST = 40
+"""Characters of an expression that a message quotes."""
+
+
+def operation(program: Program, op: Op) -> str:
+    """The layer by its path, or the function as it is written."""
+    layer = program.layer(op)
+    if layer is not None:
+        return f"`{layer.path}`"
+    return f"`{op.name}`"
+
+
+def tensor_names(program: Program, op: Op) -> list[str]:
+    """A name for each input of an op, in code quotes."""
+    exprs = tensor_expressions(program, op)
+    given = (n for n, each in enumerate(op.inputs) if each.tensor not in program.states)
+    first, names = next(given, 0), []
+    for at, fact in enumerate(op.inputs):
+        node = exprs[at] if at < len(exprs) else None
+        path = program.states.get(fact.tensor)
+        if path is not None:
+            names.append(f"`{path}`")
+        elif node is not None and node[1]:
+            names.append(f"`{node[1]}`")
+        else:
+            names.append("the input" if at == first else "a tensor")
+    return names
+
+
+def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | None]:
+    """The expression of the program that gave each input, with its text."""
+    none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
+    found = program.node(op.span)
+    if found is None:
+        return none
+    text, node = found
+    layer = program.layer(op)
+    if layer is not None:
+        return of_layer(text, node, written_call(program, layer), op)
+    if isinstance(node, ast.Call) and not is_call_of(node, op):
+        return none
+    around = text.parents.get(id(node))
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    given = operands(around if written and isinstance(around, ast.Assign) else node)
+    if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and is_number(node.left):
+        given = given[::-1]  # `1 - mask`
+    result = list(none)
+    for at, place in enumerate(tensor_places(op, len(given))[: len(op.inputs)]):
+        expr = expression_at(given, place)
+        if expr is not None:
+            result[at] = (expr, quoted(text, expr))
+    return result
+
+
+def is_call_of(node: ast.Call, op: Op) -> bool:
+    """Whether a call in the text is that of the op, not of a function around it."""
+    func = node.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
+    return name in own or f"_{name}" in own  # as that of packed sequences is
+
+
+def written_call(program: Program, layer: ModuleCall) -> ModuleCall:
+    """The call that stands in the text: of the container, for a layer inside one."""
+    while layer.parent is not None:
+        around = program.trace.calls[layer.parent]
+        if around.span != layer.span:
+            break
+        layer = around
+    return layer
+
+
+def of_layer(
+    text: Text, node: ast.AST, layer: ModuleCall, op: Op
+) -> list[tuple[ast.expr, str] | None]:
+    """Inputs of a layer's operator that the layer itself was given."""
+    result: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
+    if not isinstance(node, ast.Call):
+        return result
+    args, kwargs = layer.inputs
+    by_tensor: dict[int, ast.expr] = {}
+    for value, expr in zip(args, node.args, strict=False):
+        for fact in leaves(value):
+            by_tensor.setdefault(fact.tensor, expr)
+    named = {word.arg: word.value for word in node.keywords}
+    for name, value in kwargs.items():
+        for fact in leaves(value):
+            if name in named:
+                by_tensor.setdefault(fact.tensor, named[name])
+    for at, fact in enumerate(op.inputs):
+        given = by_tensor.get(fact.tensor)
+        if given is not None:
+            result[at] = (given, quoted(text, given))
+    return result
+
+
+def operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
+    """What a call is given, in the order of the call; keywords with their names."""
+    if isinstance(node, ast.Call):
+        first = receiver(node)
+        own: list[ast.expr] = []
+        if first is not None and not is_namespace(first):
+            own = [first]
+        named = [(word.arg, word.value) for word in node.keywords if word.arg]
+        return [*own, *node.args, *named]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            whole = [target.value, target.slice, node.value]
+            return list(whole)
+    return []
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether it is written as a number: `1`, `-0.5`."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(inner, ast.Constant)
+
+
+NAMESPACES = frozenset({"torch", "F", "nn", "functional", "einops", "np", "linalg"})
+
+
+def is_namespace(node: ast.expr) -> bool:
+    """Whether `node` in `node.matmul(a, b)` is a module of functions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in NAMESPACES or is_namespace(node.value)
+    return isinstance(node, ast.Name) and node.id in NAMESPACES
+
+
+def tensor_places(op: Op, count: int) -> Sequence[str]:
+    """Where each tensor of an op stands in its call: "0", "1.2", "weight"."""
+    if op.places:
+        return op.places
+    plain = {name for name, _ in op.arguments}
+    return [str(at) for at in range(count) if str(at) not in plain]
+
+
+def expression_at(
+    given: list[ast.expr | tuple[str, ast.expr]], place: str
+) -> ast.expr | None:
+    """The expression at a place of a call."""
+    name, *path = place.split(".")
+    expr: ast.expr | None = None
+    for at, each in enumerate(given):
+        if isinstance(each, ast.Starred):
+            return None  # how many there are is not known
+        if isinstance(each, tuple) and name in (each[0], str(at)):
+            expr = each[1]
+        elif not isinstance(each, tuple) and name == str(at):
+            expr = each
+    for step in path:
+        items = expr.elts if isinstance(expr, ast.List | ast.Tuple) else []
+        if not step.isdecimal() or int(step) >= len(items):
+            return None
+        expr = items[int(step)]
+    return expr
+
+
+def quoted(text: Text, node: ast.expr) -> str:
+    """The text of an expression, empty where it is too long to quote."""
+    written = flat(text.written(node))
+    return written if len(written) <= LONGEST else ""
+
+
+def words_of(program: Program, failure: Failure) -> dict[str, str]:
+    """What stands for each `{name}` in the message of an unmet need."""
+    op = program.trace.ops[failure.op]
+    names = tensor_names(program, op)
+    words = dict(zip(failure.arguments, names, strict=False))
+    given = by_keyword(program, op)
+    for name, word in words.items():
+        if word.startswith("a ") and (name in given or "_" in name):
+            words[name] = given.get(name, f"`{name}`")
+    flat = {name.replace(".", "_"): word for name, word in words.items()}
+    return {**flat, "op": operation(program, op)}
+
+
+def by_keyword(program: Program, op: Op) -> dict[str, str]:
+    """What the program's call gives by name: a layer may hand on a copy of it."""
+    found = program.node(op.span)
+    if found is None:
+        return {}
+    text, node = found
+    given = node.keywords if isinstance(node, ast.Call) else []
+    words = {word.arg: quoted(text, word.value) for word in given if word.arg}
+    return {name: f"`{written}`" for name, written in words.items() if written}

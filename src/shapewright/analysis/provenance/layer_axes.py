@@ -1,0 +1,372 @@
+"""Axes through products, layers and reductions: which are summed, kept or made anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
+from shapewright.analysis.provenance.axis_flow import (
+    Call,
+    Flow,
+    Outputs,
+    follows,
+    length,
+)
+
+PRODUCTS = frozenset({"matmul", "@", "mm", "bmm", "mv", "__matmul__", "__rmatmul__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The dims that a product sums over, for each of its two tensors."""
+
+    left: Dims
+    right: Dims
+
+
+def contraction(call: Call) -> Contraction | None:
+    """What a matrix product or an einsum of two tensors sums over."""
+    if call.name == "einsum":
+        return einsum_contraction(call)
+    if call.name not in PRODUCTS or len(call.dims) < 2:
+        return None
+    one, other = call.dims[0], call.dims[1]
+    if not one or not other:
+        return None
+    row = other[-2] if len(other) > 1 else other[-1]
+    return Contraction((one[-1],), (row,))
+
+
+@follows(*PRODUCTS)
+def product(flow: Flow, call: Call) -> Outputs:
+    one, other = call.dims[0], call.dims[1]
+    rows = one[:-1] if len(one) == 1 else one[-2:-1]
+    columns = other[-1:] if len(other) > 1 else ()
+    made = (*rows, *columns)
+    batch = call.shape[: len(call.shape) - len(made)]
+    fronts = [dims[:-2] for dims in (one, other)]
+    return (*flow.lined_up(fronts, batch, True), *made)
+
+
+@follows("linear")
+def linear(flow: Flow, call: Call) -> Outputs:
+    return (*call.dims[0][:-1], feature(call, 1, 0, call.shape[-1]))
+
+
+@follows("addmm", "baddbmm")
+def addmm(flow: Flow, call: Call) -> Outputs:
+    one, other = call.dims[1], call.dims[2]
+    return (*one[:-1], other[-1])
+
+
+@follows("outer", "ger")
+def outer(flow: Flow, call: Call) -> Outputs:
+    return (call.dims[0][0], call.dims[1][0])
+
+
+@follows("cdist")
+def cdist(flow: Flow, call: Call) -> Outputs:
+    one, other = call.dims[:2]
+    fronts = flow.lined_up([one[:-2], other[:-2]], call.shape[:-2], True)
+    return (*fronts, one[-2], other[-2])
+
+
+def feature(call: Call, at: int, dim: int, size: int) -> Dim:
+    """What a layer's weight makes: its outputs."""
+    path = ""
+    if at < len(call.op.inputs):
+        own = call.dims[at][dim] if dim < len(call.dims[at]) else ()
+        path = own[0].words if own else ""
+    return (Axis(size, "feature", path),)
+
+
+@follows("embedding")
+def embedding(flow: Flow, call: Call) -> Outputs:
+    return (*call.dims[0], feature(call, 1, 1, call.shape[-1]))
+
+
+@follows("one_hot")
+def one_hot(flow: Flow, call: Call) -> Outputs:
+    return (*call.dims[0], (Axis(call.shape[-1], "feature"),))
+
+
+def equation(call: Call) -> tuple[list[str], str | None] | None:
+    """The letters of each operand and of the output; None for the second without
+    an arrow. None where the equation is not text, or has dots."""
+    text = call.given(0, "equation")
+    if not isinstance(text, str):
+        return None
+    text = text.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(call.dims):
+        return None
+    for at, term in enumerate(terms):
+        if "..." in term:
+            count = len(call.dims[at]) - len(term) + 3
+            terms[at] = term.replace("...", DOTS[len(DOTS) - count :] if count else "")
+    widest = max((len(t) for t in terms), default=0)
+    dots = "".join(c for c in DOTS if any(c in t for t in terms)) if widest else ""
+    out = right.replace("...", dots) if arrow else None
+    if any(len(t) != len(d) for t, d in zip(terms, call.dims, strict=True)):
+        return None
+    return terms, out
+
+
+DOTS = "0123456789"
+
+
+def einsum_letters(call: Call) -> dict[str, Dim] | None:
+    """What each letter of an einsum counts."""
+    found = equation(call)
+    if found is None:
+        return None
+    letters: dict[str, Dim] = {}
+    for term, dims in zip(found[0], call.dims, strict=True):
+        for letter, dim in zip(term, dims, strict=True):
+            old = letters.get(letter)
+            if old is None or length(old) == 1 or worth(dim) < worth(old):
+                letters[letter] = dim
+    return letters
+
+
+@follows("einsum")
+def einsum(flow: Flow, call: Call) -> Outputs:
+    found, letters = equation(call), einsum_letters(call)
+    if found is None or letters is None:
+        return None
+    return tuple(letters[letter] for letter in output_letters(*found))
+
+
+def output_letters(terms: list[str], out: str | None) -> str:
+    """The letters of the output; without an arrow those that stand once, sorted."""
+    if out is not None:
+        return out
+    every = "".join(terms)
+    return "".join(sorted(c for c in set(every) if every.count(c) == 1))
+
+
+def einsum_contraction(call: Call) -> Contraction | None:
+    found = equation(call)
+    if found is None or len(found[0]) != 2:
+        return None
+    (one, other), out = found[0], output_letters(*found)
+    gone = [c for c in one if c in other and c not in out]
+    first = dict(zip(one, call.dims[0], strict=True))
+    second = dict(zip(other, call.dims[1], strict=True))
+    return Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
+
+
+CONVOLUTIONS = {
+    "conv1d": 1, "conv2d": 2, "conv3d": 3,
+    "conv_transpose1d": 1, "conv_transpose2d": 2, "conv_transpose3d": 3,
+}  # fmt: skip
+
+
+@follows(*CONVOLUTIONS)
+def convolution(flow: Flow, call: Call) -> Outputs:
+    spatial = CONVOLUTIONS[call.name]
+    dims, shape = call.dims[0], call.shape
+    front = len(shape) - spatial - 1
+    channel = feature(call, 1, 1 if "transpose" in call.name else 0, shape[front])
+    after = zip(dims[front + 1 :], shape[front + 1 :], strict=True)
+    return (*dims[:front], channel, *(changed(dim, size) for dim, size in after))
+
+
+@follows(
+    "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "interpolate",
+    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "lp_pool2d",
+    "upsample", "lp_pool1d", "pad",
+)  # fmt: skip
+def resized(flow: Flow, call: Call) -> Outputs:
+    pairs = zip(call.dims[0], call.shape, strict=True)
+    made = tuple(resized_dim(call, dim, size) for dim, size in pairs)
+    return [made] * len(call.op.outputs)
+
+
+def resized_dim(call: Call, dim: Dim, size: int) -> Dim:
+    made = changed(dim, size)
+    if call.name == "pad" and made is not dim:
+        made[0].explicit = True  # longer by what the program asks for
+    return made
+
+
+def sequence_first(call: Call) -> bool | None:
+    """Whether a recurrent layer takes time before the batch; None where unbatched."""
+    if len(call.op.inputs[0].shape) != 3:
+        return None
+    return not call.given(8, "batch_first", default=False)
+
+
+@follows("lstm", "gru", "rnn_tanh", "rnn_relu")
+def recurrent(flow: Flow, call: Call) -> Outputs:
+    dims = call.dims[0]
+    if len(dims) != 3 or len(call.shape) != 3:
+        return None
+    out = (*dims[:2], (Axis(call.shape[2], "feature"),))
+    batch = dims[1] if sequence_first(call) else dims[0]
+    states = []
+    for fact in call.op.outputs[1:]:
+        layers, _, width = fact.shape
+        first = (Axis(layers, "one" if layers == 1 else "parts", explicit=True),)
+        states.append((first, batch, (Axis(width, "feature"),)))
+    return [out, *states]
+
+
+@follows("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
+def cell(flow: Flow, call: Call) -> Outputs:
+    made = (*call.dims[0][:-1], (Axis(call.shape[-1], "feature"),))
+    return [made] * len(call.op.outputs)
+
+
+@follows("multi_head_attention_forward")
+def multihead(flow: Flow, call: Call) -> Outputs:
+    query, key = call.dims[0], call.dims[1]
+    out = (*query[:-1], feature(call, 5, 0, call.shape[-1]))
+    if len(query) != 3 or len(call.op.outputs) < 2:
+        return [out]
+    weights = (query[1], query[0], key[0])
+    if len(call.op.outputs[1].shape) == 4:
+        heads = (Axis(call.op.outputs[1].shape[1], "feature"),)
+        weights = (query[1], heads, query[0], key[0])  # type: ignore[assignment]
+    return [out, weights]
+
+
+@follows("scaled_dot_product_attention")
+def attention(flow: Flow, call: Call) -> Outputs:
+    return (*call.dims[0][:-1], call.dims[2][-1])
+
+
+@follows("glu")
+def glu(flow: Flow, call: Call) -> Outputs:
+    pairs = zip(call.dims[0], call.shape, strict=True)
+    return tuple(changed(dim, size) for dim, size in pairs)
+
+
+STATISTICS = frozenset(
+    "mean sum max min amax amin std var prod logsumexp norm any all median nanmean "
+    "nansum quantile mode count_nonzero vector_norm".split()
+)
+PICKS = frozenset({"argmax", "argmin"})
+
+
+def reduced_dims(call: Call) -> tuple[int, ...] | None:
+    """The dims that a reduction takes away, from the front; None where not known."""
+    rank = len(call.dims[0])
+    if "dim" in call.arguments or "axis" in call.arguments:
+        found = call.arguments.get("dim", call.arguments.get("axis"))
+    elif call.name == "norm":
+        found = call.arguments.get("2")
+    else:
+        found = call.arguments.get("1")
+    if isinstance(found, bool):
+        return tuple(range(rank))
+    if found is None:
+        if len(call.op.inputs) > 1:
+            return None  # the larger of two tensors
+        return tuple(range(rank))
+    every = found if isinstance(found, list | tuple) else (found,)
+    return tuple(dim % rank for dim in every) if rank else ()
+
+
+@follows(*STATISTICS, *PICKS, "softmin_")
+def reduction(flow: Flow, call: Call) -> Outputs:
+    gone = reduced_dims(call)
+    dims = call.dims[0]
+    if gone is None:
+        return None
+    if not gone:
+        gone = tuple(range(len(dims)))
+    if len(call.shape) == len(dims):
+        explicit = call.name not in PICKS
+        one: Dim = (Axis(1, "one", "keepdim", explicit=explicit),)
+        made = tuple(one if at in gone else dim for at, dim in enumerate(dims))
+    else:
+        made = tuple(dim for at, dim in enumerate(dims) if at not in gone)
+    return [made] * len(call.op.outputs)
+
+
+@follows("topk", "sort", "kthvalue")
+def picked(flow: Flow, call: Call) -> Outputs:
+    if len(call.shape) != len(call.dims[0]):
+        return None
+    made = []
+    for dim, size in zip(call.dims[0], call.shape, strict=True):
+        one = size == 1 and length(dim) != 1
+        made.append((Axis(1, "one", "topk"),) if one else changed(dim, size))
+    return [tuple(made)] * len(call.op.outputs)
+
+
+@follows("gather", "take_along_dim")
+def gather(flow: Flow, call: Call) -> Outputs:
+    """As the index: of equal sizes what is gathered from tells what they count."""
+    made: list[Dim] = []
+    for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
+        if length(own) == size and size != 1:
+            made.append(own)
+        elif size == 1:
+            made.append((Axis(1, "one", "gather"),))
+        else:
+            made.append(index if length(index) == size else changed(own, size))
+    return tuple(made)
+
+
+@follows("cosine_similarity", "pairwise_distance")
+def similarity(flow: Flow, call: Call) -> Outputs:
+    rank = max(len(dims) for dims in call.dims)
+    at = call.given(2, "dim", default=1 if call.name.startswith("cos") else -1)
+    shape = tuple(
+        max(length(dims[d - rank + len(dims)]) for dims in call.dims
+            if d - rank + len(dims) >= 0)
+        for d in range(rank)
+    )  # fmt: skip
+    every = flow.lined_up(call.dims[:2], shape, True)
+    if len(call.shape) == rank:
+        return None
+    return tuple(dim for d, dim in enumerate(every) if d != at % rank)
+
+
+@follows(
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
+)  # fmt: skip
+def pointwise_loss(flow: Flow, call: Call) -> Outputs:
+    return () if not call.shape else None
+
+
+@follows("cross_entropy", "nll_loss")
+def class_loss(flow: Flow, call: Call) -> Outputs:
+    if not call.shape:
+        return ()
+    dims = call.dims[0]
+    return (*dims[:1], *dims[2:]) if len(dims) > 1 else None
+
+
+def softmax_dim(call: Call) -> int | None:
+    """The dim along which a softmax runs, as torch chooses it where none is given."""
+    rank = len(call.dims[0])
+    at = call.given(1, "dim")
+    if call.name == "softmax2d":
+        at = -3
+    if at is None:
+        at = 0 if rank in (0, 1, 3) else 1
+    return at % rank if rank and isinstance(at, int) else None
+
+
+@follows("softmax", "softmin", "gumbel_softmax")
+def softmax(flow: Flow, call: Call) -> Outputs:
+    """The dim that is normalised is marked, so that its use can be followed."""
+    at, dims = softmax_dim(call), call.dims[0]
+    if call.name == "gumbel_softmax":
+        at = call.given(4, "dim", default=-1) % len(dims)
+    if at is None:
+        return None
+    flow.weights = True
+    own = dims[at]
+    data = any(axis.data for axis in own)
+    source = own[0] if len(own) == 1 else None
+    marked = Axis(
+        length(own), "changed", own[0].words, data, source, normalised=call.op.index
+    )
+    return (*dims[:at], (marked,), *dims[at + 1 :])

@@ -1,0 +1,376 @@
+"""Where a size came from: the dims of the inputs it was made of, and the lines of the
+text that set its names and numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Related
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.definitions import defining
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Dims of one input. `how`: "same", "product", "changed", "joined", "parameter"."""
+
+    how: str
+    places: tuple[tuple[int, int], ...]  # (input, dim)
+
+
+SHAPING = frozenset("view reshape flatten unflatten view_as reshape_as ravel".split())
+CONVOLVING = frozenset("conv1d conv2d conv3d".split())
+TRANSPOSED = frozenset("conv_transpose1d conv_transpose2d conv_transpose3d".split())
+PRODUCTS = frozenset("matmul @ mm bmm mv dot __matmul__ __rmatmul__".split())
+JOINS = frozenset("cat concat concatenate".split())
+
+
+def origin(op: Op, out: Fact, dim: int) -> Origin | None:
+    """Where a dim came from, None where that is not known."""
+    found = followed(op, out, dim)
+    for at, place in found.places if found is not None else ():
+        if not 0 <= place < len(op.inputs[at].shape):
+            return None  # of a call that torch refused
+    return found
+
+
+def followed(op: Op, out: Fact, dim: int) -> Origin | None:
+    """The same by the operator, were the call one that torch takes."""
+    name = op.name.rpartition(".")[2]
+    if not op.inputs or dim >= len(out.shape):
+        return None
+    first = op.inputs[0]
+    if name in SHAPING:
+        return of_shaping(first, out, dim)
+    if op.kind == "view" and first.stride is not None and out.stride is not None:
+        return of_view(first, out, dim)
+    if name == "linear" and len(op.inputs) > 1:
+        if dim == len(out.shape) - 1:
+            return Origin("parameter", ((1, 0),))
+        return Origin("same", ((0, dim),))
+    if name in CONVOLVING | TRANSPOSED and len(op.inputs) > 1:
+        return of_convolution(op, out, dim, name in TRANSPOSED)
+    if name == "embedding" and len(op.inputs) > 1:
+        if dim == len(out.shape) - 1:
+            return Origin("parameter", ((1, 1),))
+        return Origin("same", ((0, dim),))
+    if name in PRODUCTS and len(op.inputs) == 2:
+        return of_product(op.inputs[0], op.inputs[1], out, dim)
+    if name in JOINS:
+        return of_join(op, out, dim)
+    if name == "stack":
+        return None
+    return of_others(op, out, dim)
+
+
+def of_shaping(before: Fact, after: Fact, dim: int) -> Origin | None:
+    """Sizes are multiplied together, or taken apart, from the left."""
+    i = j = 0
+    one, two = before.shape, after.shape
+    while i < len(one) and j < len(two):
+        start, place = i, j
+        left, right = one[i], two[j]
+        i, j = i + 1, j + 1
+        while left != right:
+            if left < right and i < len(one):
+                left, i = left * one[i], i + 1
+            elif left > right and j < len(two):
+                right, j = right * two[j], j + 1
+            else:
+                return None
+        if place <= dim < j:
+            dims = [d for d in range(start, i) if one[d] != 1] or [start]
+            if j - place == 1:
+                how = "same" if len(dims) == 1 else "product"
+                return Origin(how, tuple((0, d) for d in dims))
+            return Origin("part", tuple((0, d) for d in dims))
+    return None
+
+
+def of_view(before: Fact, after: Fact, dim: int) -> Origin | None:
+    """A dim with the same step through the storage, or else the only one as long."""
+    assert before.stride is not None
+    assert after.stride is not None
+    size, step = after.shape[dim], after.stride[dim]
+    same = [
+        d
+        for d, pair in enumerate(zip(before.shape, before.stride, strict=True))
+        if pair == (size, step)
+    ]
+    if same:
+        return Origin("same", ((0, same[0]),))
+    stepped = [d for d, s in enumerate(before.stride) if s == step and step]
+    if stepped:
+        return Origin("changed", ((0, stepped[0]),))
+    return None
+
+
+def of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> Origin | None:
+    rank = len(op.inputs[1].shape)
+    channels = len(out.shape) - rank + 1
+    if dim == channels:
+        return Origin("parameter", ((1, 1 if transposed else 0),))
+    if len(op.inputs[0].shape) != len(out.shape):
+        return None  # refused: what came has too few dims
+    same = op.inputs[0].shape[dim] == out.shape[dim]
+    return Origin("same" if same else "changed", ((0, dim),))
+
+
+def of_product(one: Fact, other: Fact, out: Fact, dim: int) -> Origin | None:
+    rank = len(out.shape)
+    if len(other.shape) > 1 and dim == rank - 1:
+        return Origin("same", ((1, len(other.shape) - 1),))
+    if len(other.shape) == 1 or dim == rank - 2:
+        rows = len(one.shape) - (1 if len(other.shape) == 1 else 2)
+        if dim == rank - (1 if len(other.shape) == 1 else 2) and rows >= 0:
+            return Origin("same", ((0, rows),))
+    back = rank - dim
+    for at, fact in ((0, one), (1, other)):
+        place = len(fact.shape) - back
+        if place >= 0 and fact.shape[place] == out.shape[dim]:
+            return Origin("same", ((at, place),))
+    return None
+
+
+def of_join(op: Op, out: Fact, dim: int) -> Origin | None:
+    rank = len(out.shape)
+    facts = [fact for fact in op.inputs if len(fact.shape) == rank]
+    if not facts:
+        return None
+    if sum(fact.shape[dim] for fact in facts) == out.shape[dim] and len(facts) > 1:
+        return Origin("joined", tuple((n, dim) for n in range(len(facts))))
+    return Origin("same", ((0, dim),))
+
+
+def of_others(op: Op, out: Fact, dim: int) -> Origin | None:
+    """Sizes lined up from the right; the same place where ranks are equal."""
+    size, back = out.shape[dim], len(out.shape) - dim
+    for at, fact in enumerate(op.inputs):
+        place = len(fact.shape) - back
+        fits = len(fact.shape) <= len(out.shape) and place >= 0
+        if fits and fact.shape[place] == size:
+            return Origin("same", ((at, place),))
+    first = op.inputs[0]
+    if len(first.shape) == len(out.shape):
+        return Origin("changed", ((0, dim),))
+    same = [d for d, each in enumerate(first.shape) if each == size]
+    return Origin("same", ((0, same[0]),)) if len(same) == 1 else None
+
+
+def product_text(sizes: tuple[int, ...]) -> str:
+    """`16·4·4`."""
+    return "·".join(map(str, sizes))
+
+
+def check_product(sizes: tuple[int, ...], total: int) -> bool:
+    """Whether these sizes multiply to a total."""
+    return prod(sizes) == total
+
+
+def constructor(program: Program, module: str) -> tuple[Text, ast.Call] | None:
+    """The call that constructed the module at a path."""
+    built = program.built.get(module)
+    found = program.node(built.span) if built is not None else None
+    if found is None or not isinstance(found[1], ast.Call):
+        return None
+    return found[0], found[1]
+
+
+def arguments_with(
+    program: Program, module: str
+) -> Iterator[tuple[str, ast.expr, Any]]:
+    """Name, expression and value of each argument of a module's constructor.
+
+    The value is None where the text alone does not tell it.
+    """
+    found = constructor(program, module)
+    built = program.built.get(module)
+    if found is None or built is None:
+        return
+    _, call = found
+    values = dict(built.values)
+    for name, node in zip(built.arguments, call.args, strict=False):
+        if isinstance(node, ast.Starred):
+            return
+        yield name, node, values.get(name, known_value(node))
+    for word in call.keywords:
+        if word.arg is not None:
+            value = values.get(word.arg, known_value(word.value))
+            yield word.arg, word.value, value
+
+
+def known_value(node: ast.expr) -> int | None:
+    """The value of an expression of whole numbers: 400 for `16 * 5 * 5`."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = known_value(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.BinOp):
+        left, right = known_value(node.left), known_value(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.FloorDiv) and right:
+            return left // right
+        if isinstance(node.op, ast.Pow) and 0 <= right <= 16:
+            return int(left**right)
+    return None
+
+
+DEEP = 4
+"""How many names a number is followed back through."""
+LONGEST = 50
+"""Characters of an expression that a message quotes."""
+
+
+def decided(program: Program, failure: Failure) -> Iterator[Related]:
+    """What the names of the failing call stand for, and where its numbers are set."""
+    op = program.trace.ops[failure.op]
+    found = program.node(op.span)
+    if found is None:
+        return
+    text, node = found
+    yield from assigned(text, node)
+    yield from attributes(program, op)
+    for fact in op.inputs:
+        maker = program.producers.get(fact.tensor)
+        made = program.node(maker.span) if maker is not None else None
+        if made is not None and maker is not None and len(maker.inputs) < 2:
+            yield from assigned(*made)
+    unmet = failure.unmet
+    wanted = (unmet.has, unmet.needs) if unmet is not None else ()
+    numbers = {each for each in wanted if type(each) is int and each > 1}
+    yield from numbers_of(text, node, numbers)
+
+
+def of_line(program: Program, span: Span | None) -> Iterator[Related]:
+    """What the names of a line stand for that raised an error of its own."""
+    text = program.text(span.file) if span is not None else None
+    if text is None or span is None:
+        return
+    for node in text.near(span.line):
+        yield from assigned(text, node)
+        for name in names_in(node):
+            for place in sources(text, name, None, DEEP):
+                said = f"`{name}` is {known_value(place)} from here"
+                yield Related(text.span(place), said)
+        return
+
+
+def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Related]:
+    """The first of each line, without lines that are known."""
+    lines = {(span.file, span.line) for span in known if span is not None}
+    found = []
+    for each in related:
+        place = each.span.file, each.span.line
+        if place not in lines:
+            lines.add(place)
+            found.append(each)
+    return found
+
+
+def assigned(text: Text, node: ast.AST) -> Iterator[Related]:
+    """The last assignment of each name of a line, in the same function."""
+    scope = text.around(node, ast.FunctionDef)
+    line = getattr(node, "lineno", 0)
+    if scope is None:
+        return
+    last: dict[str, ast.expr] = {}
+    for each in ast.walk(scope):
+        if isinstance(each, ast.Assign) and each.lineno < line:
+            for target in each.targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        last[name.id] = each.value
+    for word in names_in(node):
+        value = last.get(word)
+        if value is not None:
+            yield Related(text.span(value), f"`{word}` is{quoted(text, value)}")
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """The names that an expression reads, each once."""
+    found = [
+        each.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def quoted(text: Text, node: ast.expr) -> str:
+    """` `x.mean(1)``, or that it is set there."""
+    written = " ".join(text.written(node).split())
+    return f" `{written}`" if len(written) <= LONGEST else " set here"
+
+
+def attributes(program: Program, op: Op) -> Iterator[Related]:
+    """Where the class sets the parameters and buffers that a call of its own meets."""
+    if program.layer(op) is not None:
+        return
+    for fact in op.inputs:
+        path = program.states.get(fact.tensor, "")
+        text = program.text(op.span.file) if path and op.span is not None else None
+        name = path.rpartition(".")[2]
+        for value in set_in(text, name) if text is not None else ():
+            assert text is not None
+            yield Related(text.span(value), f"`{name}` is set here")
+
+
+def set_in(text: Text, name: str) -> Iterator[ast.expr]:
+    """Where `self.name` is given its value, or its buffer is registered."""
+    for node in ast.walk(text.tree) if text.tree is not None else ():
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr == name:
+                yield node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            first = node.args[0] if node.args else None
+            registers = node.func.attr in ("register_buffer", "register_parameter")
+            if registers and isinstance(first, ast.Constant) and first.value == name:
+                yield node
+
+
+def numbers_of(text: Text, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
+    """Where a name of a call got a number that does not fit."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute) and wanted:
+            name = each.id if isinstance(each, ast.Name) else each.attr
+            for place in sources(text, name, wanted, DEEP):
+                said = f"{known_value(place)} comes from here"
+                yield Related(text.span(place), said)
+                break
+
+
+def sources(
+    text: Text, name: str, wanted: set[int] | None, deep: int
+) -> Iterator[ast.expr]:
+    """Numbers that a name stands for in the end, where given those of these values."""
+    for value in defining(text, name) if deep else ():
+        number = known_value(value)
+        if number is not None and (wanted is None or number in wanted):
+            yield value
+        elif isinstance(value, ast.Name | ast.Attribute):
+            inner = value.id if isinstance(value, ast.Name) else value.attr
+            if inner != name or isinstance(value, ast.Name):
+                yield from sources(text, inner, wanted, deep - 1)
+        elif isinstance(value, ast.Subscript):
+            key = value.slice
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield from sources(text, key.value, wanted, deep - 1)

@@ -1,0 +1,254 @@
+"""Axes through views, indexing and joins: dims that are moved, cut, added, dropped or
+joined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
+from shapewright.analysis.provenance.axis_flow import (
+    Call,
+    Flow,
+    Outputs,
+    better,
+    follows,
+    length,
+)
+
+
+def explicit_one() -> Dim:
+    """A dim of size 1 that the program's text asks for."""
+    return (Axis(1, "one", explicit=True),)
+
+
+@follows("view", "reshape", "flatten", "unflatten", "view_as", "reshape_as", "ravel")
+def reshaped(flow: Flow, call: Call) -> Outputs:
+    return flow.recut(call.op, call.dims[0], call.shape)
+
+
+@follows("permute")
+def permute(flow: Flow, call: Call) -> Outputs:
+    order = call.rest(1, "dims")
+    dims = call.dims[0]
+    return tuple(dims[at] for at in order) if order is not None else None
+
+
+@follows("transpose", "swapaxes", "swapdims", "transpose_")
+def transpose(flow: Flow, call: Call) -> Outputs:
+    one, other = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
+    dims = list(call.dims[0])
+    dims[one], dims[other] = dims[other], dims[one]
+    return tuple(dims)
+
+
+@follows("T", "t", "mT", "H", "mH", "adjoint")
+def turned(flow: Flow, call: Call) -> Outputs:
+    dims = call.dims[0]
+    if call.name == "T":
+        return tuple(reversed(dims))
+    return dims if len(dims) < 2 else (*dims[:-2], dims[-1], dims[-2])
+
+
+@follows("movedim", "moveaxis")
+def movedim(flow: Flow, call: Call) -> Outputs:
+    source, target = call.given(1, "source"), call.given(2, "destination")
+    dims, rank = call.dims[0], len(call.dims[0])
+    sources = [d % rank for d in (source if isinstance(source, tuple) else (source,))]
+    targets = [d % rank for d in (target if isinstance(target, tuple) else (target,))]
+    rest = iter([d for d in range(rank) if d not in sources])
+    place = dict(zip(targets, sources, strict=True))
+    return tuple(dims[place[d] if d in place else next(rest)] for d in range(rank))
+
+
+@follows("unsqueeze")
+def unsqueeze(flow: Flow, call: Call) -> Outputs:
+    dims = list(call.dims[0])
+    at = call.given(1, "dim") % (len(dims) + 1)
+    return (*dims[:at], explicit_one(), *dims[at:])
+
+
+@follows("squeeze")
+def squeeze(flow: Flow, call: Call) -> Outputs:
+    dims = call.dims[0]
+    at = call.given(1, "dim")
+    if at is None:
+        return tuple(dim for dim in dims if length(dim) != 1)
+    gone = {d % len(dims) for d in (at if isinstance(at, tuple) else (at,))}
+    return tuple(dim for d, dim in enumerate(dims) if d not in gone or length(dim) != 1)
+
+
+@follows("expand", "expand_as", "broadcast_to", "broadcast_tensors")
+def expand(flow: Flow, call: Call) -> Outputs:
+    made = []
+    for dims, out in zip(call.dims, call.op.outputs, strict=False):
+        new: list[Dim] = []
+        back = len(out.shape) - len(dims)
+        for at, size in enumerate(out.shape):
+            own = dims[at - back] if at >= back else None
+            kept = own is not None and length(own) == size
+            new.append(own if kept and own else (Axis(size, "expanded"),))
+        made.append(tuple(new))
+    return made
+
+
+@follows("repeat", "tile")
+def repeat(flow: Flow, call: Call) -> Outputs:
+    counts = call.rest(1, "repeats", "dims") or ()
+    dims = call.dims[0]
+    back = len(call.shape) - len(dims)
+    counts = (1,) * (len(call.shape) - len(counts)) + tuple(counts)
+    made: list[Dim] = []
+    for at, count in enumerate(counts):
+        own = dims[at - back] if at >= back else ()
+        own = tuple(axis for axis in own if axis.size != 1 or count == 1)
+        again = (Axis(count, "repeat"),) if count != 1 or not own else ()
+        made.append((*again, *own))
+    return tuple(made)
+
+
+@follows("repeat_interleave")
+def repeat_interleave(flow: Flow, call: Call) -> Outputs:
+    count, at = call.given(1, "repeats"), call.given(2, "dim")
+    dims = list(call.dims[0])
+    if not isinstance(count, int) or at is None:
+        return None
+    own = tuple(axis for axis in dims[at] if axis.size != 1)
+    dims[at] = (*own, Axis(count, "repeat"))
+    return tuple(dims)
+
+
+@follows("chunk", "split", "tensor_split", "split_with_sizes")
+def split(flow: Flow, call: Call) -> Outputs:
+    at = call.given(2, "dim", default=0) % len(call.dims[0])
+    return [sliced(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
+
+
+def sliced(dims: Dims, at: int, size: int) -> Dims:
+    """Dims with one of them cut down."""
+    own = dims[at]
+    if len(own) > 1 and own[0].kind == "parts" and length(own[1:]) == size:
+        return (*dims[:at], own[1:], *dims[at + 1 :])
+    return (*dims[:at], changed(own, size), *dims[at + 1 :])
+
+
+@follows("narrow")
+def narrow(flow: Flow, call: Call) -> Outputs:
+    at = call.given(1, "dim") % len(call.dims[0])
+    return sliced(call.dims[0], at, call.shape[at])
+
+
+@follows("unbind")
+def unbind(flow: Flow, call: Call) -> Outputs:
+    at = call.given(1, "dim", default=0) % len(call.dims[0])
+    dims = call.dims[0]
+    return [(*dims[:at], *dims[at + 1 :])] * len(call.op.outputs)
+
+
+@follows("select")
+def select(flow: Flow, call: Call) -> Outputs:
+    at = call.given(1, "dim") % len(call.dims[0])
+    dims = call.dims[0]
+    return (*dims[:at], *dims[at + 1 :])
+
+
+@follows("[]", "__getitem__")
+def indexed(flow: Flow, call: Call) -> Outputs:
+    dims = call.dims[0]
+    items = items_of(call)
+    if items is None:
+        return None
+    used = sum(1 for item in items if item is not None and item != "...")
+    room = len(dims) - used
+    if "..." not in items:
+        items = (*items, "...")
+    made: list[Dim] = []
+    at = tensors = 0
+    lists = sum(1 for item in items if item == "tensor" or isinstance(item, list))
+    for item in items:
+        if item is None:
+            made.append(explicit_one())
+        elif item == "...":
+            made += dims[at : at + room]
+            at += room
+        elif isinstance(item, bool):
+            return None
+        elif isinstance(item, int):
+            at += 1
+        elif isinstance(item, list):
+            if lists > 1:
+                return None
+            made.append(changed(dims[at], len(item)))
+            at += 1
+        elif item == "tensor":
+            tensors += 1
+            fact = call.op.inputs[tensors]
+            if lists > 1 or fact.dtype == "bool":
+                return None
+            made += call.dims[tensors]
+            at += 1
+        else:
+            size = call.shape[len(made)]
+            made.append(dims[at] if item == ":" else sliced(dims, at, size)[at])
+            at += 1
+    return tuple(made)
+
+
+def items_of(call: Call) -> tuple[Any, ...] | None:
+    """The items of an index; None where that is not known."""
+    if "1" not in call.arguments:
+        return ("tensor",) if len(call.op.inputs) == 2 else None
+    key = call.arguments["1"]
+    return key if isinstance(key, tuple) else (key,)
+
+
+def best(dims: list[Dim]) -> Dim:
+    """The dim that tells most."""
+    found = dims[0]
+    for dim in dims[1:]:
+        if better(dim, found):
+            found = dim
+    return found
+
+
+@follows("cat", "concat", "concatenate")
+def cat(flow: Flow, call: Call) -> Outputs:
+    rank = len(call.shape)
+    at = call.given(1, "dim", "axis", default=0) % rank
+    parts = [dims for dims in call.dims if len(dims) == rank]
+    made: list[Dim] = []
+    for dim in range(rank):
+        own = [dims[dim] for dims in parts]
+        made.append(joined(flow, own, call.shape[dim]) if dim == at else best(own))
+    return tuple(made)
+
+
+def joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
+    """The dim along which parts were joined: equal parts can be told apart again."""
+    first = dims[0]
+    if len(dims) == 1:
+        return first
+    data = any(axis.data for dim in dims for axis in dim)
+    if len({length(dim) for dim in dims}) == 1 and length(first) > 1:
+        kept = min(dims, key=worth)
+        return (Axis(len(dims), "parts", "the joined parts"), *kept)
+    if length(first) == 1 and (steps := flow.by_size.get(size)) is not None:
+        return (steps,)  # the steps of a loop, joined again
+    longest = max(dims, key=length)
+    source = longest[0] if len(longest) == 1 else None
+    words = longest[0].words
+    # A row of zeros in front, as for a relative shift, is asked for by the program.
+    return (Axis(size, "changed", words, data, source, explicit=True),)
+
+
+@follows("stack")
+def stack(flow: Flow, call: Call) -> Outputs:
+    rank = len(call.shape)
+    at = call.given(1, "dim", default=0) % rank
+    every = [best(list(own)) for own in zip(*call.dims, strict=True)]
+    count = len(call.op.inputs)
+    known = flow.by_size.get(count)
+    steps: Dim = (
+        known or Axis(count, "one" if count == 1 else "parts", explicit=True),
+    )
+    return (*every[:at], steps, *every[at:])

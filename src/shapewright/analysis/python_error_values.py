@@ -1,0 +1,259 @@
+"""What expressions of the program meant where its own Python raised.
+
+Nothing is run: names are looked up, sizes are read from the record, numbers are
+compared. What is not one of these has no meaning here.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shapewright.analysis.program_run import Program
+from shapewright.rules.needs.ending import Ending
+from shapewright.source.expressions import Text
+from shapewright.trace.fact import Fact
+
+ARITHMETIC: dict[type[ast.operator], Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+COMPARING: dict[type[ast.cmpop], Any] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value, and the tensor whose shape it is read from: one dim of it, or all."""
+
+    value: Any
+    fact: Fact | None = None
+    dim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One file of the program, and what its names meant at the end."""
+
+    program: Program
+    text: Text
+    ending: Ending
+
+    def written(self, node: ast.expr) -> str:
+        """The text of an expression, on one line."""
+        return " ".join(self.text.written(node).split())
+
+    def tensor(self, node: ast.expr) -> Fact | None:
+        """The tensor that an expression is: by name, or made by the call there."""
+        found = self.ending.tensors.get(self.written(node))
+        if found is not None:
+            return found
+        span = self.text.span(node)
+        made = [op for op in self.program.trace.ops if op.span == span and op.outputs]
+        return made[-1].outputs[0] if made else None
+
+    def known(self, node: ast.expr) -> Known | None:
+        """The value of an expression, None where it is not known."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        if isinstance(node, ast.Tuple | ast.List):
+            each = [self.known(item) for item in node.elts]
+            values = tuple(item.value for item in each if item is not None)
+            return Known(values) if len(values) == len(each) else None
+        shape = self.shape(node)
+        if shape is not None:
+            return shape
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.named(node)
+        if isinstance(node, ast.Subscript):
+            return self.item(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+            return self.computed(node.left, node.right, ARITHMETIC[type(node.op)])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.known(node.operand)
+            return Known(-inner.value) if inner is not None else None
+        return None
+
+    def shape(self, node: ast.expr) -> Known | None:
+        """`x.shape`, `x.size(1)`, `x.dim()`, `x.ndim`, `len(x)`."""
+        if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim"):
+            fact = self.tensor(node.value)
+            if fact is None:
+                return None
+            whole = node.attr == "shape"
+            return Known(fact.shape if whole else len(fact.shape), fact)
+        if not isinstance(node, ast.Call) or node.keywords:
+            return None
+        called, args = node.func, node.args
+        if isinstance(called, ast.Name) and called.id == "len" and len(args) == 1:
+            fact = self.tensor(args[0])
+            return Known(fact.shape[0], fact, 0) if fact and fact.shape else None
+        if not isinstance(called, ast.Attribute):
+            return None
+        fact = self.tensor(called.value)
+        if fact is None:
+            return None
+        if called.attr in ("dim", "ndimension") and not args:
+            return Known(len(fact.shape), fact)
+        if called.attr != "size":
+            return None
+        return (
+            one_of(Known(fact.shape, fact), self.known(args[0]))
+            if args
+            else Known(fact.shape, fact)
+        )
+
+    def named(self, node: ast.expr) -> Known | None:
+        """A number by its name; where it was read from a shape, that too."""
+        value = self.ending.values.get(self.written(node))
+        if value is None:
+            return None
+        read = self.read_at(node) if isinstance(node, ast.Name) else None
+        return read if read is not None and read.value == value else Known(value)
+
+    def item(self, node: ast.Subscript) -> Known | None:
+        """One of several sizes, or a part of them."""
+        whole = self.known(node.value)
+        if whole is None or not isinstance(whole.value, tuple):
+            return None
+        if not isinstance(node.slice, ast.Slice):
+            return one_of(whole, self.known(node.slice))
+        ends = [
+            self.known(end) if end is not None else Known(None)
+            for end in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
+        if any(end is None for end in ends):
+            return None
+        return Known(whole.value[slice(*(end.value for end in ends if end))])
+
+    def computed(self, left: ast.expr, right: ast.expr, done: Any) -> Known | None:
+        """Two numbers put together."""
+        one, two = self.known(left), self.known(right)
+        if one is None or two is None:
+            return None
+        try:
+            return Known(done(one.value, two.value))
+        except (TypeError, ZeroDivisionError):
+            return None
+
+    def read_at(self, node: ast.Name) -> Known | None:
+        """The dim that a name was unpacked or read from, in the same function."""
+        holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
+        found: Known | None = None
+        for each in ast.walk(holder) if holder is not None else ():
+            if isinstance(each, ast.Assign) and each.lineno < node.lineno:
+                for target in each.targets:
+                    read = self.from_target(target, each.value, node.id)
+                    found = read if read is not None else found
+        return found
+
+    def from_target(self, target: ast.expr, value: ast.expr, name: str) -> Known | None:
+        """`name` in `a, name = x.shape`, or `name = x.size(1)`."""
+        if isinstance(target, ast.Name):
+            return self.shape_or_item(value) if target.id == name else None
+        if not isinstance(target, ast.Tuple | ast.List):
+            return None
+        names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+        if name not in names:
+            return None
+        at = names.index(name)
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(names):
+            return self.shape_or_item(value.elts[at])
+        part = self.part(value)
+        if part is None or len(part[1]) != len(names):
+            return None
+        fact, dims = part
+        return Known(fact.shape[dims[at]], fact, dims[at])
+
+    def part(self, value: ast.expr) -> tuple[Fact, list[int]] | None:
+        """The tensor and the dims of `x.shape`, `x.size()`, `x.shape[-2:]`."""
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+            whole = self.part(value.value)
+            low, high = value.slice.lower, value.slice.upper
+            ends = [
+                self.known(e) if e is not None else Known(None) for e in (low, high)
+            ]
+            if whole is None or ends[0] is None or ends[1] is None:
+                return None
+            return whole[0], whole[1][ends[0].value : ends[1].value]
+        shape = self.shape(value)
+        if shape is None or shape.fact is None or not isinstance(shape.value, tuple):
+            return None
+        return shape.fact, list(range(len(shape.value)))
+
+    def shape_or_item(self, value: ast.expr) -> Known | None:
+        """A size that is read from a shape."""
+        found = self.known(value) if not isinstance(value, ast.Name) else None
+        return found if found is not None and found.fact is not None else None
+
+    def holds(self, test: ast.expr) -> bool | None:
+        """Whether a condition holds, None where it is not known."""
+        if isinstance(test, ast.BoolOp):
+            each = [self.holds(value) for value in test.values]
+            wanted = isinstance(test.op, ast.Or)
+            if wanted in each:
+                return wanted
+            return None if None in each else not wanted
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.holds(test.operand)
+            return None if inner is None else not inner
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            one, two = self.known(test.left), self.known(test.comparators[0])
+            done = COMPARING.get(type(test.ops[0]))
+            if one is None or two is None or done is None:
+                return None
+            return bool(done(one.value, two.value))
+        value = self.known(test)
+        return None if value is None else bool(value.value)
+
+
+def one_of(whole: Known, place: Known | None) -> Known | None:
+    """One size of a shape."""
+    if place is None or type(place.value) is not int:
+        return None
+    rank = len(whole.value)
+    if not -rank <= place.value < rank:
+        return None
+    at = place.value % rank
+    return Known(whole.value[at], whole.fact, at if whole.fact is not None else None)
+
+
+def reasons(frame: Frame, test: ast.expr, held: bool) -> Iterator[ast.expr]:
+    """The parts of a condition that make it hold, or not."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            if frame.holds(value) is held:
+                yield from reasons(frame, value, held)
+        return
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from reasons(frame, test.operand, not held)
+        return
+    yield test
+
+
+def operands(test: ast.expr) -> list[ast.expr]:
+    """Both sides of a comparison, and what their arithmetic is of."""
+    sides = [test]
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+    found: list[ast.expr] = []
+    for side in sides:
+        if isinstance(side, ast.BinOp) and type(side.op) in ARITHMETIC:
+            found += operands(side.left) + operands(side.right)
+        elif not isinstance(side, ast.Constant):
+            found.append(side)
+    return found

@@ -1,0 +1,260 @@
+"""The finding `python-loop`: a loop over elements, and what does the same at once.
+
+The text says what the loop does, the record on which tensors; what may take its place
+is made from both and tried before it is said.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+from shapewright.analysis.python_loops.loop_context import (
+    Place,
+    Recorded,
+    Text,
+    before,
+    fresh,
+    nests_around,
+    node_at,
+    parsed,
+    place_of,
+    span_place,
+)
+from shapewright.analysis.python_loops.loop_nests import (
+    Loop,
+    Nest,
+    Unread,
+    base_of,
+    dotted,
+)
+from shapewright.analysis.python_loops.replacements import (
+    Case,
+    Experiment,
+    Proposal,
+    proposals,
+    quoted,
+)
+from shapewright.analysis.python_loops.vectorization import Range
+from shapewright.findings.finding import Finding, Related
+from shapewright.source.span import Span
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+AT_LEAST = 8
+"""Rounds of a loop from which on it is worth a note; see `engine/event_record.py`."""
+
+Tried = Callable[[Experiment], bool]
+
+
+def python_loops(
+    trace: Trace, tried: Tried, places: Sequence[Span] | None = None
+) -> tuple[Finding, ...]:
+    """A note for each loop of the program that runs over elements one by one.
+
+    `places` are expressions that took one element or row after the other; without them
+    the ops of the trace are searched. `tried` runs an `Experiment` and says whether
+    both of its programs give the same.
+    """
+    suspects = stepping(trace.ops) if places is None else places
+    found: list[Finding] = []
+    seen: set[tuple[str, int, int]] = set()
+    by_file: dict[str, dict[Place, list[Op]]] = {}
+    for span in suspects:
+        source = trace.sources.get(span.file)
+        text = parsed(source.text) if source and source.text else None
+        node = node_at(text, span_place(span)) if text else None
+        if text is None or node is None:
+            continue
+        for nest in nests_around(text, node):
+            root = (span.file, nest.root.lineno, nest.root.col_offset)
+            if root in seen:
+                break
+            seen.add(root)
+            if not by_file:
+                by_file = ops_by_place(trace.ops)
+            recorded = Recorded(text.text, by_file.get(span.file, {}))
+            finding = finding_of(text, nest, recorded, span.file, tried)
+            if finding is not None:
+                found.append(finding)
+                break
+    return tuple(found)
+
+
+def stepping(ops: Iterable[Op]) -> list[Span]:
+    """The expressions that reached many places, by the ops of a trace."""
+    reached: dict[Span, set[Any]] = {}
+    for op in ops:
+        if op.span is None:
+            continue
+        if op.name.endswith("unbind") and len(op.outputs) >= AT_LEAST:
+            reached.setdefault(op.span, set()).update(range(len(op.outputs)))
+        if op.name.startswith("[]"):
+            given = dict(op.arguments).get("1")
+            items = given if isinstance(given, tuple) else (given,)
+            where = tuple((n, i) for n, i in enumerate(items) if type(i) is int)
+            if where:
+                reached.setdefault(op.span, set()).add(where)
+    return [span for span, where in reached.items() if len(where) >= AT_LEAST]
+
+
+def ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
+    """The ops of each file, by the expression that made them."""
+    found: dict[str, dict[Place, list[Op]]] = {}
+    for op in ops:
+        if op.span is not None:
+            places = found.setdefault(op.span.file, {})
+            places.setdefault(span_place(op.span), []).append(op)
+    return found
+
+
+def finding_of(
+    text: Text, nest: Nest, recorded: Recorded, file: str, tried: Tried
+) -> Finding | None:
+    """The note on one loop; None where nothing does the same at once."""
+    try:
+        recorded.learn(nest.root, [loop.letter for loop in nest.loops])
+        ranges: dict[str, Range] = {}
+        for loop in nest.loops:
+            ranges[loop.letter] = range_of(loop, recorded, ranges)
+        case = Case(text, nest, recorded, ranges)
+        rounds = max(
+            prod(ranges[x].stop - ranges[x].start for x in step.letters)
+            for step in nest.steps
+        )
+        rounds = min(rounds, max(rounds_of(s.node, recorded) for s in nest.steps))
+        if rounds < AT_LEAST or aliased(nest, recorded):
+            return None
+        for step in nest.steps:
+            name = base_of(step.target)
+            if len({fact.device for fact in recorded.facts.values()}) == 1:
+                case.fresh[name] = fresh(text, nest, name)
+            first = before(text, nest, name)
+            if isinstance(first, ast.Constant) and type(first.value) in (int, float):
+                case.numbers[name] = first.value
+                recorded.facts.pop(name, None)
+                if first.value == 0:
+                    case.fresh[name] = "zeros"
+        chosen = next(
+            (each for each in proposals(case) if tried(each.experiment)), None
+        )
+    except Unread:
+        return None
+    if chosen is None:
+        return None
+    return said(nest, recorded, file, chosen)
+
+
+def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+    """Which values a letter takes, as the record has them."""
+    if loop.range is None:
+        assert loop.header is not None
+        ops = recorded.at(loop.header)
+        if loop.comprehension is not None:  # where Python has the loop begin
+            ops = [*ops, *recorded.at(loop.comprehension)]
+        unbound = [op for op in ops if op.name.endswith("unbind")]
+        lengths = [len(op.outputs) for op in unbound]
+        if not lengths:
+            raise Unread
+        recorded.tell(loop.header, unbound[0].inputs[0])
+        end = ast.Call(
+            ast.Name("len", ast.Load()), [ast.parse(loop.tensor, mode="eval").body], []
+        )
+        return Range(0, min(lengths), end)
+    args = loop.range.args
+    if not 1 <= len(args) <= 2:
+        raise Unread
+    if loop.triangular:
+        return observed(loop, recorded, outer)
+    first = args[0] if len(args) == 2 else ast.Constant(0)
+    if not isinstance(first, ast.Constant) or type(first.value) is not int:
+        raise Unread
+    start, last = first.value, args[-1]
+    seen = recorded.seen.get(loop.letter)
+    if isinstance(last, ast.Constant) and type(last.value) is int:
+        stop = last.value
+    elif seen:
+        stop = max(seen) + 1
+    else:
+        stop = size_of(last, recorded)
+    if start < 0 or (seen and (min(seen), max(seen)) != (start, stop - 1)):
+        raise Unread
+    if seen and len(seen) != stop - start:
+        raise Unread
+    return Range(start, stop, last)
+
+
+def observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+    """The values of a letter whose ends depend on others: all that it took."""
+    seen = recorded.seen.get(loop.letter, set())
+    if not seen or len(seen) != max(seen) + 1 - min(seen):
+        raise Unread
+    stop = max(seen) + 1
+    ends = [known.end for known in outer.values() if known.stop == stop]
+    return Range(min(seen), stop, ends[0] if ends else ast.Constant(stop))
+
+
+def size_of(node: ast.expr, recorded: Recorded) -> int:
+    """`len(x)`, `x.shape[0]`, `x.size(0)` as the record has it."""
+    try:
+        if isinstance(node, ast.Call) and dotted(node.func) == "len":
+            return recorded.facts[dotted(node.args[0])].shape[0]
+        held: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            held, name, where = node.func.value, node.func.attr, node.args[0]
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            held, name, where = node.value.value, node.value.attr, node.slice
+        if held is not None and name in ("size", "shape"):
+            dim = int(ast.literal_eval(where))
+            return recorded.facts[dotted(held)].shape[dim]
+    except (LookupError, ValueError, TypeError):
+        pass
+    raise Unread
+
+
+def aliased(nest: Nest, recorded: Recorded) -> bool:
+    """Whether a tensor that is written shares its storage with one that is read."""
+    targets = {base_of(step.target) for step in nest.steps}
+    written = {f.storage for name, f in recorded.facts.items() if name in targets}
+    read = {f.storage for name, f in recorded.facts.items() if name not in targets}
+    return bool(written & read - {0})
+
+
+# -- words -----------------------------------------------------------------------------
+
+
+def said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding:
+    """The finding, in words."""
+    heart = nest.heart or nest.steps[0].node
+    count = rounds_of(heart, recorded)
+    lines = recorded.text.split("\n")
+    message = (
+        f"`{quoted(heart)}` ran {count:,} times: `{chosen.text}`{chosen.place} does "
+        f"it at once{chosen.condition}, checked on random elements"
+    )
+    place = place_of(heart, lines)
+    root = place_of(nest.root, lines)
+    assert place is not None
+    assert root is not None
+    related: tuple[Related, ...] = ()
+    if root[0] != place[0]:
+        header = Span(file, root[0], root[1], root[0], len(lines[root[0] - 1]) + 1)
+        related = (Related(header, "the loop begins"),)
+    ops = [op for node in ast.walk(heart) for op in recorded.at(node)]
+    module = ops[0].module if ops else ""
+    return Finding(
+        "python-loop", "note", message, Span(file, *place), module,
+        related=related, count=count,
+    )  # fmt: skip
+
+
+def rounds_of(stmt: ast.AST, recorded: Recorded) -> int:
+    """How often a statement ran, in the whole run."""
+    most = 1
+    for node in ast.walk(stmt):
+        counted = Counter(op.name for op in recorded.at(node))
+        most = max([most, *counted.values()])
+    return most

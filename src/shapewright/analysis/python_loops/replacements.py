@@ -1,0 +1,337 @@
+"""What may take a loop's place: its text, and the experiment that it has to pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from shapewright.analysis.python_loops.element_access import flat
+from shapewright.analysis.python_loops.loop_context import MADE, Recorded, Text
+from shapewright.analysis.python_loops.loop_nests import (
+    Nest,
+    Step,
+    Unread,
+    base_of,
+    dotted,
+    loaded,
+)
+from shapewright.analysis.python_loops.vectorization import (
+    ALL,
+    Range,
+    Vectoriser,
+    method,
+)
+from shapewright.analysis.python_loops.vectorized_statements import (
+    assign,
+    stacked,
+    writes,
+)
+from shapewright.trace.fact import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A tensor to make up: whole numbers lie from 0 to below `high`.
+
+    `zeros` has no other values, `distinct` is a dim along which none comes twice.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    high: int = 5
+    zeros: bool = False
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Run `loop`, run `instead`, and compare the tensors that `targets` name."""
+
+    loop: tuple[ast.stmt, ...]
+    instead: tuple[ast.stmt, ...]
+    tensors: Mapping[str, Made]
+    numbers: Mapping[str, Any]
+    targets: tuple[str, ...]
+
+
+UNTOUCHED = 6
+"""Sizes that are small enough."""
+
+
+def shrunk(sizes: Iterable[int]) -> dict[int, int]:
+    """Small sizes for large ones: equal for equal, in the same order.
+
+    Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
+    to 3, because windows and shifted indices rest on them.
+
+        >>> shrunk([64, 66, 1000, 3])
+        {3: 3, 64: 5, 66: 7, 1000: 9}
+    """
+    made: dict[int, int] = {}
+    before, small = 0, 0
+    for size in sorted(set(sizes)):
+        kept = size <= UNTOUCHED or size - before <= 3
+        small += size - before if kept else 2
+        before = size
+        made[size] = small
+    return made
+
+
+STYLES = ("matmul", "einsum", "sum")
+LONGEST = 72
+"""Characters of a statement that a message quotes."""
+
+EMPTY_LIST = ast.List([], ast.Load())
+
+
+@dataclass(slots=True)
+class Case:
+    """One loop with all that is known of it."""
+
+    text: Text
+    nest: Nest
+    recorded: Recorded
+    ranges: dict[str, Range]
+    fresh: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A replacement as text, and how to try it."""
+
+    text: str
+    experiment: Experiment
+    place: str = ""
+    condition: str = ""
+
+
+@dataclass(slots=True)
+class World:
+    """Tensors and ranges: those of the record, or small ones like them."""
+
+    facts: dict[str, Fact]
+    ranges: dict[str, Range]
+
+
+def proposals(case: Case) -> Iterator[Proposal]:
+    """Everything that may do the same, the best first."""
+    real = World(case.recorded.facts, case.ranges)
+    sizes = {size for fact in real.facts.values() for size in fact.shape}
+    for known in real.ranges.values():
+        sizes |= {known.start, known.stop, known.stop + offset(known.end)[1]}
+    small = shrunk(size for size in sizes if size > 0) | {0: 0}
+    tiny = World(
+        {
+            name: replace(fact, shape=tuple(small[size] for size in fact.shape))
+            for name, fact in real.facts.items()
+        },
+        {letter: tiny_range(known, small) for letter, known in real.ranges.items()},
+    )
+    said: set[str] = set()
+    for style in STYLES:
+        try:
+            both = list(
+                zip(
+                    replaced(case, real, style),
+                    replaced(case, tiny, style),
+                    strict=True,
+                )
+            )
+        except Unread:
+            continue
+        for written, instead in both:
+            text = "; ".join(ast.unparse(stmt) for stmt in written)
+            if text not in said:
+                said.add(text)
+                yield proposal(case, tiny, small, written, instead)
+
+
+def replaced(case: Case, world: World, style: str) -> list[list[ast.stmt]]:
+    """The ways to write all steps, in one style."""
+    ways = []
+    for step in case.nest.steps:
+        reader = Vectoriser(world.facts, world.ranges, order_of(case, step), style)
+        if step.operator in ("stack", "cat", "append"):
+            node = stacked(reader, step.value, step.letters).node
+            if step.operator == "cat":
+                node = method(node, "flatten", 0, 1)
+            ways.append([[assign(loaded(MADE), node)]])
+        else:
+            ways.append(
+                list(writes(reader, step, case.fresh.get(base_of(step.target), "")))
+            )
+    return [[stmt for way in chosen for stmt in way] for chosen in product(*ways)]
+
+
+def order_of(case: Case, step: Step) -> tuple[str, ...]:
+    """The dims of the target, letters and rows; letters that are summed come first."""
+    dims: list[str] = []
+    if isinstance(step.target, ast.Subscript):
+        name, items = flat(step.target)
+        fact = case.recorded.facts.get(name)
+        items += [ALL] * ((fact.ndim if fact else 0) - len(items))
+        kept = sum(isinstance(item, ast.Slice) for item in items)
+        for item in items:
+            if isinstance(item, ast.Slice):
+                dims.append(f"~{kept}")
+                kept -= 1
+            read = [n.id for n in ast.walk(item) if isinstance(n, ast.Name)]
+            dims += [x for x in read if x in step.letters and x not in dims]
+    else:
+        dims = list(step.letters)
+    every = [loop.letter for loop in case.nest.loops]
+    return (*(x for x in every if x not in dims), *dims)
+
+
+def proposal(
+    case: Case,
+    tiny: World,
+    small: dict[int, int],
+    written: list[ast.stmt],
+    instead: list[ast.stmt],
+) -> Proposal:
+    """A replacement with its experiment."""
+    nest = case.nest
+    distinct = {name: dim for step in nest.steps for name, dim in placing(step)}
+    tensors: dict[str, Made] = {}
+    high = bounds(nest, tiny)
+    for name, fact in tiny.facts.items():
+        zeros = case.fresh.get(name) == "zeros"
+        size = high.get(name, 5)
+        tensors[name] = Made(fact.shape, fact.dtype, size, zeros, distinct.get(name))
+    numbers: dict[str, Any] = {
+        name: value for name, value in case.recorded.numbers.items() if name
+    }
+    numbers |= {name: min(at, 1) for name, at in case.recorded.indices.items() if name}
+    for letter, known in case.ranges.items():
+        name, added = offset(known.end)
+        if name:
+            numbers[name] = tiny.ranges[letter].stop - added
+    numbers |= case.numbers
+    experiment = Experiment(
+        loop_of(case, small), tuple(instead), tensors, numbers, targets_of(nest)
+    )
+    words = " where no place is written twice" if distinct else ""
+    if isinstance(nest.root, ast.stmt) and MADE not in nest.bound:
+        text = "; ".join(ast.unparse(stmt) for stmt in written)
+        return Proposal(text, experiment, condition=words)
+    (stmt,) = written
+    assert isinstance(stmt, ast.Assign)
+    whole = nest.bound.get(MADE, nest.root)
+    place = f" in place of `{quoted(whole)}`"
+    return Proposal(ast.unparse(stmt.value), experiment, place)
+
+
+def targets_of(nest: Nest) -> tuple[str, ...]:
+    """What has to be the same in the end."""
+    if not isinstance(nest.root, ast.stmt) or MADE in nest.bound:
+        return (MADE,)
+    return tuple(base_of(step.target) for step in nest.steps)
+
+
+def loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
+    """The loop as it was written, with small ranges."""
+    nest = case.nest
+    root = deepcopy(nest.root)
+    for node in ast.walk(root):
+        if isinstance(node, ast.Call) and dotted(node.func) == "range":
+            node.args = [
+                ast.Constant(small.get(arg.value, arg.value))
+                if isinstance(arg, ast.Constant) and type(arg.value) is int
+                else arg
+                for arg in node.args
+            ]
+    if not isinstance(root, ast.stmt):
+        return (assign(loaded(MADE), root),)
+    if MADE in nest.bound:
+        name = base_of(nest.steps[0].target)
+        first = assign(loaded(name), EMPTY_LIST)
+        return (first, root, assign(loaded(MADE), nest.bound[MADE]))
+    return (root,)
+
+
+def tiny_range(known: Range, small: dict[int, int]) -> Range:
+    """A small range like a recorded one."""
+    stop, end = small[known.stop], known.end
+    if isinstance(end, ast.Constant):
+        end = ast.Constant(stop)
+    return Range(small[known.start], stop, end)
+
+
+def offset(node: ast.expr) -> tuple[str, int]:
+    """`n` and the number that is added to it; no name where it is anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        right = node.right
+        if isinstance(right, ast.Constant) and type(right.value) is int:
+            sign = 1 if isinstance(node.op, ast.Add) else -1
+            return dotted(node.left), sign * right.value
+    return dotted(node), 0
+
+
+# -- indices that are values -----------------------------------------------------------
+
+
+def bounds(nest: Nest, tiny: World) -> dict[str, int]:
+    """Below which number the values of an index have to lie."""
+    found: dict[str, int] = {}
+    for step in nest.steps:
+        for root in (step.target, step.value):
+            for node in ast.walk(root):
+                if not isinstance(node, ast.Subscript):
+                    continue
+                try:
+                    name, items = flat(node)
+                except Unread:
+                    continue
+                fact = tiny.facts.get(name)
+                if fact is None:
+                    continue
+                for item, size in zip(items, fact.shape, strict=False):
+                    for read in tensors_in(item, tiny):
+                        found[read] = min(found.get(read, size), size)
+    return found
+
+
+def tensors_in(node: ast.AST, world: World) -> set[str]:
+    """The tensors that are read in an expression."""
+    return {name for each in ast.walk(node) if (name := dotted(each)) in world.facts}
+
+
+def placing(step: Step) -> Iterator[tuple[str, int]]:
+    """The tensors that say where a step writes, where it may write a place twice.
+
+    With each the dim along which its values have to differ, so that the order in which
+    they are written does not matter.
+    """
+    if step.operator != "=" or not isinstance(step.target, ast.Subscript):
+        return
+    _, items = flat(step.target)
+    plain = {dotted(offset_base(item)) for item in items}
+    left = set(step.letters) - plain
+    if not left:
+        return
+    for item in items:
+        if not isinstance(item, ast.Subscript):
+            continue
+        name, indices = flat(item)
+        for dim, index in enumerate(indices):
+            if left == {dotted(index)}:
+                yield name, dim
+                return
+    raise Unread
+
+
+def offset_base(node: ast.expr) -> ast.expr:
+    """The letter of `i + 1`."""
+    return node.left if isinstance(node, ast.BinOp) else node
+
+
+def quoted(node: ast.AST) -> str:
+    """A statement in one line, cut where it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

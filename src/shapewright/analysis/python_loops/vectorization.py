@@ -1,0 +1,495 @@
+"""An expression for one element, as an expression for all of them at once.
+
+Every dim of what comes out has a name: the letter of a loop, or `~1`, `~2`, ... for the
+dims of whole rows, counted from the last. Two operands meet where their names do, so
+that broadcasting, transposing and new dims of size 1 follow from the names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shapewright.analysis.python_loops.loop_nests import SUM, Unread, dotted, loaded
+from shapewright.trace.fact import Fact
+
+ELEMENTWISE = frozenset(
+    """
+    abs exp log log1p expm1 sqrt rsqrt sin cos tan tanh sigmoid relu square sign neg
+    floor ceil round logical_not isnan isinf gelu silu softplus leaky_relu elu erf
+    reciprocal float double half bfloat16 int long bool clone detach clamp clamp_min
+    clamp_max pow add sub mul div maximum minimum where logical_and logical_or eq ne
+    lt le gt ge
+""".split()
+)
+"""Functions and methods whose result at a place depends on that place only."""
+
+PRODUCTS = frozenset({"matmul", "dot", "mv", "mm", "bmm"})
+MEETING = frozenset({"torch", "F"})
+ALL = ast.Slice()
+
+
+@dataclass(frozen=True, slots=True)
+class Vec:
+    """`node` with the names of its dims.
+
+    `factors` are those of a product; `over` are dims of theirs that it has summed.
+    """
+
+    node: ast.expr
+    axes: tuple[str, ...] = ()
+    number: bool = False
+    factors: tuple[Vec, ...] = ()
+    over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values of a letter: from `start`, before `stop`, written as `end`."""
+
+    start: int
+    stop: int
+    end: ast.expr
+
+
+def call(name: str, *args: ast.expr) -> ast.Call:
+    """`name(*args)`; of dotted names too."""
+    head, *rest = name.split(".")
+    func: ast.expr = loaded(head)
+    for part in rest:
+        func = ast.Attribute(func, part, ast.Load())
+    return ast.Call(func, list(args), [])
+
+
+def method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
+    """`node.name(*args)`."""
+    given = [arg if isinstance(arg, ast.expr) else constant(arg) for arg in args]
+    return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
+
+
+def constant(value: int) -> ast.expr:
+    """A whole number; negative ones as they are parsed."""
+    if value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
+
+
+def rows(count: int) -> tuple[str, ...]:
+    """The names of the dims of a whole row."""
+    return tuple(f"~{count - n}" for n in range(count))
+
+
+def indexed(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
+    """`node[items]`; the node itself where every item is a whole dim."""
+    while items and items[-1] is ALL:
+        items = items[:-1]
+    if not items:
+        return node
+    where = items[0] if len(items) == 1 else ast.Tuple(list(items), ast.Load())
+    return ast.Subscript(node, where, ast.Load())
+
+
+def shifted(node: ast.expr, by: int) -> ast.expr:
+    """`node + by`, added up where both are numbers."""
+    if by == 0:
+        return node
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return constant(node.value + by)
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        number = node.right.value
+        if type(number) is int and isinstance(node.op, ast.Add | ast.Sub):
+            own = number if isinstance(node.op, ast.Add) else -number
+            return shifted(node.left, own + by)
+    sign = ast.Add() if by > 0 else ast.Sub()
+    return ast.BinOp(node, sign, ast.Constant(abs(by)))
+
+
+@dataclass(slots=True)
+class Vectoriser:
+    """Reads expressions for all letters at once.
+
+    `order` is how the dims of what is made stand; rows that are not in it come last.
+    `style` is how sums of products are written: "matmul", "einsum" or "sum".
+    """
+
+    facts: Mapping[str, Fact]
+    ranges: Mapping[str, Range]
+    order: tuple[str, ...]
+    style: str
+    names: int = 0
+
+    def read(self, node: ast.expr) -> Vec:
+        """The expression, vectorised."""
+        if isinstance(node, ast.Constant):
+            if type(node.value) not in (int, float, bool):
+                raise Unread
+            return Vec(node, number=True)
+        name = dotted(node)
+        if name in self.ranges:
+            return self.counted(name)
+        if name in self.facts:
+            return Vec(node, rows(self.facts[name].ndim))
+        if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+            return self.transposed(self.read(node.value))
+        if name:
+            return Vec(node, number=True)
+        if isinstance(node, ast.Subscript):
+            return self.element(node)
+        if isinstance(node, ast.UnaryOp):
+            if isinstance(node.op, ast.Not):
+                raise Unread
+            made = self.read(node.operand)
+            return replace(made, node=ast.UnaryOp(node.op, made.node), factors=())
+        if isinstance(node, ast.BinOp):
+            return self.binary(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            if not isinstance(
+                node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Eq | ast.NotEq
+            ):
+                raise Unread
+            left, right = self.read(node.left), self.read(node.comparators[0])
+            return self.together(
+                [left, right], lambda x, y: ast.Compare(x, node.ops, [y])
+            )
+        if isinstance(node, ast.IfExp):
+            chosen = [self.read(each) for each in (node.test, node.body, node.orelse)]
+            if chosen[0].number:
+                raise Unread
+            return self.together(chosen, lambda *given: call("torch.where", *given))
+        if isinstance(node, ast.Call):
+            return self.called(node)
+        raise Unread
+
+    def counted(self, letter: str) -> Vec:
+        """A letter as a number: `torch.arange(n)`."""
+        known = self.ranges[letter]
+        ends = [known.end] if known.start == 0 else [constant(known.start), known.end]
+        node = call("torch.arange", *ends)
+        away = [name for name, fact in self.facts.items() if fact.device != "cpu"]
+        if away:
+            device = ast.Attribute(loaded(away[0]), "device", ast.Load())
+            node.keywords.append(ast.keyword("device", device))
+        return Vec(node, (letter,))
+
+    # -- where dims meet -----------------------------------------------------------
+
+    def place(self, axis: str) -> tuple[int, int]:
+        """Where a dim stands among others: letters in order, then rows."""
+        if axis in self.order:
+            return 0, self.order.index(axis)
+        return 1, -int(axis[1:])
+
+    def aligned(self, vec: Vec, axes: Sequence[str]) -> ast.expr:
+        """The node with dims in the order of `axes`, of size 1 where it has none."""
+        if vec.number:
+            return vec.node
+        own = [axis for axis in axes if axis in vec.axes]
+        if len(own) < len(vec.axes):
+            raise Unread
+        node = permuted(vec.node, vec.axes, own)
+        if not own:
+            return node
+        first = axes.index(own[0])
+        items = [
+            ALL if axis in vec.axes else ast.Constant(None) for axis in axes[first:]
+        ]
+        if all(item is ALL for item in items):
+            return node
+        return indexed(node, items)
+
+    def together(self, vecs: Sequence[Vec], make: Callable[..., ast.expr]) -> Vec:
+        """Operands that meet element by element."""
+        axes = tuple(sorted({a for vec in vecs for a in vec.axes}, key=self.place))
+        nodes = [self.aligned(vec, axes) for vec in vecs]
+        return Vec(make(*nodes), axes, all(vec.number for vec in vecs))
+
+    def binary(self, node: ast.BinOp) -> Vec:
+        """`+ - * / ** // %`, and `@` of rows."""
+        left, right = self.read(node.left), self.read(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return self.product(left, right)
+        allowed = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.FloorDiv, ast.Mod)
+        bits = (ast.BitAnd, ast.BitOr)
+        if not isinstance(node.op, (*allowed, *bits)):
+            raise Unread
+        made = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
+        if isinstance(node.op, ast.Mult):
+            both, over = (*factors(left), *factors(right)), (*left.over, *right.over)
+            if over and not made.number:
+                return self.contracted(both, over, made.axes)
+            return replace(made, factors=both)
+        return made
+
+    def product(self, left: Vec, right: Vec) -> Vec:
+        """A matrix product of rows: their inner dims are summed over."""
+        a = sum(axis.startswith("~") for axis in left.axes)
+        b = sum(axis.startswith("~") for axis in right.axes)
+        if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
+            raise Unread
+        inner = self.unused()
+        lefts = renamed(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
+        if b == 2:
+            rights = renamed(right, {"~2": inner})
+        else:
+            rights = renamed(right, {"~1": inner})
+        letters = {x for x in (*lefts.axes, *rights.axes) if x[0] not in "~@"}
+        ends = {x for x in (*lefts.axes, *rights.axes) if x.startswith("~")}
+        wanted = (*sorted(letters, key=self.place), *sorted(ends, key=self.place))
+        return self.contracted((lefts, rights), (inner,), wanted)
+
+    def called(self, node: ast.Call) -> Vec:
+        """A function of elements or rows, and a sum that the loop makes."""
+        if isinstance(node.func, ast.Name) and node.func.id == SUM:
+            over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
+            return self.summed(self.read(node.args[0]), tuple(over))
+        name = dotted(node.func)
+        head, _, last = name.rpartition(".")
+        if head in MEETING or head == "torch.nn.functional":
+            return self.function(node, node.func, list(node.args), last)
+        if name == "int" and len(node.args) == 1:
+            return self.read(node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            return self.of_method(node, node.func)
+        raise Unread
+
+    def of_method(self, node: ast.Call, func: ast.Attribute) -> Vec:
+        """`x[i].exp()`, `x[i].sum()`, `x[i].item()`."""
+        own = self.read(func.value)
+        if own.number:
+            raise Unread
+        if func.attr == "item" and not node.args:
+            if any(axis.startswith("~") for axis in own.axes):
+                raise Unread
+            return own
+        if func.attr in ("t", "transpose"):
+            swapped = [ast.unparse(arg) for arg in node.args]
+            if sorted(swapped) not in ([], ["-1", "-2"], ["0", "1"]):
+                raise Unread
+            return self.transposed(own)
+        if func.attr in ("sum", "mean", "amax", "amin"):
+            return self.reduced(own, func.attr, node)
+        if func.attr in PRODUCTS and len(node.args) == 1:
+            return self.product(own, self.read(node.args[0]))
+        if func.attr not in ELEMENTWISE or node.keywords:
+            raise Unread
+        rest = [self.read(arg) for arg in node.args]
+        return self.together([own, *rest], lambda x, *more: method(x, func.attr, *more))
+
+    def function(
+        self, node: ast.Call, func: ast.expr, args: list[ast.expr], last: str
+    ) -> Vec:
+        """`torch.exp(x[i])`, `torch.dot(a[i], b[j])`, `torch.sum(x[i])`."""
+        if last in PRODUCTS and len(args) == 2 and not node.keywords:
+            return self.product(*map(self.read, args))
+        if last in ("sum", "mean", "amax", "amin") and args:
+            rest = ast.Call(func, args[1:], node.keywords)
+            return self.reduced(self.read(args[0]), last, rest)
+        if last not in ELEMENTWISE or node.keywords:
+            raise Unread
+        vecs = [self.read(arg) for arg in args]
+        if all(vec.number for vec in vecs):
+            raise Unread
+        return self.together(vecs, lambda *given: ast.Call(func, list(given), []))
+
+    def transposed(self, vec: Vec) -> Vec:
+        """A matrix for each letter, transposed: its dims change their names."""
+        if vec.number or sum(axis.startswith("~") for axis in vec.axes) != 2:
+            raise Unread
+        return renamed(vec, {"~1": "~2", "~2": "~1"})
+
+    # -- sums ----------------------------------------------------------------------
+
+    def reduced(self, vec: Vec, name: str, node: ast.Call) -> Vec:
+        """`sum`, `mean`, ... of whole rows, over all their dims or over one."""
+        inner = [axis for axis in vec.axes if axis.startswith("~")]
+        given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
+        if len(given) != len(node.args) + len(node.keywords) or len(given) > 1:
+            raise Unread
+        over = inner
+        if given:
+            try:
+                over = [inner[ast.literal_eval(given[0])]]
+            except (ValueError, TypeError, IndexError):
+                raise Unread from None
+        if not over:
+            raise Unread
+        gone = {axis: self.unused() for axis in over}
+        left = [axis for axis in inner if axis not in over]
+        gone |= dict(zip(left, rows(len(left)), strict=True))
+        fresh = replace(
+            renamed(vec, gone),
+            factors=tuple(renamed(f, gone) for f in vec.factors),
+        )
+        axes = tuple(gone[axis] for axis in over)
+        if name == "sum":
+            return self.summed(fresh, axes)
+        return self.over_dims(fresh, axes, name)
+
+    def summed(self, vec: Vec, over: tuple[str, ...]) -> Vec:
+        """The sum over dims, as a product where it is one."""
+        if not over:
+            return vec
+        if set(over) - set(vec.axes):
+            raise Unread
+        wanted = tuple(axis for axis in vec.axes if axis not in over)
+        if len(vec.factors) > 1 and self.style != "sum":
+            return self.contracted(vec.factors, (*over, *vec.over), wanted)
+        made = self.over_dims(vec, over, "sum")
+        if self.style == "einsum" and not vec.over:
+            return replace(made, factors=(vec,), over=over)
+        return made
+
+    def unused(self) -> str:
+        """A name for a dim that is summed."""
+        self.names += 1
+        return f"@{self.names}"
+
+    def over_dims(self, vec: Vec, over: tuple[str, ...], name: str) -> Vec:
+        """`x.sum(0)`: letters are counted from the front, rows from the back."""
+        rank, left = len(vec.axes), [axis for axis in vec.axes if axis not in over]
+        if not left:
+            return Vec(method(vec.node, name))
+        at = [vec.axes.index(axis) for axis in over]
+        if any(axis[0] in "~@" for axis in over):
+            at = [place - rank for place in at]
+        dims = constant(at[0])
+        if len(at) > 1:
+            dims = ast.Tuple([constant(place) for place in at], ast.Load())
+        return Vec(method(vec.node, name, dims), tuple(left))
+
+    def contracted(
+        self, given: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
+    ) -> Vec:
+        """A product of tensors, summed over dims."""
+        numbers = [vec for vec in given if vec.number]
+        tensors = [vec for vec in given if not vec.number]
+        if self.style == "matmul":
+            made = matrix_product(tensors, over, wanted)
+        elif self.style == "einsum":
+            made = einsum(tensors, wanted)
+        else:
+            names = [*over, *wanted]
+            order = {axis: n for n, axis in enumerate(names)}
+            nodes = [
+                self.aligned(
+                    Vec(
+                        permuted(v.node, v.axes, sorted(v.axes, key=order.__getitem__)),
+                        tuple(sorted(v.axes, key=order.__getitem__)),
+                    ),
+                    names,
+                )
+                for v in tensors
+            ]
+            node = nodes[0]
+            for other in nodes[1:]:
+                node = ast.BinOp(node, ast.Mult(), other)
+            made = self.over_dims(Vec(node, tuple(names)), over, "sum")
+        for number in numbers:
+            made = replace(made, node=ast.BinOp(number.node, ast.Mult(), made.node))
+        if self.style != "einsum":
+            return made
+        return replace(made, factors=tuple(given), over=over)
+
+    # -- elements --------------------------------------------------------------------
+
+    def element(self, node: ast.Subscript) -> Vec:
+        """`x[i, j]`, `x[i + 1]`, `x[index[i, j], j]`, `x[:, i]`."""
+        from shapewright.analysis.python_loops.element_access import picked
+
+        return picked(self, node)
+
+
+def factors(vec: Vec) -> tuple[Vec, ...]:
+    """A product's factors; of anything else itself."""
+    return vec.factors or (vec,)
+
+
+def renamed(vec: Vec, names: Mapping[str, str]) -> Vec:
+    """With other names of dims."""
+    return Vec(vec.node, tuple(names.get(axis, axis) for axis in vec.axes), vec.number)
+
+
+def permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.expr:
+    """The node with its dims in another order."""
+    if list(axes) == list(wanted):
+        return node
+    if len(axes) == 2:
+        return ast.Attribute(node, "T", ast.Load())
+    if list(axes[:-2]) == list(wanted[:-2]):
+        return ast.Attribute(node, "mT", ast.Load())
+    return method(node, "permute", *(axes.index(axis) for axis in wanted))
+
+
+def matrix_product(
+    tensors: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
+) -> Vec:
+    """`a @ b`, where the dims stand so that it is one."""
+    if len(tensors) != 2 or len(over) != 1:
+        raise Unread
+    (inner,) = over
+    for left, right in (tensors, tensors[::-1]):
+        if inner not in left.axes or inner not in right.axes:
+            raise Unread
+        mine, theirs = set(left.axes), set(right.axes)
+        batch = tuple(axis for axis in wanted if axis in mine and axis in theirs)
+        rest = wanted[len(batch) :]
+        if wanted[: len(batch)] != batch or len(rest) > 2:
+            continue
+        if len(rest) == 2 and rest[0] in mine and rest[1] in theirs:
+            sides = (*batch, rest[0], inner), (*batch, inner, rest[1])
+        elif not rest and not batch:
+            sides = (inner,), (inner,)
+        elif len(rest) == 1 and rest[0] in mine and not batch:
+            sides = (rest[0], inner), (inner,)
+        elif len(rest) == 1 and rest[0] in theirs and not batch:
+            sides = (inner,), (inner, rest[0])
+        else:
+            shared = [axis for axis in wanted if axis in mine]
+            if len(right.axes) <= 2 and wanted[: len(shared)] == tuple(shared):
+                continue
+            continue
+        nodes = []
+        for side, vec in zip(sides, (left, right), strict=True):
+            if set(side) != set(vec.axes):
+                break
+            nodes.append(permuted(vec.node, vec.axes, side))
+        if len(nodes) == 2:
+            return Vec(ast.BinOp(nodes[0], ast.MatMult(), nodes[1]), wanted)
+    return batch_by_matrix(tensors, inner, wanted)
+
+
+def batch_by_matrix(tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]) -> Vec:
+    """`batch @ matrix`: one matrix for all."""
+    for left, right in (tensors, tensors[::-1]):
+        if left.axes[-1:] != (inner,) or inner not in right.axes:
+            continue
+        if len(right.axes) == 1 and left.axes[:-1] == wanted:
+            return Vec(ast.BinOp(left.node, ast.MatMult(), right.node), wanted)
+        if len(right.axes) != 2 or wanted[:-1] != left.axes[:-1]:
+            continue
+        side = (inner, wanted[-1])
+        if set(side) != set(right.axes):
+            continue
+        node = permuted(right.node, right.axes, side)
+        return Vec(ast.BinOp(left.node, ast.MatMult(), node), wanted)
+    raise Unread
+
+
+def einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
+    """`torch.einsum("ik,kj->ij", a, b)`, with the loop's letters where it can."""
+    names: dict[str, str] = {}
+    spare = iter("dcefghabmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    every = [axis for vec in tensors for axis in vec.axes]
+    for axis in dict.fromkeys(every):
+        if len(axis) == 1 and axis.isalpha() and axis.isascii():
+            names[axis] = axis
+    for axis in dict.fromkeys(every):
+        while axis not in names:
+            letter = next(spare)
+            if letter not in names.values():
+                names[axis] = letter
+    sides = ["".join(names[axis] for axis in vec.axes) for vec in tensors]
+    equation = f"{','.join(sides)}->{''.join(names[axis] for axis in wanted)}"
+    nodes = [vec.node for vec in tensors]
+    return Vec(call("torch.einsum", ast.Constant(equation), *nodes), wanted)

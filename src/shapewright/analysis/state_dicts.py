@@ -1,0 +1,117 @@
+"""A state dict that does not fit: what change explains it, and what to write."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding
+from shapewright.findings.fix import Edit, Fix
+from shapewright.rules.needs.loading import Misloaded, prefix_of
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+
+
+def explained_load(span: Span, one: Misloaded) -> Finding:
+    """The finding of a refused `load_state_dict`."""
+    return Finding(
+        "state-dict-mismatch",
+        "error",
+        sentence(one),
+        span,
+        torch_message=one.torch_message,
+        lines=tuple(details(one)),
+    )
+
+
+def sentence(one: Misloaded) -> str:
+    """What kind of change explains all that does not fit."""
+    theirs, ours = prefix_of(one)
+    if theirs:
+        return (
+            f"every key of the state dict begins with `{theirs}`, those of"
+            f" `{one.class_name}` do not"
+        )
+    if ours:
+        return (
+            f"every key of `{one.class_name}` begins with `{ours}`, those of the state"
+            " dict do not"
+        )
+    if one.resized:
+        modules = list(dict.fromkeys(owner(key) for key, _, _ in one.resized))
+        named = ", ".join(f"`{name}`" for name in modules[:3])
+        more = f" and {len(modules) - 3} more" if len(modules) > 3 else ""
+        return f"{named}{more} of `{one.class_name}` has another size in the state dict"
+    if one.missing and one.unexpected:
+        return (
+            f"the state dict has other keys than `{one.class_name}`:"
+            f" {len(one.missing)} are missing, {len(one.unexpected)} unexpected"
+        )
+    if one.missing:
+        return f"the state dict lacks {len(one.missing)} of {one.keys} keys"
+    return (
+        f"the state dict has {len(one.unexpected)} keys that"
+        f" `{one.class_name}` does not have"
+    )
+
+
+def details(one: Misloaded) -> Iterator[str]:
+    """Shapes and keys, a few of each."""
+    for key, ours, theirs in one.resized[:6]:
+        yield f"`{key}`: {ours} in the model, {theirs} in the state dict"
+    for word, keys in (("missing", one.missing), ("unexpected", one.unexpected)):
+        if keys:
+            more = f" and {len(keys) - 4} more" if len(keys) > 4 else ""
+            yield f"{word}: {', '.join(keys[:4])}{more}"
+
+
+def owner(key: str) -> str:
+    """The module of a key."""
+    return key.rpartition(".")[0] or key
+
+
+def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
+    """Keys renamed, or those left out that do not fit."""
+    found = program.node(span)
+    if found is None or not isinstance(found[1], ast.Call) or not found[1].args:
+        return []
+    text, call = found[0], found[1]
+    theirs, ours = prefix_of(one)
+    given = call.args[0]
+    if theirs:
+        key = f'k.removeprefix("{theirs}")'
+        return [renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+    if ours:
+        key = f'f"{ours}{{k}}"'
+        return [renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+    if one.resized:
+        modules = tuple(dict.fromkeys(f"{owner(key)}." for key, _, _ in one.resized))
+        names = repr(modules[0]) if len(modules) == 1 else repr(modules)
+        names = names.replace("'", '"')
+        kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
+        return [loosened(text, call, renamed(text, given, kept))]
+    return [loosened(text, call, None)]
+
+
+def renamed(text: Text, given: ast.expr, form: str) -> Fix:
+    """The dict with other keys."""
+    new = form % text.written(given)
+    return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
+
+
+def loosened(text: Text, call: ast.Call, fix: Fix | None) -> Fix:
+    """The load with `strict=False`."""
+    edits = fix.edits if fix is not None else ()
+    span = text.span(call)
+    end = Span(
+        span.file,
+        span.end_line,
+        span.end_column - 1,
+        span.end_line,
+        span.end_column - 1,
+    )
+    said = "`strict=False`" + (f" with {fix.message}" if fix is not None else "")
+    if any(word.arg == "strict" for word in call.keywords):
+        return Fix("fits", said, edits)
+    return Fix("fits", said, (*edits, Edit(end, ", strict=False")))

@@ -1,0 +1,99 @@
+"""What mistakes of a training are looked for in: its facts, and the program's text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.analysis.program_run import Program
+from shapewright.findings.finding import Finding, Related, Severity
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.rehearsal import Moment, Rehearsal
+from shapewright.trace.training import Place, Training
+
+LOOPS = ast.For, ast.While, ast.AsyncFor
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of the story: its node in the text, and the loops that it runs in."""
+
+    moment: Moment
+    text: Text
+    node: ast.For
+    outer: tuple[Moment, ...]
+
+
+class Scene:
+    """One rehearsal, and where things stand in the text."""
+
+    def __init__(self, program: Program, rehearsal: Rehearsal) -> None:
+        self.program = program
+        self.rehearsal = rehearsal
+        self.training: Training = rehearsal.training
+
+    def span(self, place: Place | None, *names: str) -> Span | None:
+        """The call of one of these methods or names on a line, else its statement."""
+        text = self.program.text(place[0]) if place is not None else None
+        if place is None or text is None:
+            return None
+        nodes = text.near(place[1])
+        for node in nodes:
+            if isinstance(node, ast.Call) and called(node) in names:
+                return text.span(node)
+        for node in nodes:
+            if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Return):
+                return text.span(node)
+        if not 0 < place[1] <= len(text.lines):
+            return None
+        line = text.lines[place[1] - 1]
+        start = len(line) - len(line.lstrip())
+        return Span(place[0], place[1], start + 1, place[1], len(line.rstrip()) + 1)
+
+    def built(self, path: str) -> Span | None:
+        """Where the module that holds a parameter was constructed."""
+        found = self.program.built.get(path.rpartition(".")[0])
+        return found.span if found is not None else None
+
+    def loops(self) -> Iterator[Loop]:
+        """The `for` loops over loaders, with the text of each."""
+        yield from self._loops(self.rehearsal.story, ())
+
+    def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[Loop]:
+        own = any(
+            each.kind == "batches" and each.line == moment.line for each in moment.inner
+        )
+        text = self.program.text(moment.file) if moment.kind == "loop" and own else None
+        for node in text.near(moment.line) if text is not None else ():
+            if isinstance(node, ast.For) and text is not None:
+                yield Loop(moment, text, node, outer)
+        within = (*outer, moment) if moment.kind == "loop" else outer
+        for each in moment.inner:
+            yield from self._loops(each, within)
+
+
+def called(call: ast.Call) -> str:
+    """`step` of `optimizer.step()`."""
+    func = call.func
+    if isinstance(func, ast.Attribute):
+        return func.attr
+    return func.id if isinstance(func, ast.Name) else ""
+
+
+def finding(
+    code: str,
+    message: str,
+    span: Span | None,
+    *related: tuple[Span | None, str],
+    severity: Severity = "warning",
+    module: str = "",
+) -> Finding:
+    """A finding at a place, with the places that explain it."""
+    places = tuple(
+        Related(each, words)
+        for each, words in related
+        if each is not None and each != span
+    )
+    return Finding(code, severity, message, span, module, related=places)

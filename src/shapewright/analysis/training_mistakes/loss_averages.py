@@ -1,0 +1,380 @@
+"""Losses that are summed or averaged wrongly: means divided by the number of samples,
+and sums that stand behind their loop.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shapewright.analysis.training_mistakes.context import (
+    LOOPS,
+    Loop,
+    Scene,
+    called,
+    finding,
+)
+from shapewright.findings.finding import Finding
+from shapewright.source.expressions import Text
+from shapewright.trace.op import Op
+
+LOSSES = frozenset(
+    "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div "
+    "binary_cross_entropy binary_cross_entropy_with_logits poisson_nll_loss "
+    "gaussian_nll_loss hinge_embedding_loss margin_ranking_loss ctc_loss "
+    "cosine_embedding_loss triplet_margin_loss multi_margin_loss soft_margin_loss "
+    "multilabel_margin_loss multilabel_soft_margin_loss".split()
+)
+
+
+def divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
+    """A sum of means, one a batch, divided by the number of samples."""
+    text = loop.text
+    if is_of_single_samples(loop):
+        return
+    for node in ast.walk(loop.node):
+        if not isinstance(node, ast.stmt) or text.around(node, *LOOPS) is not loop.node:
+            continue  # a loop within goes over something else than batches
+        total, added, is_list = grown(node)
+        if not total or added is None:
+            continue
+        if mean_in(scene, text, loop.node, added) is None:
+            continue
+        for place, divided, divisor in divisions(text, loop.node):
+            same = is_sum_of(divided, total) if is_list else is_same(divided, total)
+            if not same or is_set_between(text, loop.node, total, place):
+                continue
+            if counts_samples(text, divisor, place, (loop.node, node)):
+                yield finding(
+                    "mean-over-samples",
+                    f"`{total}` {'holds' if is_list else 'is a sum of'} means, one for "
+                    "each batch, divided by the number of samples: "
+                    f"`{ast.unparse(divisor)}`",
+                    text.span(place),
+                    (text.span(node), "the mean of a batch is added here"),
+                )
+                return
+
+
+def is_of_single_samples(loop: Loop) -> bool:
+    """Whether each batch of a loop is one sample, whose mean it is."""
+    shapes = [
+        shape
+        for each in loop.moment.inner
+        if each.kind == "batches" and each.line == loop.moment.line
+        for shape in each.shapes
+    ]
+    firsts = re.findall(r"\((\d+)", " ".join(shapes))
+    return bool(firsts) and set(firsts) == {"1"}
+
+
+def grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
+    """What a statement adds to, what it adds, and whether that is to a list."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return ast.unparse(node.target), node.value, False
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+        target, value = ast.unparse(node.targets[0]), node.value
+        if isinstance(value.op, ast.Add):
+            if ast.unparse(value.left) == target:
+                return target, value.right, False
+            if ast.unparse(value.right) == target:
+                return target, value.left, False
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        if called(call) == "append" and isinstance(call.func, ast.Attribute):
+            added = call.args[0] if call.args else None
+            return ast.unparse(call.func.value), added, True
+    return "", None, False
+
+
+def divisions(
+    text: Text, loop: ast.For
+) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
+    """What is divided by what, below a loop: `a / b` and `a /= b`."""
+    for node in behind(text, loop):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            yield node, node.left, node.right
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+            yield node, node.target, node.value
+
+
+def is_same(node: ast.expr, total: str) -> bool:
+    """Whether that is a total, or the number in it."""
+    while isinstance(node, ast.Call) and called(node) in (*VALUES, "float"):
+        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if inner is None and not node.args:
+            return False
+        node = inner if inner is not None else node.args[0]
+    return ast.unparse(node) == total
+
+
+def is_sum_of(node: ast.expr, total: str) -> bool:
+    """Whether that is the sum of a list: `sum(losses)`, `torch.stack(losses).sum()`."""
+    if not isinstance(node, ast.Call):
+        return False
+    if called(node) in VALUES and isinstance(node.func, ast.Attribute):
+        return is_sum_of(node.func.value, total)
+    if called(node) not in ("sum", "fsum"):
+        return False
+    if node.args:
+        return ast.unparse(node.args[0]) == total
+    made = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return (
+        isinstance(made, ast.Call)
+        and bool(made.args)
+        and called(made) in ("array", "asarray", "stack", "tensor")
+        and ast.unparse(made.args[0]) == total
+    )
+
+
+def is_set_between(
+    text: Text, loop: ast.For, total: str, place: ast.expr | ast.stmt
+) -> bool:
+    """Whether a total is set anew between its loop and a place below."""
+    return any(
+        isinstance(node, ast.Assign)
+        and (node.end_lineno or node.lineno) < place.lineno
+        and any(ast.unparse(target) == total for target in node.targets)
+        for node in behind(text, loop)
+    )
+
+
+def mean_in(
+    scene: Scene, text: Text, loop: ast.For, value: ast.expr
+) -> ast.expr | None:
+    """The loss whose mean is added, where a value is `loss.item()` and no more."""
+    inner = value
+    while isinstance(inner, ast.Call):
+        if isinstance(inner.func, ast.Attribute) and inner.func.attr in VALUES:
+            inner = inner.func.value
+        elif isinstance(inner.func, ast.Name) and inner.func.id == "float":
+            inner = inner.args[0] if inner.args else inner.func
+        else:
+            break
+        if isinstance(inner, ast.Attribute) and inner.attr == "data":
+            inner = inner.value
+    made: ast.expr | None = None
+    if isinstance(inner, ast.Name):
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Name) and t.id == inner.id for t in node.targets
+            ):
+                made = node.value
+    elif isinstance(inner, ast.Call):
+        made = inner
+    return made if made is not None and is_mean(scene, text, made) else None
+
+
+VALUES = frozenset({"item", "detach", "cpu", "data", "numpy"})
+
+
+def is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
+    """Whether a call is one of torch's losses, of which the mean is taken."""
+    if not isinstance(made, ast.Call):
+        return False
+    lines = range(made.lineno, (made.end_lineno or made.lineno) + 1)
+    found = [
+        op
+        for op in scene.program.trace.ops
+        if op.name.rpartition(".")[2] in LOSSES
+        and any(
+            frame.span.file == text.file and frame.span.line in lines
+            for frame in op.frames
+        )
+    ]
+    return bool(found) and all(
+        takes_mean(op)
+        and (op.span is None or op.span.line in lines or gives(scene, op))
+        for op in found
+    )
+
+
+def gives(scene: Scene, op: Op) -> bool:
+    """Whether the function in which a loss is made gives back that loss itself."""
+    text = scene.program.text(op.span.file) if op.span is not None else None
+    node = text.node(op.span) if text is not None and op.span is not None else None
+    if text is None or node is None:
+        return False
+    holder = text.parents.get(id(node))
+    if isinstance(holder, ast.Assign) and isinstance(holder.targets[0], ast.Name):
+        name = holder.targets[0].id
+        function = text.around(holder, ast.FunctionDef)
+        inside = list(ast.walk(function)) if function is not None else []
+        set_at = [
+            each
+            for each in inside
+            if isinstance(each, ast.Name)
+            and each.id == name
+            and isinstance(each.ctx, ast.Store)
+        ]
+        back = [each.value for each in inside if isinstance(each, ast.Return)]
+        return len(set_at) == 1 and any(
+            isinstance(each, ast.Name) and each.id == name for each in back
+        )
+    return isinstance(holder, ast.Return)
+
+
+def takes_mean(op: Op) -> bool:
+    """Whether a loss is the mean over its samples."""
+    given = dict(op.arguments)
+    return given.get("reduction", "mean") == "mean" and not op.outputs[0].shape
+
+
+def counts_samples(
+    text: Text, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
+) -> bool:
+    """Whether a number is that of the samples.
+
+    It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
+    `n += len(labels)`.
+    """
+    if isinstance(value, ast.Call) and called(value) in ("float", "int", "max"):
+        return any(counts_samples(text, each, at, grown_in) for each in value.args)
+    if isinstance(value, ast.Call) and called(value) == "len" and value.args:
+        arg = value.args[0]
+        if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
+            return True
+        return ast.unparse(arg) in data_sets(text)
+    if not isinstance(value, ast.Name | ast.Attribute):
+        return False
+    if is_counted(text, ast.unparse(value), *grown_in):
+        return True
+    function = text.around(at, ast.FunctionDef, ast.Module)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Assign) and any(
+            ast.unparse(target) == ast.unparse(value) for target in node.targets
+        ):
+            own = not isinstance(node.value, ast.Name | ast.Attribute)
+            return own and counts_samples(text, node.value, node, grown_in)
+    return False
+
+
+def is_counted(text: Text, name: str, loop: ast.For, beside: ast.stmt) -> bool:
+    """Whether a name counts the samples of the batches where a total grows."""
+    made = names_made(loop)
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.stmt) or grown(node)[0] != name:
+            continue
+        if text.parents.get(id(node)) is text.parents.get(id(beside)):
+            return is_size(grown(node)[1], made)
+    return False
+
+
+def is_size(value: ast.expr | None, made: set[str]) -> bool:
+    """Whether that is `len(x)`, `x.size(0)` or `x.shape[0]` of something in a loop."""
+    if isinstance(value, ast.Call) and called(value) == "len" and value.args:
+        return is_of(value.args[0], made)
+    if isinstance(value, ast.Call) and called(value) == "size":
+        first = ast.unparse(value.args[0]) if value.args else ""
+        func = value.func
+        return (
+            first == "0" and isinstance(func, ast.Attribute) and is_of(func.value, made)
+        )
+    if isinstance(value, ast.Subscript) and ast.unparse(value.slice) == "0":
+        shape = value.value
+        is_shape = isinstance(shape, ast.Attribute) and shape.attr == "shape"
+        return is_shape and is_of(shape.value, made)  # type: ignore[attr-defined]
+    return False
+
+
+def is_of(value: ast.expr, made: set[str]) -> bool:
+    """Whether that is one of these names, or an item of one."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    return isinstance(value, ast.Name) and value.id in made
+
+
+def data_sets(text: Text) -> set[str]:
+    """What a `DataLoader` is given, as it is written."""
+    given = [
+        (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
+        for node in (ast.walk(text.tree) if text.tree is not None else ())
+        if isinstance(node, ast.Call) and called(node) == "DataLoader"
+    ]
+    named = [each for one in given for each in one]
+    return {
+        ast.unparse(each)
+        for each in named
+        if isinstance(each, ast.Name | ast.Attribute)
+    }
+
+
+def names_made(loop: ast.For) -> set[str]:
+    """Names that are set in a loop's body, or by its head."""
+    return {
+        node.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def behind(text: Text, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
+    """All nodes of the loop's function that stand below the loop."""
+    function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
+    end = loop.end_lineno or loop.lineno
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.expr | ast.stmt) and node.lineno > end:
+            yield node
+
+
+def sums(scene: Scene) -> Iterator[Finding]:
+    """Those, and sums that are divided by what they are no sum of, in each loop."""
+    seen: set[tuple[str, int]] = set()
+    for loop in scene.loops():
+        place = loop.moment.file, loop.moment.line
+        if place in seen or (loop.moment.total or 2) < 2:
+            continue
+        seen.add(place)
+        yield from behind_loop(loop)
+        yield from divided_by_samples(scene, loop)
+
+
+def behind_loop(loop: Loop) -> Iterator[Finding]:
+    """`total += loss.item()` after the loop: only the last batch counts."""
+    block = block_of(loop.text, loop.node)
+    at = next((n for n, each in enumerate(block) if each is loop.node), None)
+    if at is None:
+        return
+    made = names_made(loop.node)
+    started = {
+        node.id
+        for each in block[:at]
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name)
+    }
+    grown = {
+        each.target.id
+        for each in ast.walk(loop.node)
+        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+    }
+    for each in block[at + 1 :]:
+        if not isinstance(each, ast.AugAssign) or not isinstance(each.op, ast.Add):
+            continue
+        name = each.target.id if isinstance(each.target, ast.Name) else ""
+        used = {n.id for n in ast.walk(each.value) if isinstance(n, ast.Name)} & made
+        if name in started - grown and used:
+            batch = ", ".join(f"`{one}`" for one in sorted(used))
+            yield finding(
+                "sum-after-loop",
+                f"`{name}` grows after the loop over batches, so only the last batch "
+                f"counts in it: {batch} is of that batch",
+                loop.text.span(each),
+                (loop.text.span(loop.node.target), "the loop that it stands behind"),
+            )
+
+
+def block_of(text: Text, node: ast.stmt) -> list[ast.stmt]:
+    """The statements among which one stands, those around its `with` too."""
+    parent = text.parents.get(id(node))
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and any(each is node for each in block):
+            if isinstance(parent, ast.With | ast.AsyncWith):
+                around = block_of(text, parent)
+                place = next(n for n, each in enumerate(around) if each is parent)
+                return [*around[:place], *block, *around[place + 1 :]]
+            return block
+    return []

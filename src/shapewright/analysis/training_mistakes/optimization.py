@@ -1,0 +1,384 @@
+"""Gradients, schedulers and kept model states that are used wrongly: gradients that
+pile up, never come, or have no graph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from shapewright.analysis.training_mistakes.context import LOOPS, Scene, called, finding
+from shapewright.findings.finding import Finding
+from shapewright.source.expressions import Text
+from shapewright.source.span import Span
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+from shapewright.trace.rehearsal import Moment
+from shapewright.trace.training import Met
+
+
+def stale_gradients(scene: Scene) -> Iterator[Finding]:
+    """A backward pass adds to gradients that a step has used already."""
+    for met in of_kind(scene, "stale"):
+        user = f"`{met.name}`" if met.name else "an update by hand"
+        clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
+        yield finding(
+            "gradients-not-cleared",
+            "this adds to the gradients of the step before: "
+            f"{user} has used them and nothing cleared them since",
+            scene.span(met.place, "backward"),
+            (scene.span(met.other, "step"), "this step used them"),
+            (
+                scene.span(met.other, "step"),
+                f"{clearing} belongs behind it, or first",
+            ),
+        )
+
+
+def unused_gradients(scene: Scene) -> Iterator[Finding]:
+    """Gradients are cleared before any step has used them."""
+    if not any(each.stepped for each in scene.training.optimizers):
+        return
+    for met in of_kind(scene, "cleared-unused"):
+        if met.name and is_stepped(scene, met):
+            continue  # under a condition that did not come
+        said = f": this `{met.name}` never steps" if met.name else ""
+        yield finding(
+            "gradients-cleared-unused",
+            f"the gradients that are cleared here were used by no step{said}",
+            scene.span(met.place, "zero_grad"),
+            (scene.span(met.other, "backward"), "this made them"),
+        )
+
+
+def is_stepped(scene: Scene, met: Met) -> bool:
+    """Whether the text steps the optimizer whose gradients are cleared at a place.
+
+    So it does too where it is not written which one that is.
+    """
+    text = scene.program.text(met.place[0])
+    for node in text.near(met.place[1]) if text is not None else ():
+        if isinstance(node, ast.Call) and called(node) == "zero_grad":
+            owner = ast.unparse(node.func).removesuffix(".zero_grad")
+            return text is None or f"{owner}.step(" in text.text
+    return True
+
+
+def kept_graphs(scene: Scene) -> Iterator[Finding]:
+    """Each turn of a loop keeps its graph."""
+    for met in of_kind(scene, "graph-kept"):
+        span, name = scene.span(met.place, "backward"), ""
+        keeper = None
+        text = scene.program.text(met.place[0])
+        if text is not None:
+            name, keeper = keeper_of(text, met.place[1])
+        kept = text.span(keeper) if text is not None and keeper is not None else span
+        said = f"`{name}`" if name else "what a turn of the loop made"
+        yield finding(
+            "graph-kept",
+            f"{said} is kept with its graph: the memory of each step stays until the "
+            "loop is over",
+            kept,
+            (span, "its graph is made for this backward pass"),
+            (kept, f"`{name}.item()` or `{name}.detach()` keeps the value alone"),
+        )
+
+
+def keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
+    """The name whose graph is kept, and the statement in its loop that keeps it."""
+    passes = [
+        node
+        for node in text.near(line)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "backward"
+    ]
+    if not passes:
+        return "", None
+    names = [n.id for n in ast.walk(passes[0].func) if isinstance(n, ast.Name)]
+    loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
+    for name in reversed(names):
+        for node in ast.walk(loop) if loop is not None else ():
+            if isinstance(node, ast.stmt) and keeps(node, name):
+                return name, node
+    return (names[-1] if names else ""), None
+
+
+def keeps(node: ast.stmt, name: str) -> bool:
+    """Whether a statement stores a tensor, and not only its value, beyond the turn."""
+    if isinstance(node, ast.AugAssign):
+        return is_bare(node.value, name)
+    if isinstance(node, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript | ast.Attribute):
+            return is_bare(node.value, name)
+        same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
+        names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+        return same and target.id in names - {name} and is_bare(node.value, name)  # type: ignore[attr-defined]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if method in ("append", "extend", "add", "insert", "update", "setdefault"):
+            return any(is_bare(each, name) for each in call.args)
+    return False
+
+
+def is_bare(value: ast.expr, name: str) -> bool:
+    """Whether a name stands in an expression without being turned into its value."""
+    if isinstance(value, ast.Name):
+        return value.id == name
+    if isinstance(value, ast.Call):
+        return False
+    return any(
+        is_bare(each, name)
+        for each in ast.iter_child_nodes(value)
+        if isinstance(each, ast.expr)
+    )
+
+
+def forgotten_parameters(scene: Scene) -> Iterator[Finding]:
+    """Parameters that no optimizer steps, and optimizers that hold strangers."""
+    strangers = [each for each in scene.training.optimizers if each.strangers]
+    for outside in scene.training.outside:
+        many = len(outside.paths)
+        whole = many == outside.of
+        of = "" if whole else f" of {outside.of}"
+        message = (
+            f"{many}{of} parameters of `{outside.model}` get gradients and are in no "
+            f"optimizer: {listed(outside.paths)}"
+        )
+        holders = strangers or list(scene.training.optimizers)
+        places = [scene.span(each.built, each.name) for each in holders]
+        related: list[tuple[Span | None, str]] = [
+            (scene.built(outside.paths[0]), "built here"),
+        ]
+        if strangers:
+            count = strangers[0].strangers
+            related.append(
+                (places[0], f"it holds {count} that belong to no model that ran")
+            )
+        most = not whole and 2 * many > outside.of
+        if most and outside.as_made:
+            message += "; they keep the random numbers that they were made with"
+        yield finding(
+            "not-in-optimizer",
+            message,
+            places[0] if places else None,
+            *related,
+            severity="note" if most and not outside.as_made else "warning",
+        )
+
+
+def idle_parameters(scene: Scene) -> Iterator[Finding]:
+    """Parameters of an optimizer to which no gradient ever came."""
+    for each in scene.training.optimizers:
+        if each.stepped is None or not each.never:
+            continue
+        by_layer: dict[str, list[str]] = {}
+        for path in each.never:
+            by_layer.setdefault(path.rpartition(".")[0], []).append(path)
+        layers = list(by_layer)
+        many = len(each.never)
+        first = scene.built(each.never[0])
+        optimizer = scene.span(each.built, each.name)
+        yield finding(
+            "no-gradient",
+            f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
+            f"gradient: {listed(layers)}",
+            first or optimizer,
+            (optimizer, "the optimizer holds them"),
+            (scene.span(each.stepped, "step"), "its steps do not change them"),
+            module=layers[0],
+        )
+
+
+def modes(scene: Scene) -> Iterator[Finding]:
+    """Training in evaluation mode, evaluation in training mode."""
+    for met in of_kind(scene, "trained-in-eval"):
+        yield finding(
+            "trained-in-eval-mode",
+            f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
+            "called `train()` again",
+            scene.span(met.place, "backward"),
+            (scene.span(met.other, "eval"), "`eval()` was called here"),
+        )
+    for met in of_kind(scene, "evaluated-in-training"):
+        yield finding(
+            "evaluated-in-training-mode",
+            f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
+            "norm counts this data",
+            scene.span(met.place),
+        )
+
+
+def of_kind(scene: Scene, kind: str) -> Iterator[Met]:
+    """What was met of a kind."""
+    return (each for each in scene.training.met if each.kind == kind)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """`a`, `b` and 3 more."""
+    told = ", ".join(f"`{each}`" for each in names[:most])
+    more = len(names) - most
+    return f"{told} and {more} more" if more > 0 else told
+
+
+ADDS = frozenset(
+    "+ - += -= add sub add_ sub_ rsub subtract __add__ __radd__ __iadd__ __sub__ "
+    "__rsub__ __isub__ stack".split()
+)
+"""Calls that put a term beside others."""
+
+CONSTANT = frozenset(
+    "detach sign sgn round floor ceil zeros_like ones_like rand_like randn_like "
+    "empty_like full_like new_zeros new_ones new_full new_empty".split()
+)
+"""Calls through which no gradient would come, with a graph or without."""
+
+
+def penalties(scene: Scene) -> Iterator[Finding]:
+    """`autograd.grad` without `create_graph=True`, as a term of a loss."""
+    terms = Terms()
+    ops = scene.program.trace.ops
+    if not any(op.name.endswith("autograd.grad") for op in ops):
+        return
+    for op in ops:
+        if op.name.rpartition(".")[2] == "backward":
+            for made, added in terms.reached(op):
+                yield told(scene, made, added, op)
+        else:
+            terms.follow(op)
+
+
+class Terms:
+    """What comes of gradients without a graph, call by call.
+
+    A step along a gradient is right without one (`x + 0.1 * gradient`, meta-learning
+    of the first order): what it moves is that by which was differentiated. So a
+    gradient is a term of a loss where it is one number beside others, or is added to
+    what comes of that which was differentiated.
+    """
+
+    def __init__(self) -> None:
+        self.bare: dict[int, Op] = {}  # of nothing but gradients: made where
+        self.moved: set[int] = set()  # tensors by which was differentiated
+        self.ends: dict[int, set[int]] = {}  # what comes of tensors that were: of which
+        self.losses: dict[int, tuple[Op, Op]] = {}  # they hold a term, from an addition
+
+    def follow(self, op: Op) -> None:
+        """One call."""
+        name = op.name.rpartition(".")[2]
+        if op.name.endswith("autograd.grad"):
+            self.differentiated(op)
+            return
+        trained = [fact for fact in op.inputs if fact.requires_grad]
+        bare = [fact for fact in op.inputs if fact.tensor in self.bare]
+        for out in op.outputs:
+            if out.requires_grad:
+                self.trains(op, name, out, trained, bare)
+            elif bare and not trained and name not in CONSTANT and is_smooth(out):
+                self.bare[out.tensor] = self.bare[bare[0].tensor]
+
+    def differentiated(self, op: Op) -> None:
+        """A gradient is taken."""
+        given = list(zip(op.places, op.inputs, strict=False))
+        wanted = [fact for place, fact in given if place.startswith(("1", "inputs"))]
+        ends = [fact for place, fact in given if place.startswith(("0", "outputs"))]
+        self.moved |= {fact.tensor for fact in wanted}
+        if dict(op.arguments).get("create_graph"):
+            return
+        for out in op.outputs:
+            if not out.requires_grad and any(end.requires_grad for end in ends):
+                self.bare[out.tensor] = op
+        for end in ends:
+            self.ends.setdefault(end.tensor, set()).add(op.index)
+
+    def trains(
+        self, op: Op, name: str, out: Fact, trained: list[Fact], bare: list[Fact]
+    ) -> None:
+        """A tensor with a graph is made."""
+        come = set[int]().union(*(self.ends.get(f.tensor, ()) for f in trained))
+        if come:
+            self.ends[out.tensor] = come | self.ends.get(out.tensor, set())
+        held = [self.losses[f.tensor] for f in trained if f.tensor in self.losses]
+        if held:
+            self.losses[out.tensor] = held[0]
+        others = [fact for fact in trained if fact.tensor not in self.moved]
+        if not bare or not others or name not in ADDS:
+            return
+        made = self.bare[bare[0].tensor]
+        numbers = not any(fact.shape for fact in (*bare, *others))
+        if numbers or made.index in come:
+            self.losses[out.tensor] = made, op
+
+    def reached(self, backward: Op) -> Iterator[tuple[Op, Op]]:
+        """The gradient, and its addition, in a loss to which a backward pass comes."""
+        for fact in backward.inputs:
+            if fact.tensor in self.losses:
+                yield self.losses[fact.tensor]
+
+
+def is_smooth(fact: Fact) -> bool:
+    """Whether numbers could have a gradient."""
+    return fact.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
+    """The finding of one."""
+    return finding(
+        "gradient-without-graph",
+        "this gradient is made without a graph, so the term of the loss that comes of "
+        "it trains nothing: `create_graph=True` gives it one",
+        made.span,
+        (added.span, "the term is added to the loss here, as a constant"),
+        (backward.span, "the backward pass of that loss"),
+    )
+
+
+def schedules(scene: Scene) -> Iterator[Finding]:
+    """Both kinds."""
+    for met in of_kind(scene, "scheduled-first"):
+        yield finding(
+            "scheduler-order",
+            f"`{met.name}` steps before its optimizer did: the first learning rate is "
+            "skipped",
+            scene.span(met.place, "step"),
+        )
+    yield from too_long(scene, scene.rehearsal.story, 1, True)
+
+
+def too_long(
+    scene: Scene, moment: Moment, times: int, known: bool
+) -> Iterator[Finding]:
+    """A scheduler with a last step that a whole run goes past."""
+    if moment.kind == "schedule" and moment.total is not None and known:
+        if times > moment.total:
+            yield finding(
+                "scheduler-too-long",
+                f"`{moment.text}` has {moment.total} steps and is stepped {times:,} "
+                "times in a whole run",
+                scene.span((moment.file, moment.line), "step"),
+                severity="error",
+            )
+        return
+    if moment.kind == "loop":
+        known = known and moment.total is not None
+        times *= moment.total or 1
+    for each in moment.inner:
+        regular = each.kind != "schedule" or each.count >= max(moment.ran, 1)
+        yield from too_long(scene, each, times, known and regular)
+
+
+def kept_states(scene: Scene) -> Iterator[Finding]:
+    """What a program loads as the state of an earlier step is that of the last."""
+    for met in of_kind(scene, "state-not-copied"):
+        yield finding(
+            "state-not-copied",
+            f"this state of `{met.name}` is no copy: the steps that follow change it "
+            "too, so that nothing is left to go back to",
+            scene.span(met.place, "state_dict"),
+            (
+                scene.span(met.other, "load_state_dict"),
+                "it is loaded here, and is what the model has already",
+            ),
+        )

@@ -1,1 +1,0 @@
-"""What `check` does: a run that goes on after errors, their causes, and tried fixes."""

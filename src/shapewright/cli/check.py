@@ -1,0 +1,190 @@
+"""`shapewright check`: every shape error of a program, and what is likely wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from shapewright.cli import child_process, output
+from shapewright.cli import parser as shared
+from shapewright.cli.parser import Parser, Unusable
+
+if TYPE_CHECKING:
+    from shapewright.trace.report import Report
+
+SUMMARY = "every shape error, where it came from, and a fix that was tried"
+
+NO_FIX = "no fix is known; without --diff what is wrong is shown"
+
+DESCRIPTION = """\
+Run TARGET with tensors that hold no data and explain every call that does not fit.
+
+An error does not end the run: it goes on with what would have come out. Fixes are
+tried by running the program with the edit in memory. What runs but is likely not meant
+is a warning; `# shapewright: ignore[CODE]` at the end of a line switches it off there.
+TARGET is what `shapewright trace` takes.
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """What `shapewright check` takes."""
+    add = parser.add_argument
+    shared.add_specs(parser)
+    shared.add_report_format(parser, "blocks with source")
+    add("--diff", action="store_true", help="show the fixes as a diff, write nothing")
+    add(
+        "--fix",
+        action="store_true",
+        help="write the fixes that provably keep the meaning, such as `reshape` for "
+        "`view`",
+    )
+    add(
+        "--unsafe-fixes",
+        action="store_true",
+        help="write also the best fix that makes the program run; with --diff, show it",
+    )
+    add("--first", action="store_true", help="stop at the first error")
+    add(
+        "--strict",
+        action="store_true",
+        help="add a note for every implicit broadcast",
+    )
+    shared.add_timeout(
+        parser, "stop the program after S seconds and tell what was found until then"
+    )
+    shared.add_files(parser)
+    shared.add_target(parser, several=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check the targets, print what was found, return the exit code."""
+    from shapewright.inputs.errors import InputError
+
+    code, left = 0, list(options.targets)
+
+    def work(parent: child_process.Here) -> int:
+        worst = 0
+        for at, target in enumerate(left):
+            parent.tell(at)
+            try:
+                worst = max(worst, checked(target, options, parent))
+            except InputError as error:
+                if len(options.targets) == 1:
+                    raise Unusable(str(error)) from None
+                print(f"error: {error}", file=sys.stderr)
+                worst = max(worst, error.exit_code)
+        return worst
+
+    def ended(child: child_process.Ended) -> int:
+        at = child.told or 0
+        report = report_of_ended(left[at], child, options)
+        left[: at + 1] = []
+        shown(report, options, child_process.Here())
+        return max(code, report.exit_code)
+
+    before = len(left) + 1
+    while left and len(left) < before:  # what follows a target that ended its process
+        before = len(left)
+        code = max(code, child_process.run(work, ended))
+    return code
+
+
+def checked(
+    target: str, options: argparse.Namespace, parent: child_process.Here
+) -> int:
+    """Check one target, and have what was found printed and written."""
+    from shapewright import api
+
+    report = api.check_target(
+        target,
+        shared.spec_of(options),
+        arguments=options.arguments,
+        timeout=options.timeout,
+        first=options.first,
+        strict=options.strict,
+        files=shared.files_of(options, parent.folder),
+    )
+    shown(report, options, parent)
+    if (options.fix or options.unsafe_fixes) and not options.diff:
+        _written(report, options.unsafe_fixes, parent)
+    return report.exit_code
+
+
+def shown(
+    report: Report, options: argparse.Namespace, parent: child_process.Here
+) -> None:
+    """The report, or the difference that its fixes make, printed."""
+    from shapewright.commands.check.fix_writer import chosen, difference
+
+    if not options.diff:
+        parent.show(rendered(report, options))
+        if options.format == "concise":
+            _tell_beside(report)
+        return
+    text = difference(chosen(report, True))
+    parent.show(text)
+    if not text and report.exit_code:
+        print(f"{report.target}: {NO_FIX}", file=sys.stderr)
+    elif not text:
+        _tell_beside(report)
+
+
+def _tell_beside(report: Report) -> None:
+    """What a format of findings alone does not show, on stderr."""
+    if report.chosen is not None and not report.exit_code:
+        print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
+    for each in report.skipped:
+        print(f"not checked: {each}", file=sys.stderr)
+
+
+def report_of_ended(
+    target: str, child: child_process.Ended, options: argparse.Namespace
+) -> Report:
+    """What there is to say where the program took the check with it."""
+    from shapewright.cli.child_process import trace_of_ended
+    from shapewright.trace.report import Report
+
+    trace = trace_of_ended(target, child, options.timeout)
+    return Report(target, tuple(trace.findings), (), False, trace)
+
+
+def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
+    """Have the fixes written, and say so on stderr."""
+    from shapewright.commands.check.fix_writer import changed, chosen
+
+    fixes = chosen(report, unsafe)
+    texts = {file: new for file, (old, new) in changed(fixes).items() if old != new}
+    for file, text in sorted(texts.items()):
+        parent.replace(os.path.abspath(file), text)
+        count = sum(any(e.span.file == file for e in fix.edits) for fix in fixes)
+        print(f"fixed {file}: {count} change{'s' * (count != 1)}", file=sys.stderr)
+    if not texts:
+        more = "" if unsafe else "; --unsafe-fixes writes those that make it run"
+        print(f"nothing was fixed{more}", file=sys.stderr)
+
+
+def rendered(report: Report, options: argparse.Namespace) -> str:
+    """The report in the format that was asked for."""
+    if options.format == "json":
+        from shapewright.views.json import report_json
+
+        return f"{report_json(report)}\n"
+    if options.format == "github":
+        from shapewright.views.github import report_commands
+
+        return report_commands(report)
+    if options.format == "sarif":
+        from shapewright import __version__
+        from shapewright.views.sarif import report_sarif
+
+        return f"{report_sarif(report, __version__)}\n"
+    if options.format == "concise":
+        from shapewright.views.concise import report_lines
+
+        return report_lines(report)
+    from shapewright.views.terminal.report import text
+
+    seen = output.of(sys.stdout)
+    return text(report, seen.width, seen.color, seen.unicode)

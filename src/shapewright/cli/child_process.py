@@ -1,0 +1,393 @@
+"""Runs work in a child process, and reports how it ended, whatever ended it.
+
+A program under study may end its process, crash it or be killed for its memory, and it
+may write files, which the kernel can refuse to a process for good. The child is forked
+before torch is imported, which costs a few milliseconds; where there is no fork, the
+work is done here. What the child has for stdout and for files, this process writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import os
+import pickle
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from shapewright.cli import output
+from shapewright.cli.parser import Unusable
+from shapewright.runtime.files.confinement import end_with_parent
+from shapewright.runtime.processes.child_processes import (
+    Standstill,
+    distant,
+    distant_pipe,
+    wait_for_end,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shapewright.findings.finding import Finding
+    from shapewright.source.span import Span
+    from shapewright.trace.record import Source, Trace
+
+
+PATIENCE = 0.1
+"""Seconds between two looks whether the child lives, where its pipe stays open."""
+
+GRACE = 2.0
+"""Seconds that a child has to end itself after Ctrl-C."""
+
+
+STILL = 300.0
+"""Seconds in which a program that computes nothing is taken to wait for ever."""
+
+STILL_ASKED = 3600.0
+"""The same where somebody sits before a terminal, for whom it may wait."""
+
+
+class Failed(Exception):
+    """We failed in the child; the text is its traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended that gave no answer: its exit code, or below 0 the signal.
+
+    `told` is the last that it had to tell. `still` is for how long it had computed
+    nothing when it was ended for that.
+    """
+
+    code: int
+    seconds: float
+    told: Any = None
+    still: float | None = None
+
+    def __str__(self) -> str:
+        if self.still is not None:
+            return (
+                f"the program's process was ended: it computed nothing for "
+                f"{self.still:g} s, each of its threads waits"
+            )
+        if self.code >= 0:
+            return f"the program's process ended with exit code {self.code}"
+        name = signal.Signals(-self.code).name
+        why = ", as it is where memory runs out" if name == "SIGKILL" else ""
+        return f"the program's process was ended by {name}{why}"
+
+
+class Here:
+    """What a command has its results done with: printed, and written to files.
+
+    This one does it at once, where the work is done in this process.
+    """
+
+    folder: str | None = None  # the only one in which the work may write
+
+    def tell(self, told: Any) -> None:
+        """Keep the last that there is to say, should the process end without a word."""
+
+    def show(self, text: str) -> None:
+        """Print a result."""
+        output.show(text)
+
+    def save(self, file: Path, content: str | bytes) -> None:
+        """Write a result to the file that the user named."""
+        output.save(file, content)
+
+    def warn(self, text: str) -> None:
+        """Print what is no result."""
+        sys.stderr.write(text)
+
+    def replace(self, file: str, text: str) -> None:
+        """Change a file of the program, as the user asked for."""
+        from shapewright.commands.check.fix_writer import replace
+
+        replace(Path(file), text)
+
+    def done(self, code: int) -> None:
+        """Choose the exit code, although the work cannot go on to its end."""
+
+
+class Distant(Here):
+    """In the child: sends everything to the process that forked it."""
+
+    def __init__(self, writing: int, shared: int, folder: str) -> None:
+        self.folder = folder
+        self.writing = writing
+        self.shared = shared
+        self.write, self.place = os.write, os.pwrite  # as they are now
+
+    def tell(self, told: Any) -> None:
+        kept = pickle.dumps(told)
+        self.place(self.shared, len(kept).to_bytes(8, "big") + kept, 0)
+
+    def show(self, text: str) -> None:
+        self.send("show", text)
+
+    def save(self, file: Path, content: str | bytes) -> None:
+        self.send("save", file, content)
+
+    def warn(self, text: str) -> None:
+        self.send("warn", text)
+
+    def replace(self, file: str, text: str) -> None:
+        self.send("replace", file, text)
+
+    def done(self, code: int) -> None:
+        self.send("done", code)
+
+    def send(self, kind: str, *values: Any) -> None:
+        """One message: its length, and a tuple."""
+        message = pickle.dumps((kind, *values))
+        left = memoryview(len(message).to_bytes(8, "big") + message)
+        while left:
+            left = left[self.write(self.writing, left) :]
+
+
+class _Sent(io.TextIOBase):
+    """`sys.stderr`, where that is no file that a child has too."""
+
+    def __init__(self, parent: Here) -> None:
+        self.parent = parent
+
+    def write(self, text: str) -> int:
+        self.parent.warn(text)
+        return len(text)
+
+
+def _is_file(stream: Any, number: int) -> bool:
+    """Whether a stream writes to an open file, by its number."""
+    try:
+        return bool(stream.fileno() == number)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+Work = Callable[[Here], int]
+"""Work of a command, which returns the exit code."""
+
+
+def run(work: Work, ended: Callable[[Ended], int]) -> int:
+    """The exit code of `work`, done in a child; of `ended` where that gave none."""
+    main = threading.current_thread() is threading.main_thread()  # which has signals
+    if not (main and hasattr(os, "fork")):
+        return work(Here())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="shapewright-"))
+    try:
+        with tempfile.TemporaryFile(dir=folder) as shared:
+            began = time.monotonic()
+            reading, writing = distant_pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(reading)
+                tempfile.tempdir = folder
+                _work(work, Distant(writing, distant(os.dup(shared.fileno())), folder))
+            os.close(writing)
+            messages = _Messages()
+            status = _awaited(child, reading, messages)
+            if messages.code is not None:
+                return messages.code
+            code = os.waitstatus_to_exitcode(status)
+            seconds = time.monotonic() - began
+            last = _last(shared.fileno())
+            return ended(Ended(code, seconds, last, messages.still))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _work(work: Work, parent: Distant) -> NoReturn:
+    """In the child: work, answer, end without what the program left for the exit."""
+    leave = os._exit
+    code = 1
+    try:
+        end_with_parent()
+        if "torch" in sys.modules:  # its threads are not copied by a fork
+            sys.modules["torch"].set_num_threads(1)
+        if not _is_file(sys.stderr, 2):
+            sys.stderr = _Sent(parent)
+        with contextlib.suppress(OSError, ValueError):
+            faulthandler.enable()  # says on stderr where a crash was
+        answer: tuple[str, Any]
+        try:
+            answer = "done", work(parent)
+        except Unusable as error:
+            answer = "unusable", str(error)
+        except KeyboardInterrupt:
+            answer = "interrupted", None
+        except Exception:
+            answer = "failed", traceback.format_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent.send(*answer)
+        code = 0
+    finally:
+        leave(code)
+
+
+class _Messages:
+    """What a child sends, done here as soon as it has come whole."""
+
+    def __init__(self) -> None:
+        self.received = b""
+        self.code: int | None = None
+        self.still: float | None = None  # it was ended, having done nothing so long
+        self.here = Here()
+
+    def take(self, part: bytes) -> None:
+        """Do what is whole now."""
+        self.received += part
+        while len(self.received) >= 8:
+            end = 8 + int.from_bytes(self.received[:8])
+            if len(self.received) < end:
+                return
+            message, self.received = self.received[8:end], self.received[end:]
+            self.do(*pickle.loads(message))
+
+    def do(self, kind: str, *values: Any) -> None:
+        """Do what a message asks for, or raise what it says."""
+        if kind == "unusable":
+            raise Unusable(*values)
+        if kind == "interrupted":
+            raise KeyboardInterrupt
+        if kind == "failed":
+            raise Failed(f"in the child process\n\n{values[0]}")
+        if kind == "done":
+            (self.code,) = values
+        else:
+            getattr(self.here, kind)(*values)
+
+
+def _awaited(child: int, reading: int, messages: _Messages) -> int:
+    """How a child ended, whose messages are taken.
+
+    Ctrl-C reaches it too: it ends itself, or is ended.
+    """
+    asked: list[float] = []
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        if asked:
+            os.kill(child, signal.SIGKILL)
+        asked.append(time.monotonic())
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    others = {number: signal.signal(number, _dying(child)) for number in FATAL}
+    status, gone = 0, False
+    still = Standstill(child, STILL_ASKED if _is_asked() else STILL)
+    try:
+        while messages.code is None and not gone:
+            ready = select.select([reading], [], [], PATIENCE)[0]
+            part = os.read(reading, 1 << 16) if ready else None
+            if part == b"":
+                break
+            messages.take(part or b"")
+            if part is None:
+                number, status = os.waitpid(child, os.WNOHANG)
+                gone = number == child
+            if part is None and not gone and still.is_met():
+                messages.still = still.seconds
+                break
+            if asked and time.monotonic() > asked[0] + GRACE:
+                os.kill(child, signal.SIGKILL)
+        while gone and select.select([reading], [], [], 0)[0]:  # written just before
+            part = os.read(reading, 1 << 16)
+            if not part:
+                break
+            messages.take(part)
+    finally:
+        os.close(reading)
+        if not gone:
+            over = messages.code is not None or messages.still is not None
+            if over or sys.exception() is not None:
+                os.kill(child, signal.SIGKILL)  # it has nothing more to do
+            status = _ended(child)
+        signal.signal(signal.SIGINT, before)
+        for number, handler in others.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt
+    return status
+
+
+def _ended(child: int) -> int:
+    """How a child ends that says no more; what does not end is ended."""
+    status = wait_for_end(child, GRACE)
+    if status is None:
+        os.kill(child, signal.SIGKILL)
+        status = wait_for_end(child, GRACE)
+    return signal.SIGKILL if status is None else status
+
+
+def _is_asked() -> bool:
+    """Whether somebody may type what the program reads."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # closed
+        return False
+
+
+FATAL = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else ()
+"""Signals of which we die, and the child with us."""
+
+
+def _dying(child: int) -> Callable[[int, FrameType | None], None]:
+    def die(number: int, frame: FrameType | None) -> None:
+        os.kill(child, signal.SIGKILL)
+        raise SystemExit(128 + number)
+
+    return die
+
+
+def _last(shared: int) -> Any:
+    """The last that a child had to tell, where there is any."""
+    size = int.from_bytes(os.pread(shared, 8, 0))
+    kept = os.pread(shared, size, 8)
+    try:
+        return pickle.loads(kept) if size else None
+    except Exception:  # it ended in the middle of it
+        return None
+
+
+def trace_of_ended(target: str, child: Ended, timeout: float | None) -> Trace:
+    """The trace of a program whose process ended, with a finding that says how."""
+    return trace_of(target, finding_of_ended(child, timeout))
+
+
+def finding_of_ended(
+    child: Ended, timeout: float | None, seen: str = "", span: Span | None = None
+) -> Finding:
+    """How the process ended; `seen` says where the program was seen last."""
+    from shapewright.findings.finding import Finding
+
+    code, message = "program-exit", str(child)
+    if timeout is not None and child.code >= 0 and child.seconds >= timeout:
+        code = "timeout"
+        message = f"stopped after {timeout:g} s, the time allowed by `--timeout`"
+    return Finding(code, "error", message + seen, span)
+
+
+def trace_of(
+    target: str, finding: Finding, sources: Mapping[str, Source] | None = None
+) -> Trace:
+    """A trace of no call, which was not completed, with a finding."""
+    from shapewright.trace.record import Trace
+
+    return Trace(
+        target=target, ops=(), calls=(), states=(), output=None,
+        findings=(finding,), complete=False, sources=dict(sources or {}),
+    )  # fmt: skip

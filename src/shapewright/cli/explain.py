@@ -1,0 +1,187 @@
+"""`shapewright explain`: an operator call, drawn; or a finding's page."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shapewright.cli import child_process, output
+from shapewright.cli import output as display
+from shapewright.cli import output as progress
+from shapewright.cli import parser as shared
+from shapewright.cli.output import Display
+from shapewright.cli.parser import Parser, Unusable
+
+if TYPE_CHECKING:
+    from shapewright.views.lab.page import Drawing
+
+SUMMARY = "what an operator does with each element, or what a finding means"
+
+DESCRIPTION = """\
+Draw what a tensor operator does with each element, on your own shapes.
+
+CALL is one call, with tensors as DTYPE[sizes]:
+  "torch.gather(f32[4, 4, 6], dim=0, index=i64[1, 4, 6])"
+  "f32[3, 1] + f32[4]"
+  "f32[2, 3, 4].transpose(0, 1)"
+  "nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])"
+  "f32[4, 6]"                      a tensor by itself
+A size may have a letter: "torch.matmul(f32[B=8, T=4, C=6], f32[C, 6])"; a letter
+without a size gets a small one.
+Nothing in it is evaluated: torch's operators and layers, tensors and literals are
+read.
+
+FILE.py:LINE draws what a line of your program does, on the shapes of a run:
+  model.py:57                      inputs as for `shapewright trace`
+  "model.py:Net(10):57"            what to run, where the file has several modules
+
+A finding's code, as in error[torch-error], prints what it means and what to do.
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """What `shapewright explain` takes."""
+    add = parser.add_argument
+    add("--ascii", action="store_true", help="draw with plain characters only")
+    add(
+        "--inside",
+        action="store_true",
+        help="also what it costs, what autograd keeps, and the way to its kernels",
+    )
+    add(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help="write FILE.svg or FILE.txt; one that shapewright did not write is never "
+        "replaced",
+    )
+    shared.add_specs(
+        parser, "what to feed the program of a line, as for `shapewright trace`"
+    )
+    shared.add_files(parser)
+    shared.add_timeout(parser, "stop the program of a line after S seconds")
+    add(
+        "call",
+        metavar="CALL",
+        help="the call, FILE.py:LINE, or a code; the arguments of a script stand after "
+        "`--`",
+    )
+    parser.extra = "stands after the call; quote a call as one argument"
+    parser.hint = shared.hint_at_dashes
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the call or the line, return 0, or 1 where torch refuses it."""
+    from shapewright.inputs.program_lines import is_line
+
+    options.call = options.call.strip()
+    of_line = is_line(options.call)
+    if not of_line and (options.specs or options.timeout):
+        raise Unusable(
+            "-i and --timeout are for a line of a program, as in `model.py:57`"
+        )
+    if not of_line and options.arguments:
+        raise Unusable(
+            f"`{options.arguments[0]}` stands after `--`, where the arguments of a "
+            "script are; name its line, as in `train.py:57`"
+        )
+    about = None if of_line else page_of(options.call)
+    if options.file:
+        writable(options.file, about is not None)
+    if about is not None:
+        return shown(about, options.file, child_process.Here())
+    if not of_line:
+        return draw(options, child_process.Here())
+
+    def ended(child: child_process.Ended) -> int:
+        from shapewright.cli.child_process import finding_of_ended
+
+        said = finding_of_ended(child, options.timeout).message
+        print(f"error: {said}", file=sys.stderr)
+        return 1
+
+    return child_process.run(lambda parent: draw(options, parent, True), ended)
+
+
+def draw(
+    options: argparse.Namespace, parent: child_process.Here, of_line: bool = False
+) -> int:
+    """Draw, have it printed or written, return the exit code."""
+    file = options.file and options.file.absolute()  # the program may change folder
+    drawing = drawn(options, of_line, parent.folder)
+    if file is not None and file.suffix in (".svg", ".png"):
+        picture = drawing.svg() if file.suffix == ".svg" else drawing.png()
+        parent.save(file, picture)
+        print(f"wrote {options.file}", file=sys.stderr)
+    else:
+        seen = Display() if options.file else display.of(sys.stdout)
+        plain = options.ascii or not seen.unicode
+        text = drawing.text(seen.width, plain, options.inside, seen.color)
+        shown(f"{text}\n", file, parent)
+    return 1 if getattr(drawing.drawn, "error", "") else 0
+
+
+def drawn(
+    options: argparse.Namespace, of_line: bool, folder: str | None = None
+) -> Drawing:
+    """The drawing of what was asked for."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        if not of_line:
+            return api.explain(options.call)
+        spec = shared.spec_of(options)
+        with progress.on(sys.stderr) as report:
+            return api.explain_line(
+                options.call,
+                spec,
+                arguments=options.arguments,
+                timeout=options.timeout,
+                progress=report,
+                files=shared.files_of(options, folder),
+            )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+
+
+def writable(file: Path, code: bool) -> None:
+    """Raise `Unusable` for an ending that asks for what cannot be written there."""
+    if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
+        from shapewright.views.lab.page import unsaved
+
+        said = unsaved(file)
+        if code:
+            said = (
+                f"the page of a finding is text: name a .txt or .md file, not `{file}`"
+            )
+        if said:
+            raise Unusable(said)
+    output.writable(file)
+
+
+def page_of(code: str) -> str | None:
+    """The page of a finding's code; None for what is no code."""
+    from shapewright.findings.pages import codes, page
+    from shapewright.inputs.errors import did_you_mean
+
+    if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():
+        close = did_you_mean(code, codes())
+        from shapewright.inputs.operator_calls import AS_CALL
+
+        close = close or f"; {AS_CALL}"
+        raise Unusable(f"no finding has the code `{code}`{close}")
+    return page(code)
+
+
+def shown(text: str, file: Path | None, parent: child_process.Here) -> int:
+    """Have a text printed, or written to a file."""
+    if file is None:
+        parent.show(text)
+    else:
+        parent.save(file, f"{output.MARK}explain\n{text}")
+    return 0

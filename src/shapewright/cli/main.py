@@ -1,0 +1,105 @@
+"""`shapewright`: read the command line, run one command, choose the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Sequence
+
+from shapewright.cli import check, explain, output, rehearse, solve, trace
+from shapewright.cli.parser import (
+    ANYWHERE,
+    DESCRIPTION,
+    EPILOG,
+    Parser,
+    Unusable,
+    split_arguments,
+)
+
+COMMANDS = {
+    "trace": trace,
+    "check": check,
+    "explain": explain,
+    "solve": solve,
+    "rehearse": rehearse,
+}
+"""Every command, by name: a module with `SUMMARY`, `add_arguments` and `run`."""
+
+INTERRUPTED = 130
+OUR_BUG = 101
+UNUSABLE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `shapewright ARGUMENTS` and return its exit code.
+
+    Example: ``main(["trace", "-i", "f32[B=8, 3, 32, 32]", "model.py:Net"])`` prints the
+    table and returns 0, or 1 with findings, 2 when the run could not start.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except Unusable as error:
+        print(f"error: {error}", file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        from shapewright.cli import crash_reports
+
+        crash_reports.tell(error, given)
+        return OUR_BUG
+
+
+def command() -> int:
+    """`main` as a whole process, which collects garbage no more than it needs.
+
+    Importing torch makes some 160,000 objects that stay. With Python's thresholds the
+    collector looks through them again and again, and once more at exit: together a
+    third of the time of `import torch`.
+    """
+    gc.set_threshold(50_000)
+    try:
+        code = main()
+    finally:
+        gc.freeze()
+    output.leave(code)
+    return code
+
+
+def _run(given: list[str]) -> int:
+    ours, theirs = split_arguments(given)
+    try:
+        options = _parser().parse_args(ours)
+    except SystemExit:  # argparse's --help has printed
+        return 0
+    if options.version:
+        from shapewright.cli.crash_reports import version
+
+        output.show(f"{version()}\n")
+        return 0
+    if options.command is None:
+        raise Unusable("no command given; `shapewright --help` lists them")
+    if options.command in ANYWHERE:
+        options.arguments = theirs
+    code: int = COMMANDS[options.command].run(options)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="shapewright", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument(
+        "--version", action="store_true", help="print our version, torch's and Python's"
+    )
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="command", parser_class=Parser
+    )
+    for name, command in COMMANDS.items():
+        command.add_arguments(
+            commands.add_parser(
+                name, help=command.SUMMARY, description=command.DESCRIPTION
+            )
+        )
+    return parser

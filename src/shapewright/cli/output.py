@@ -1,0 +1,218 @@
+"""Where a result goes, stdout or a file that is ours to overwrite; what the terminal
+can show; the progress line on stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TextIO
+
+from shapewright.cli.parser import Unusable
+
+PIPE_WIDTH = 100
+"""Columns of a result that is not written to a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Width in columns, whether to colour, whether it can show `├` and `→`.
+
+    Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
+    """
+
+    width: int = PIPE_WIDTH
+    color: bool = False
+    unicode: bool = True
+
+
+def of(stream: TextIO) -> Display:
+    """The display behind `stream`, by its kind and by NO_COLOR and FORCE_COLOR."""
+    terminal = stream.isatty()
+    width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
+    return Display(width, _color(terminal), _unicode(stream))
+
+
+def _color(terminal: bool) -> bool:
+    """NO_COLOR wins over FORCE_COLOR; each counts when it is set and not empty."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _unicode(stream: TextIO) -> bool:
+    try:
+        "├→…⋮".encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+Report = Callable[[str], None]
+
+PATIENCE = 1.0
+"""Seconds of work before anything is shown; most runs are over by then."""
+
+PAUSE = 0.1
+"""Seconds between two changes of the line."""
+
+CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def on(stream: IO[str], patience: float = PATIENCE) -> Iterator[Report | None]:
+    """What to call with the state of the work; None where nobody would see it."""
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    line = _Line(stream, time.monotonic() + patience)
+    try:
+        yield line.show
+    finally:
+        line.clear()
+
+
+class _Line:
+    """One line of a terminal, written over and over."""
+
+    def __init__(self, stream: IO[str], due: float) -> None:
+        self.stream = stream
+        self.due = due
+        self.shown = False
+
+    def show(self, state: str) -> None:
+        """Show `state` in place of what stood there, but not too often."""
+        now = time.monotonic()
+        if now < self.due:
+            return
+        self.due = now + PAUSE
+        self.shown = True
+        room = shutil.get_terminal_size().columns - 1  # a longer line would wrap
+        self.stream.write(f"{CLEAR}{state[:room]}")
+        self.stream.flush()
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        if self.shown:
+            self.stream.write(CLEAR)
+            self.stream.flush()
+
+
+MARK = "# shapewright "
+"""How a text file of ours begins; the rest of that line says what it shows."""
+
+DRAWING = "<!-- shapewright "
+"""How a drawing of ours begins."""
+
+RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":')
+"""How a JSON file of ours begins."""
+
+PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
+"""How a PNG of ours begins: signature, size, and then who made it."""
+
+
+def writable(path: Path) -> None:
+    """Raise `Unusable` unless `path` can be written without losing anything.
+
+    A file that is not there, is empty, is not a regular file (`/dev/null`) or was
+    written by us may be written.
+    """
+    if path.is_dir():
+        raise Unusable(f"`{path}` is a folder, -o needs a file")
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise Unusable(f"no folder `{path.parent}` to write `{path.name}` to")
+        return
+    if _regular(path) and not _ours(path):
+        raise Unusable(
+            f"`{path}` was not written by shapewright, so it is not overwritten; "
+            "name another file or remove it"
+        )
+
+
+def _regular(path: Path) -> bool:
+    return stat.S_ISREG(path.stat().st_mode)
+
+
+def _ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        raw = file.read(200)
+    head = raw.decode("utf-8", "replace")
+    return (
+        not head
+        or head.startswith((MARK, DRAWING))
+        or RECORD.match(head) is not None
+        or PICTURE.match(raw) is not None
+    )
+
+
+def save(path: Path, content: str | bytes) -> None:
+    """Write `content` to `path`, all of it or nothing."""
+    writable(path)
+    raw = content.encode() if isinstance(content, str) else content
+    if path.exists() and not _regular(path):
+        path.write_bytes(raw)
+        return
+    import tempfile  # here, because most runs save nothing
+
+    target = path.resolve()
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise Unusable(f"cannot write `{path}`: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions that the file has, or that a new file gets."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def leave(code: int) -> None:
+    """End with all of the result written, whatever the program left running.
+
+    Its threads would keep the process alive, and what it does at exit may print.
+    """
+    own = {threading.main_thread(), threading.current_thread()}
+    with contextlib.suppress(BrokenPipeError, ValueError):
+        sys.stdout.flush()
+    if any(not t.daemon and t not in own for t in threading.enumerate()):
+        sys.stderr.flush()
+        os._exit(code)
+    if "torch" in sys.modules:
+        sys.stdout = sys.stderr
+        with contextlib.suppress(OSError):
+            os.dup2(2, 1)
+
+
+def show(text: str) -> None:
+    """Write `text` to stdout. A reader that has gone (`| head`) is not an error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would try to flush again at exit and complain on stderr.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,263 @@
+"""The command line as data: the parser, options that several commands share, and the
+wording of mistakes and help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from shapewright.runtime.files.program_files import ProgramFiles
+
+
+PIPE_WIDTH = 88
+"""Columns of everything that is not written to a terminal."""
+
+PROOF_SECONDS = 60.0
+"""Seconds that `--prove` takes where it is given no number."""
+
+Hint = Callable[[Sequence[str], int], str]
+"""What to say of an option that is not known, from all arguments and its index."""
+
+DESCRIPTION = """\
+Know every shape of a PyTorch program before you run it. The program runs with tensors
+that hold no data, so batch 1024 takes the time and memory of batch 1.
+"""
+
+EPILOG = """\
+examples:
+  shapewright trace -i "f32[B=8, 3, 224, 224]" model.py:Net
+  shapewright trace --by line -i "i64[2, 128]" "model.py:GPT(layers=12)"
+  shapewright trace --format json -o trace.json model.py:Net
+
+exit codes: 0 clean, 1 findings, 2 the run could not start, 101 a bug of ours
+"""
+
+
+_CHOICE = re.compile(r"(\S+): invalid choice: '(.*)' \(choose from (.*)\)")
+
+
+class Unusable(Exception):
+    """The command line cannot be used; the message is one sentence for the user."""
+
+
+def _no_hint(given: Sequence[str], index: int) -> str:
+    return ""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with one sentence for a mistake and no abbreviated options.
+
+    `hint` says more of an unknown option, `extra` what is wrong with a word too many;
+    where that is None, such words are further targets.
+    """
+
+    hint: Hint = staticmethod(_no_hint)
+    extra: str | None = "stands behind what the command takes"
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**{**settings, "add_help": False}, allow_abbrev=False)  # type: ignore[arg-type]
+        self.formatter_class = formatter
+        self.add_argument("-h", "--help", action="help", help="print this help")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage and exiting."""
+        raise Unusable(_sentence(message))
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """argparse's, but an unknown option is met where its neighbours are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        for option in unknown:
+            if option.startswith("-"):
+                known = list(self._option_string_actions)
+                more = _close(option, known) or self.hint(args, args.index(option))
+                raise Unusable(f"no option `{option}`{more}")
+        if unknown and self.extra is not None:
+            raise Unusable(f"`{unknown[0]}` {self.extra}")
+        if unknown:
+            found.targets += unknown
+        return found, []
+
+    def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
+        """Help is a result, and goes where results go."""
+        (file or sys.stdout).write(self.format_help())
+
+
+def _sentence(message: str) -> str:
+    """argparse's message, in our words where they say more."""
+    message = message.removeprefix("argument ")
+    if message.startswith("the following arguments are required: TARGET"):
+        return "no target given; name one, as in `model.py:Net`"
+    if message.startswith("the following arguments are required: CALL"):
+        return "no call given; write one, as in `f32[3, 1] + f32[4]`"
+    if message.startswith("the following arguments are required: SCRIPT.py"):
+        return "no script given; write it after the options, as in `train.py`"
+    choice = _CHOICE.fullmatch(message)
+    if choice is None:
+        return message
+    option, given, listed = choice.groups()
+    known = [name.strip("' ") for name in listed.split(",")]
+    what = "command" if option == "COMMAND" else f"`{option}`"
+    rest = _close(given, known) or f"; there is {', '.join(known)}"
+    return f"no {what} `{given}`{rest}"
+
+
+def _close(given: str, known: Sequence[str]) -> str:
+    """`; did you mean `--by`?` for the closest known name, or nothing."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(given.partition("=")[0], known, n=1)
+    return f"; did you mean `{close[0]}`?" if close else ""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """argparse's, in which an option names its value once, as from Python 3.13 on."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        said = super()._format_action_invocation(action)
+        if not action.option_strings or action.nargs == 0:
+            return said
+        value = said.rpartition(action.option_strings[-1])[2]
+        return ", ".join(action.option_strings) + value
+
+
+def formatter(prog: str) -> argparse.HelpFormatter:
+    """Help as wide as the terminal, and always the same when piped."""
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return HelpFormatter(prog, 2, 26, width)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, as `--timeout` takes it."""
+    found = read_seconds(text)
+    if found is None or not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
+    return found
+
+
+def read_seconds(text: str) -> float | None:
+    """The number that a text is, None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+ANYWHERE = ("trace", "check", "explain", "solve")
+"""Commands whose options stand anywhere, and a script's own arguments after `--`."""
+
+_CALL = re.compile(r"-(?!-|o|i(?!\d))[^=]*\[", re.DOTALL)
+"""A call of `explain` that begins with a minus: `-f32[3]`, but not `-if32[3]`."""
+
+
+def split_arguments(given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """What argparse reads, and the arguments of the script that stand after `--`.
+
+    Example: ``trace train.py --by op -- --epochs 3`` gives
+    ``["trace", "train.py", "--by", "op"]`` and ``("--epochs", "3")``.
+    """
+    ours = list(given)
+    if not ours or ours[0] not in ANYWHERE:
+        return ours, ()
+    theirs: tuple[str, ...] = ()
+    if "--" in ours:
+        at = ours.index("--")
+        ours, theirs = ours[:at], tuple(ours[at + 1 :])
+    if ours[0] == "explain":
+        if theirs and _CALL.match(theirs[0]):
+            ours, theirs = [*ours, theirs[0]], theirs[1:]
+        ours = [f" {each}" if _CALL.match(each) else each for each in ours]
+    if ours[0] == "solve":
+        ours = _with_proof_time(ours)
+    return ours, theirs
+
+
+def _with_proof_time(ours: Sequence[str]) -> list[str]:
+    """`--prove` with its usual time where no number follows: a target is none."""
+    following = [*ours[1:], ""]
+    return [
+        f"--prove={PROOF_SECONDS:g}"
+        if each == "--prove" and read_seconds(behind) is None
+        else each
+        for each, behind in zip(ours, following, strict=True)
+    ]
+
+
+SPECS = (
+    'what to feed it: "f32[B=8, 3, 32, 32]"; more inputs after a comma, or with '
+    "-i again"
+)
+
+TARGET = "what to run; the arguments of a script stand after `--`"
+
+ARGUMENTS = "a script's own arguments stand after `--`"
+
+
+def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
+    """`-i SPEC`, as often as there are inputs."""
+    parser.add_argument(
+        "-i", "--input", dest="specs", action="append", metavar="SPEC", help=help
+    )
+
+
+def spec_of(options: argparse.Namespace) -> str | None:
+    """All inputs as one spec, None where none is given."""
+    return ", ".join(options.specs) if options.specs else None
+
+
+def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
+    """`--format` of a report; `full` says what its longest form shows."""
+    parser.add_argument(
+        "--format",
+        choices=("full", "concise", "json", "github", "sarif"),
+        default="full",
+        help=f"{full}, a line each, versioned JSON, commands for GitHub, or SARIF "
+        "(default: full)",
+    )
+
+
+def add_timeout(
+    parser: argparse.ArgumentParser, help: str, default: float | None = None
+) -> None:
+    """`--timeout S`; what happens after it is the command's."""
+    parser.add_argument(
+        "--timeout", type=seconds, default=default, metavar="S", help=help
+    )
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """`--allow-writes`."""
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="let the program write, rename and remove files as in a real run; without "
+        "it, all of that goes to a temporary folder",
+    )
+
+
+def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
+    """What becomes of the program's files; `folder` is the only one to write in."""
+    from shapewright.runtime.files.program_files import ProgramFiles
+
+    return ProgramFiles(options.allow_writes, folder)
+
+
+def add_target(parser: Parser, *, several: bool = False) -> None:
+    """The target of a command, or several of them."""
+    if several:
+        parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET)
+        parser.extra = None
+    else:
+        parser.add_argument("target", metavar="TARGET", help=TARGET)
+        parser.extra = f"stands after the target; {ARGUMENTS}"
+    parser.hint = hint_at_dashes
+
+
+def hint_at_dashes(given: Sequence[str], index: int) -> str:
+    """Where an unknown option belongs that may be the script's."""
+    script = any(each.partition(":")[0].endswith(".py") for each in given[:index])
+    return f"; {ARGUMENTS}" if script else ""

@@ -1,0 +1,168 @@
+"""`shapewright rehearse`: a whole training script, with no GPU and no data."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shapewright.cli import output
+from shapewright.cli import output as display
+from shapewright.cli import parser as shared
+from shapewright.cli.parser import Parser, Unusable
+
+if TYPE_CHECKING:
+    from shapewright.cli.child_process import Ended
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.trace.record import Source
+    from shapewright.trace.rehearsal import Moment, Rehearsal
+    from shapewright.trace.report import Report
+
+SUMMARY = "a whole training script, from the data set to the last batch"
+
+DESCRIPTION = """\
+Run a training script as it is, with tensors that hold no data: its data set, loaders,
+loss, optimizer, validation and checkpoints. From each loader come the first batches
+and the last; a loop that trains ends when its turns bring nothing new, with its last
+turn. Files that the script writes lie in a temporary folder and are removed.
+Options stand before SCRIPT.py; what follows it belongs to the script.
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """What `shapewright rehearse` takes."""
+    add = parser.add_argument
+    add(
+        "--device",
+        default="cpu",
+        metavar="D",
+        help='what the script is told that it runs on: cpu, cuda, mps, "H100 80GB", '
+        '"RTX 4090" ... (default: cpu)',
+    )
+    add("--full-loaders", action="store_true", help="read all the data")
+    add(
+        "--gradients",
+        action="store_true",
+        help="show the shape of each gradient beside that of its value",
+    )
+    shared.add_report_format(parser, "the story and blocks with source")
+    shared.add_files(parser)
+    shared.add_timeout(
+        parser,
+        "stop the script after S seconds and tell what was found until then "
+        "(default: 300)",
+        300.0,
+    )
+    add("script", metavar="SCRIPT.py", help="the script")
+    add("arguments", metavar="...", nargs=argparse.REMAINDER, help="its own arguments")
+    parser.hint = hint_at_script
+
+
+def hint_at_script(given: Sequence[str], index: int) -> str:
+    """Where an unknown option belongs: to the script, behind its name."""
+    for at in range(index + 1, len(given)):
+        if given[at].endswith(".py"):
+            words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
+            line = shlex.join(("shapewright", "rehearse", *words))
+            return f"; a script's own arguments stand after it: `{line}`"
+    return ""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Rehearse in a child process, print, return the exit code."""
+    from shapewright.cli import child_process
+
+    def work(parent: child_process.Here) -> int:
+        files = shared.files_of(options, parent.folder)
+        report = rehearsed(options, lambda *told: parent.tell(told), files)
+        parent.show(shown(report, options))
+        return report.exit_code
+
+    def ended(child: child_process.Ended) -> int:
+        report = unfinished(options, child)
+        output.show(shown(report, options))
+        return report.exit_code
+
+    return child_process.run(work, ended)
+
+
+def rehearsed(
+    options: argparse.Namespace,
+    heard: Callable[[Rehearsal, str, int], None],
+    files: ProgramFiles,
+) -> Report:
+    """What the rehearsal finds."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        return api.rehearse_script(
+            options.script,
+            options.arguments,
+            device=options.device,
+            timeout=options.timeout,
+            full_loaders=options.full_loaders,
+            heard=heard,
+            files=files,
+        )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+
+
+def unfinished(options: argparse.Namespace, child: Ended) -> Report:
+    """What there is to say where the program took the rehearsal with it."""
+    from shapewright.cli.child_process import finding_of_ended, trace_of
+    from shapewright.source.span import Span
+    from shapewright.trace.report import Report
+
+    seen, span, told, sources = "", None, None, {}
+    if child.told is not None:
+        told, file, line = child.told
+        told = replace(told, seconds=child.seconds)
+        sources = {each: source_of(each) for each in {file, *files(told.story)}}
+        lines = (sources[file].text or "").splitlines()[line - 1 : line]
+        if lines:
+            seen = f"; it was seen last at {file}:{line}"
+            begin = len(lines[0]) - len(lines[0].lstrip()) + 1
+            span = Span(file, line, begin, line, len(lines[0]) + 1)
+    finding = finding_of_ended(child, options.timeout, seen, span)
+    trace = trace_of(options.script, finding, sources)
+    return Report(options.script, (finding,), (), False, trace, told)
+
+
+def files(story: Moment) -> Iterator[str]:
+    """The files that a story names."""
+    if story.file:
+        yield story.file
+    for inner in story.inner:
+        yield from files(inner)
+
+
+def source_of(file: str) -> Source:
+    """A file of the program, as it is now."""
+    from shapewright.trace.record import Source
+
+    try:
+        kept = Path(file).read_bytes()
+    except OSError:
+        return Source(file, "")
+    text = kept.decode("utf-8", "replace")
+    return Source(file, hashlib.sha256(kept).hexdigest(), text)
+
+
+def shown(report: Report, options: argparse.Namespace) -> str:
+    """The report in the format that was asked for."""
+    from shapewright.cli.check import rendered
+
+    if options.format != "full":
+        return rendered(report, options)
+    from shapewright.views.terminal.rehearsal import text
+
+    seen = display.of(sys.stdout)
+    width, colour = seen.width, seen.color
+    return text(report, width, colour, seen.unicode, options.gradients)

@@ -1,0 +1,127 @@
+"""`shapewright solve`: which sizes a program takes, and what comes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from shapewright.cli import child_process, output
+from shapewright.cli import output as display
+from shapewright.cli import parser as shared
+from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
+
+if TYPE_CHECKING:
+    from shapewright.trace.solution import Solution
+
+SUMMARY = "which sizes a model takes, and what comes out"
+
+DESCRIPTION = """\
+Run TARGET at many sizes of the letters in its inputs, with tensors that hold no data,
+and say which of them it takes: each demand with the line that makes it, a run that
+works and the nearest that does not, and the output as formulas in the letters.
+
+TARGET is what `shapewright trace` takes, but no script.
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """What `shapewright solve` takes."""
+    add = parser.add_argument
+    shared.add_specs(
+        parser,
+        'what to feed it, free sizes as letters: "f32[B, 3, H, W]"; more inputs '
+        "after a comma, or with -i again",
+    )
+    add(
+        "--want",
+        metavar="SPEC",
+        help='find sizes that give an output of this shape: "[B, 10, 64, 64]"',
+    )
+    add(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="lines, or versioned JSON (default: text)",
+    )
+    add(
+        "--prove",
+        type=seconds,
+        nargs="?",
+        const=PROOF_SECONDS,
+        metavar="S",
+        help="ask torch's symbolic sizes, for S seconds, whether each formula and "
+        "demand holds for all sizes (default: 60)",
+    )
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--train",
+        dest="training",
+        action="store_const",
+        const=True,
+        help="as in training mode, whatever the model is in",
+    )
+    mode.add_argument(
+        "--eval",
+        dest="training",
+        action="store_const",
+        const=False,
+        help="as in evaluation mode",
+    )
+    shared.add_timeout(parser, "stop after S seconds")
+    shared.add_files(parser)
+    shared.add_target(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve, print, return the exit code."""
+    target = options.target
+
+    def work(parent: child_process.Here) -> int:
+        solution = solved(options, parent.folder)
+        parent.show(rendered(solution, options))
+        return solution.exit_code
+
+    def ended(child: child_process.Ended) -> int:
+        from shapewright.cli.child_process import finding_of_ended
+        from shapewright.trace.solution import Solution
+
+        why = finding_of_ended(child, options.timeout).message
+        spec = shared.spec_of(options) or ""
+        solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
+        output.show(rendered(solution, options))
+        return solution.exit_code
+
+    return child_process.run(work, ended)
+
+
+def solved(options: argparse.Namespace, folder: str | None) -> Solution:
+    """Which sizes the target takes."""
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        return api.solve_target(
+            options.target,
+            shared.spec_of(options),
+            arguments=options.arguments,
+            want=options.want,
+            training=options.training,
+            timeout=options.timeout,
+            prove=options.prove,
+            files=shared.files_of(options, folder),
+        )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+
+
+def rendered(solution: Solution, options: argparse.Namespace) -> str:
+    """The solution in the format that was asked for."""
+    if options.format == "json":
+        from shapewright.views.solution_json import solution_json
+
+        return f"{solution_json(solution)}\n"
+    from shapewright.views.terminal.solution import text
+
+    seen = display.of(sys.stdout)
+    return text(solution, seen.width, seen.color, seen.unicode)

@@ -1,0 +1,165 @@
+"""`shapewright trace`: the shape of every tensor in a program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shapewright.cli import child_process, output
+from shapewright.cli import output as display
+from shapewright.cli import output as progress
+from shapewright.cli import parser as shared
+from shapewright.cli.output import Display
+from shapewright.cli.parser import Parser, Unusable
+
+if TYPE_CHECKING:
+    from shapewright.commands.targets import Outcome
+SUMMARY = "the shape of every tensor"
+
+DESCRIPTION = """\
+Run TARGET with tensors that hold no data and show the shape of every tensor in it.
+
+TARGET is what to run:
+  model.py:Net            a class, an instance or a function in a file
+  "model.py:Net(10)"      with arguments
+  package.models:build    the same in a module
+  script.py               a script, run as __main__; its own arguments after `--`
+  hf:config.json          a transformers config, or the name of a config class
+  timm:resnet50           a model of timm; torchvision:resnet18 one of torchvision
+"""
+
+
+def add_arguments(parser: Parser) -> None:
+    """What `shapewright trace` takes."""
+    add = parser.add_argument
+    shared.add_specs(parser)
+    add(
+        "--by",
+        choices=("module", "op", "line"),
+        default="module",
+        help="what a row is: a module, a tensor call or a source line "
+        "(default: module)",
+    )
+    add(
+        "--format",
+        choices=("text", "json"),
+        help="a table, or the versioned record (default: text, or json with "
+        "-o FILE.json)",
+    )
+    add(
+        "-o",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE; one that shapewright did not write is never replaced",
+    )
+    shared.add_timeout(
+        parser, "stop the program after S seconds and show what ran until then"
+    )
+    shared.add_files(parser)
+    shared.add_target(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trace the target, print or save the result, return the exit code."""
+    if options.file:
+        output.writable(options.file)
+    file = options.file and options.file.absolute()  # the program may change folder
+
+    def told(outcome: Outcome, parent: child_process.Here) -> None:
+        if file is None:
+            parent.show(_rendered(outcome, options, display.of(sys.stdout)))
+        else:
+            _saved(outcome, options, file, parent)
+
+    def work(parent: child_process.Here) -> int:
+        def abandoned(outcome: Outcome) -> None:
+            told(outcome, parent)
+            parent.done(1)
+
+        outcome = _outcome(options, abandoned, parent.folder)
+        told(outcome, parent)
+        return outcome.exit_code
+
+    def ended(child: child_process.Ended) -> int:
+        from shapewright.cli.child_process import trace_of_ended
+        from shapewright.commands.targets import Outcome
+
+        outcome = Outcome(trace_of_ended(options.target, child, options.timeout))
+        told(outcome, child_process.Here())
+        return outcome.exit_code
+
+    return child_process.run(work, ended)
+
+
+def _outcome(
+    options: argparse.Namespace,
+    abandoned: Callable[[Outcome], None],
+    folder: str | None,
+) -> Outcome:
+    from shapewright import api
+    from shapewright.inputs.errors import InputError
+
+    try:
+        with progress.on(sys.stderr) as report:
+            return api.trace_target(
+                options.target,
+                shared.spec_of(options),
+                arguments=options.arguments,
+                timeout=options.timeout,
+                progress=report,
+                abandoned=abandoned,
+                files=shared.files_of(options, folder),
+            )
+    except InputError as error:
+        raise Unusable(str(error)) from None
+
+
+def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -> str:
+    trace = outcome.trace
+    json = options.file is not None and options.file.suffix == ".json"
+    if options.format == "json" or (options.format is None and json):
+        from shapewright.views.several import traces_json
+
+        if outcome.parts:
+            return f"{traces_json(trace.target, outcome.parts, outcome.skipped)}\n"
+        return f"{trace.to_json()}\n"
+    from shapewright.views.several import traces_summary
+    from shapewright.views.terminal import text
+
+    parts = [
+        text(each, options.by, display.width, display.color, display.unicode)
+        for each in outcome.parts or (trace,)
+    ]
+    if outcome.parts:
+        parts.append(traces_summary(trace.target, outcome.parts, outcome.skipped))
+    return "\n".join(parts)
+
+
+def _saved(
+    outcome: Outcome,
+    options: argparse.Namespace,
+    file: Path,
+    parent: child_process.Here,
+) -> None:
+    """The result in a file; what must not be missed, on stderr."""
+    rendered = _rendered(outcome, options, Display())
+    trace = outcome.trace
+    mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"
+    parent.save(file, mark + rendered)
+    traces = outcome.parts or (trace,)
+    for finding in (each for one in traces for each in one.findings):
+        place = f"{finding.span}: " if finding.span else ""
+        print(
+            f"{place}{finding.severity}[{finding.code}]: {finding.message}",
+            file=sys.stderr,
+        )
+    for skipped in outcome.skipped:
+        print(f"not traced: {skipped}", file=sys.stderr)
+    whole = all(each.complete for each in traces)
+    partial = "" if whole else ", as far as the program came"
+    count = sum(len(each.ops) for each in traces)
+    print(f"wrote {options.file}: {count} ops{partial}", file=sys.stderr)

@@ -1,0 +1,199 @@
+"""Checks a model or a command-line target: a run that goes on after errors, their
+causes, and fixes that were tried.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.program_run import Program
+from shapewright.commands.trace import (
+    Fed,
+    fed,
+    run_target,
+    searched,
+    unborn,
+    with_loops,
+)
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.commands.check.fix_trials import Place
+    from shapewright.inputs.spec import Spec
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.trace.report import Report
+
+
+def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
+    """What `shapewright.check` finds in a live model or function."""
+    from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.commands.check.session import Session
+    from shapewright.inputs.call_mistakes import refuse_sizes
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.spec import parse
+    from shapewright.runtime.restore.snapshot import module_of
+    from shapewright.runtime.run import Settings, record
+
+    settings = Settings(go_on=True)
+    took: list[Fed] = []
+    if not args and not kwargs:
+        found = searched(target, settings, took)
+        made = found if found is not None else record(target, (), {}, settings)
+    else:
+        spec = parse(args[0]) if is_one_spec(args, kwargs) else None
+        args, kwargs, settings.letters = fed(args, kwargs)
+        took.append(Fed(target, module_of(target), args, kwargs, spec))
+        made = record(target, args, kwargs, settings)
+        if not made.complete or settings.failures:
+            refuse_sizes("check", target, args, kwargs)
+    ignored = ignored_codes(folder_of(target))
+    program = program_of(with_loops(made, settings), settings, None)
+    report = with_choice(Session(program, ignored=ignored).report(), took)
+    report = in_letters(report, program, took)
+    run = runner(took, lambda trace, how: program_of(trace, how, None), True)
+    return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
+
+
+def is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the inputs are all in one text."""
+    return len(args) == 1 and isinstance(args[0], str) and not kwargs
+
+
+def check_one_target(
+    target: str,
+    spec: str | None,
+    timeout: float | None,
+    first: bool,
+    strict: bool,
+    arguments: Sequence[str] = (),
+    files: ProgramFiles | None = None,
+    declared: bool = True,
+) -> Report:
+    """What `shapewright check` finds; its fixes are tried in child processes.
+
+    Without `declared`, the file's `example_inputs` belong to another of its models.
+    """
+    from shapewright.commands.check.fix_trials import Trying, processors
+    from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.commands.check.session import Session
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.engine.failures.run_ends import Stopped
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.errors import ProgramError
+    from shapewright.inputs.python_files import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+    from shapewright.runtime.files.program_files import ProgramFiles, noted
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.processes.forks import Children
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.run import Settings, before_any_call
+
+    parsed = parse_target(target, arguments)
+    given = parse(spec) if spec is not None else None
+    if parsed.kind in ("file", "script"):
+        read_source(parsed.place)
+    ignored = ignored_codes(folder_of_place(parsed))
+
+    took: list[Fed] = []
+    seen = Constructions()
+    inputs = given
+
+    def run(gone: Place | None = None, loops: bool = False) -> Program:
+        nonlocal seen, inputs
+        settings = Settings(target=target, go_on=True, quick=gone is not None)
+        settings.ended = limit.hold if gone is None else None
+        if gone is not None:
+            settings.gone = os.path.abspath(gone[0]), gone[1]
+        seen = Constructions()
+        if inputs is None:
+            inputs = chosen_spec(took)
+        try:
+            with guarded(), seen.watched():
+                made = run_target(parsed, inputs, settings, None, took, declared)
+        except ProgramError as error:
+            made = unborn(target, error)
+        if loops:
+            made = noted(with_loops(made, settings), layer)
+        return program_of(made, settings, seen)
+
+    kept = (files or ProgramFiles()).kept()
+    program: Program | None = None
+    with (
+        on_stderr(), limited(timeout, hard=True) as limit, kept as layer,
+        Trying(run) as trying,
+    ):  # fmt: skip
+        try:
+            began = time.perf_counter()
+            program = run(loops=True)
+            limit.release()
+            trying.allowed = 3.0 + 30 * (time.perf_counter() - began)
+            session = Session(
+                program, trying.again, trying.attempt, first, ignored, strict
+            )
+            report = with_choice(session.report(), took)
+            sized = runner(
+                took, lambda made, settings: program_of(made, settings, seen)
+            )
+            if first and report.findings:
+                return report
+            report = in_letters(report, program, took)
+            with Children(sized, trying.allowed, processors()) as other:
+                return with_edges(report, program, took, other.each, ignored)
+        except Stopped as stopped:
+            limit.hold()
+            if program is None:
+                program = program_of(before_any_call(target, stopped), None, None)
+            session = Session(program, first=first, ignored=ignored, strict=strict)
+            return with_choice(session.report(), took)
+
+
+def chosen_spec(took: list[Fed]) -> Spec | None:
+    """The inputs that were looked for in an earlier run, for the tries of fixes."""
+    return took[0].spec if took and took[0].chosen is not None else None
+
+
+def with_choice(report: Report, took: list[Fed]) -> Report:
+    """The report, which says if its inputs were chosen."""
+    return replace(report, chosen=took[0].chosen) if took else report
+
+
+def folder_of(target: Any) -> str | None:
+    """The folder of the file in which a model's class, or a function, is written."""
+    owner = target if hasattr(target, "__qualname__") else type(target)
+    module = sys.modules.get(getattr(owner, "__module__", None) or "")
+    file: str | None = getattr(module, "__file__", None)
+    return os.path.dirname(os.path.abspath(file)) if file else None
+
+
+def folder_of_place(parsed: Any) -> str | None:
+    """The folder of a target that is a file."""
+    if parsed.kind not in ("file", "script"):
+        return None
+    place: str = os.path.abspath(parsed.place)
+    return os.path.dirname(place)
+
+
+def program_of(made: Trace, settings: Any, seen: Any) -> Program:
+    """What is reasoned about."""
+    if settings is None:
+        return Program(made)
+    ending = None
+    told = settings.ending is not None and settings.gone is None  # but not of a try
+    if told and tuple(made.ops) is not None:
+        ending = settings.ending()  # after its ops, whose tensors have numbers first
+    if seen is None:
+        return Program(made, tuple(settings.failures), ending=ending)
+    built, sources, loads = seen.places(settings.modules, os.getcwd())
+    texts = {name: each.text for name, each in sources.items() if each.text is not None}
+    failures = tuple(settings.failures)
+    program = Program(made, failures, built, texts, tuple(loads), ending)
+    if settings.rehearsing is not None:
+        program.batches = settings.rehearsing.batches
+        program.remainders = settings.rehearsing.remainders
+    return program

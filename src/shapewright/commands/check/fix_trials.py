@@ -1,0 +1,179 @@
+"""Runs a program with changed text, in child processes, and keeps a summary of each
+run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shapewright.analysis.hazards import hazards
+from shapewright.analysis.program_run import Program, kept
+from shapewright.rules.needs.failure import Failure
+from shapewright.trace.module import leaves
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from shapewright.runtime.processes.forks import Children
+
+
+Overlay = Mapping[str, str]
+"""Texts that stand for files, by absolute path."""
+Place = tuple[str, int, str]
+"""Where something failed: file, line, and the call or the code of the finding."""
+
+LOAD = "state-dict-mismatch"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a run came to. `ops` is how far it came, `output` the shapes it returned."""
+
+    failures: tuple[Place, ...] = ()
+    complete: bool = False
+    ops: int = 0
+    output: tuple[tuple[int, ...], ...] = ()
+    warnings: tuple[Place, ...] = ()
+
+
+def in_short(program: Program, gone: Place) -> Tried:
+    """A run as it is compared with another one; what is likely wrong only if it can
+    be a repair, of what failed at `gone`."""
+    trace = program.trace
+    failures = places(program)
+    warnings: tuple[Place, ...] = ()
+    if trace.complete and all(place[:2] != gone[:2] for place in failures):
+        warnings = tuple(
+            (each.span.file, each.span.line, each.code)
+            for each in hazards(program)
+            if each.span is not None and each.severity == "warning"
+        )
+    return Tried(failures, trace.complete, len(trace.ops), output_of(program), warnings)
+
+
+def output_of(program: Program) -> tuple[tuple[int, ...], ...]:
+    """The shapes of what the program returned."""
+    return tuple(fact.shape for fact in leaves(program.trace.output))
+
+
+def places(program: Program) -> tuple[Place, ...]:
+    """Where calls failed, in order, and where else the program did."""
+    found = [(span.file, span.line, LOAD) for span, _ in program.loads]
+    found += [place_of(program, failure) for failure in program.failures]
+    lines = {place[:2] for place in found}
+    for each in program.trace.findings:
+        line = (each.span.file, each.span.line) if each.span else ("", 0)
+        if each.severity == "error" and line not in lines:
+            found.append((*line, each.code))
+    return tuple(found)
+
+
+def place_of(program: Program, failure: Failure) -> Place:
+    """Where a call failed; a call is a layer by its name, or as it is written."""
+    op = program.trace.ops[failure.op]
+    if op.span is None:
+        return ("", 0, op.name)
+    layer, found = program.layer(op), program.node(op.span)
+    if layer is not None:
+        call = own_name(layer.path)
+    else:
+        call = found[0].written(found[1]) if found is not None else op.name
+    return (op.span.file, op.span.line, call)
+
+
+def own_name(path: str) -> str:
+    """`conv` of `layers.3.conv`, `net.2` of `blocks.0.net.2`."""
+    parts = path.split(".")
+    names = [at for at, part in enumerate(parts) if not part.isdigit()]
+    return ".".join(parts[names[-1] :]) if names else path
+
+
+def is_at(place: Place, other: Place, crowded: Collection[tuple[str, int]]) -> bool:
+    """Whether two failures are one: on a line, or on a crowded one in the same call."""
+    return place == other if other[:2] in crowded else place[:2] == other[:2]
+
+
+MOST_LATE = 3
+"""Tries without an answer in time, after which no more are made."""
+
+
+class Trying:
+    """Children that run a program as its text would be with an edit.
+
+    `run` runs it here; it is given the place of an error at which the run may end.
+    `allowed` is how many seconds a child has.
+    """
+
+    def __init__(self, run: Callable[[Place | None], Program]) -> None:
+        self.run = run
+        self.allowed = 30.0
+        self.stack = ExitStack()
+
+    def __enter__(self) -> Trying:
+        import shapewright.analysis.hazards  # noqa: F401, not in each child
+        from shapewright.engine.replacement import one_thread
+        from shapewright.runtime.processes.forks import Children
+
+        self.stack.enter_context(one_thread())
+        self.children: Children[tuple[Overlay, Place], Tried] = (
+            self.stack.enter_context(Children(self.tried, self.allowed, processors()))
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.stack.close()
+
+    def changed(self, texts: Overlay, gone: Place | None) -> Program:
+        """The program run with changed texts, in this process."""
+        from shapewright.inputs import python_files
+        from shapewright.runtime.files.program_files import files_kept
+
+        python_files.install(texts)
+        with files_kept():
+            return self.run(gone)
+
+    def again(self, texts: Overlay) -> Program | None:
+        """The program run with changed texts, whole."""
+        from shapewright.runtime.processes.forks import Lost, in_child
+
+        try:
+            return in_child(lambda: kept(self.changed(texts, None)), self.allowed)
+        except Lost:
+            return None
+
+    def attempt(
+        self, many: Sequence[Overlay], gone: Sequence[Place], apart: bool
+    ) -> list[Tried]:
+        """The program run with each of many changes, in short."""
+        from shapewright.runtime.processes.forks import Children
+
+        requests = list(zip(many, gone, strict=True))
+        self.children.seconds = self.allowed
+        if self.children.late >= MOST_LATE:
+            return [Tried() for _ in requests]
+        if not apart:
+            return [each or Tried() for each in self.children.each(requests)]
+        with Children(self.tried, self.allowed, len(many)) as fresh:
+            made = [each or Tried() for each in fresh.each(requests)]
+        self.children.late += fresh.late
+        return made
+
+    def tried(self, request: tuple[Overlay, Place]) -> Tried:
+        """What one run came to."""
+
+        texts, gone = request
+        return in_short(self.changed(texts, gone), gone)
+
+
+def processors() -> int:
+    """Children that work side by side."""
+    return min(4, os.cpu_count() or 1)

@@ -1,0 +1,259 @@
+"""Runs a program again at other sizes: at those that nobody gave, and at several sizes
+for letters without one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.edges import Make, edges
+from shapewright.analysis.edges.other_runs import Request, Seen, seen
+from shapewright.analysis.explanations import explained_with
+from shapewright.analysis.formulas.fitted import Dims, operands, until
+from shapewright.analysis.hazards import ignored_here
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.findings.finding import Finding
+from shapewright.trace.report import Report
+
+if TYPE_CHECKING:
+    from shapewright.commands.trace import Fed
+
+
+def with_edges(
+    report: Report,
+    program: Program,
+    took: Sequence[Fed],
+    make: Make,
+    ignored: Collection[str] = (),
+) -> Report:
+    """The report with what breaks only at other sizes, where nothing else is wrong."""
+    wrong = any(each.severity == "error" for each in report.findings)
+    if not took or wrong or not report.complete or not can_vary(took[0]):
+        return report
+    fed = took[0]
+    found = [
+        each
+        for each in looked_for(program, make, fed)
+        if each.code not in ignored and not ignored_here(program, each)
+    ]
+    if not found:
+        return report
+    kept = tuple(each for each in report.findings if not told_better(each, found))
+    return replace(report, findings=(*kept, *found))
+
+
+def looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
+    """What breaks at other sizes. A mistake of our own is told, and stops nothing."""
+    letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
+    try:
+        return edges(program, make, letters)
+    except Exception as error:  # ours, not the program's
+        said = f"{type(error).__name__}: {error}"
+        message = f"other sizes could not be looked at ({said})"
+        return [Finding("torch-error", "note", message)]
+
+
+def told_better(finding: Finding, found: Sequence[Finding]) -> bool:
+    """Whether a run showed what a note only foresaw."""
+    if finding.code != "lost-batch" or finding.severity != "note":
+        return False
+    lines = {
+        (span.file, span.line)
+        for each in found
+        for span in (each.span, *(other.span for other in each.related))
+        if span is not None
+    }
+    span = finding.span
+    return span is not None and (span.file, span.line) in lines
+
+
+def can_vary(fed: Fed) -> bool:
+    """Whether a model got tensors whose sizes can be changed."""
+    from shapewright.runtime.input_tensors import can_resize
+
+    return fed.module is not None and can_resize((fed.args, fed.kwargs))
+
+
+def runner(
+    took: Sequence[Fed],
+    as_program: Callable[[Any, Any], Program],
+    live: bool = False,
+) -> Callable[[Request], Seen]:
+    """How to run what was fed at other sizes, one request after the other.
+
+    With `live` the model is somebody's own: a `train` or `eval` of its own class, which
+    may change weights, is not called.
+    """
+    from shapewright.engine.memo import Memo
+    from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
+    from shapewright.runtime.run import Settings, record
+
+    memo = Memo()
+
+    def run(request: Request) -> Seen:
+        found = once(request)
+        if found.state == "refuses" and request.look != "cause":
+            # torch's own Python raises too; what is its call, only this run tells.
+            found = once(replace(request, look="cause"))
+        return found
+
+    def once(request: Request) -> Seen:
+        (fed,) = took
+        made = at(fed, request)
+        if made is None:
+            return Seen("unsure")
+        why = request.look == "cause"
+        settings = Settings(go_on=why, quick=True, most=1, memo=memo)
+        mode = request.training
+        if live and has_own_mode(fed.module):
+            if mode not in (None, getattr(fed.module, "training", mode)):
+                return Seen("unsure")
+            mode = None
+        evaluated = as_evaluated(fed.module, mode)
+        with fed.running(), in_mode(fed.module, mode), evaluated:
+            trace = record(fed.callable, *made, settings)
+            return seen(as_program(trace, settings), request.look == "steps")
+
+    return run
+
+
+def at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments at other sizes; None where they cannot have them."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import made_of, materialize
+    from shapewright.runtime.input_tensors import resized
+
+    args, kwargs = fed.args, fed.kwargs
+    letters = {free.letter: size for free, size in request.sizes if free.stated}
+    if letters and fed.spec is not None:
+        try:
+            args, kwargs = materialize(fed.spec.with_sizes(**letters), made_of)
+        except InputError:
+            return None
+    places = {
+        place: size
+        for free, size in request.sizes
+        if not free.stated
+        for place in free.places
+    }
+    return resized(args, kwargs, places) if places else (args, kwargs)
+
+
+FITTED, CHECKED = 16, 4
+"""Runs at random sizes, to fit formulas and to check them."""
+
+SPAN, STEP = 64, 32
+"""How far sizes go beyond the usual ones, and in which step where only multiples do."""
+
+
+def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
+    """The report, a line in letters below each finding whose call got such sizes.
+
+    The program is run at other sizes for that; where they do not show a formula for
+    every dim of a tensor, nothing is said of it.
+    """
+    spec = took[0].spec if took else None
+    if spec is None or not spec.letters_free or not program.failures:
+        return report
+    calls = {
+        (finding.code, finding.span): failures[0].op
+        for finding, failures in explained_with(program)
+    }
+    wanted = [(each.code, each.span) for each in report.findings]
+    if not any(each in calls for each in wanted):
+        return report
+    first, *others = samples(took[0], list(spec.letters_free))
+    if first is None:
+        return report
+    findings = []
+    for each in report.findings:
+        call = calls.get((each.code, each.span))
+        line = "" if call is None else said(program, call, first, others)
+        findings.append(replace(each, lines=(*each.lines, line)) if line else each)
+    return replace(report, findings=tuple(findings))
+
+
+def said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
+    """``in letters: `x` is (B, 32*T)``, or nothing."""
+    op = program.trace.ops[call]
+    shapes = [tuple(fact.shape) for fact in op.inputs]
+    if call >= len(first.taken) or [*map(tuple, first.taken[call])] != shapes:
+        return ""
+    shown = until(first, call)
+    fitted = [shown, *(each for each in others[CHECKED:] if each is not None)]
+    checks = [each for each in others[:CHECKED] if each is not None]
+    parts = []
+    names = tensor_names(program, op)
+    for name, fact, dims in zip(
+        names, op.inputs, operands(fitted, checks, call), strict=False
+    ):
+        if fact.tensor not in program.states and has_letters(dims):
+            shape = ", ".join(map(str, dims)) + ("," if len(dims) == 1 else "")
+            parts.append(f"{name} is ({shape})")
+    return "in letters: " + ", ".join(dict.fromkeys(parts)) if parts else ""
+
+
+def has_letters(dims: Dims) -> bool:
+    """Whether every dim has a formula, and some depend on letters."""
+    known = [each for each in dims if each is not None]
+    return len(known) == len(dims) and any(each.letters() for each in known)
+
+
+def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
+    """What runs show, the first at the usual sizes; None for one that shows nothing.
+
+    Of one in which other calls fail than in the first, only what came before.
+    """
+    from shapewright.engine.memo import Memo
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import made_of, materialize
+    from shapewright.runtime.restore.snapshot import take
+    from shapewright.runtime.run import Settings, record
+
+    assert fed.spec is not None
+    usual = {name: fed.spec.letters[name] for name in free}
+    memo, taken = Memo(), take(fed.callable, fed.args, fed.kwargs)
+    draw = random.Random(0)
+    found: list[Any] = []
+    failing: set[Any] = set()
+    for nth in range(1 + FITTED + CHECKED):
+        sizes = somewhere(usual, nth, draw) if nth else usual
+        try:
+            args, kwargs = materialize(fed.spec.with_sizes(**sizes), made_of)
+        except InputError:
+            found.append(None)
+            continue
+        settings = Settings(go_on=True, quick=True, memo=memo, taken=taken)
+        settings.sampled, settings.letters = True, {**fed.spec.letters, **sizes}
+        with fed.running():
+            made = record(fed.callable, args, kwargs, settings)
+        if any(each.code == "timeout" for each in made.findings):
+            return [None]
+        sample: Any = settings.sample
+        if sample is None:
+            found.append(None)
+            continue
+        sample = replace(sample, letters=sizes)
+        keys = [sample.keys[failure.op] for failure in settings.failures]
+        if nth == 0:
+            failing = set(keys)
+        if failing.issuperset(keys):
+            found.append(sample)
+        else:  # what it went on with at the first is not to be trusted either
+            found.append(until(sample, settings.failures[0].op))
+    return found
+
+
+def somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
+    """Sizes at random: beyond the usual ones, multiples of them, and below them."""
+    sizes = {}
+    for name, size in usual.items():
+        beyond = size + draw.randrange(1, SPAN if size > 4 else 4)
+        multiple = size + STEP * draw.randrange(8) if size > 4 else beyond
+        below = draw.randrange(1, size + 1)
+        sizes[name] = (beyond, multiple, beyond, below)[nth % 4]
+    return sizes

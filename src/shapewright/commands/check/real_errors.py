@@ -1,0 +1,356 @@
+"""The torch call that ended a real run, met again without data and explained as `check`
+does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shapewright.analysis import state_dicts
+from shapewright.analysis.explanations import of_failure
+from shapewright.analysis.fixes import Option, candidates, options
+from shapewright.analysis.program_run import Program, kept, shape_text
+from shapewright.analysis.provenance.call_expressions import tensor_names
+from shapewright.commands.check import fix_trials
+from shapewright.commands.check.fix_trials import LOAD, Overlay, Tried, in_short
+from shapewright.commands.check.fix_trials import Place as Line
+from shapewright.commands.check.session import Session, Told
+from shapewright.commands.trace import nothing
+from shapewright.findings.finding import Finding
+from shapewright.findings.fix import Fix
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.span import Span
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.runtime.real_errors.second_run import Again, Load, Place, Run
+
+
+SECONDS = 10.0
+"""A child that answers nothing for so long is ended: it runs the program's own code."""
+OF_DTYPES = re.compile(r"type|half|float|double|long|int|bool|char|byte|complex", re.I)
+"""What torch says, one or the other, where it refuses a dtype."""
+OF_VALUES = re.compile(r"out of (range|bound)|index|smaller than|negative", re.I)
+"""The same where it refuses the value of an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """The failure of the real run, met again. `every`: in a child process, with the
+    program's own code."""
+
+    place: Place
+    again: Again
+    program: Program
+    every: bool = False
+
+    @property
+    def failure(self) -> Failure:
+        """The call that failed."""
+        return self.program.failures[0]
+
+
+def met_again(place: Place, error: BaseException) -> Met | None:
+    """The first of the ways to run it again that fails as the real run did."""
+    from shapewright.runtime.real_errors.second_run import (
+        apart,
+        layers_again,
+        lines_again,
+        may_fork,
+        own_again,
+    )
+    from shapewright.runtime.real_errors.tracebacks import may_be_torchs
+
+    own = list(own_again(place))
+    needs_own = False
+    for again in (*own, *layers_again(place), *lines_again(place)):
+        run = again.run(quick=True)
+        needs_own = needs_own or (run.own and again in own)
+        program = program_of(place, run)
+        if program is not None and is_same(program, again.at, error):
+            return Met(place, again, with_repairs(place, again, program))
+    needs_own = needs_own and may_be_torchs(error) and may_fork()
+    for again in own if needs_own else ():
+        (program,) = apart([partial(run_apart, place, again)], SECONDS)
+        if program is not None and is_same(program, again.at, error, sizes=True):
+            return Met(place, again, program, True)
+    return None
+
+
+def with_repairs(place: Place, again: Again, program: Program) -> Program:
+    """The run once more, with all that repairs the call looked for.
+
+    That is hundreds of tries: of what makes many calls itself, too long to wait for.
+    """
+    many = len(program.trace.ops) > FEW or any(
+        op.name == MANY for op in program.trace.ops
+    )
+    if many or not program.failures:
+        return program
+    whole = program_of(place, again.run())
+    return whole if whole is not None and whole.failures else program
+
+
+FEW = 8
+"""Calls of torch in one that is tried hundreds of times."""
+MANY = "F.multi_head_attention_forward"
+"""One call for the program, some thirty for torch."""
+
+
+def run_apart(place: Place, again: Again) -> Program | None:
+    """A run with the program's own code, fit to be sent."""
+    program = program_of(place, again.run(every=True))
+    return None if program is None else kept(program)
+
+
+def program_of(place: Place, run: Run) -> Program | None:
+    """What is reasoned about: the run, and where the layers of its calls were built."""
+    trace = run.trace
+    if trace is None:
+        return None
+    paths = {call.path for call in trace.calls}
+    if run.failures:
+        states = Program(trace).states
+        facts = trace.ops[run.failures[0].op].inputs
+        owners = [states.get(fact.tensor, "").rpartition(".") for fact in facts]
+        paths |= {path for path, dot, _ in owners if dot}
+    built = place.owner.built(sorted(paths))
+    return Program(trace, run.failures, built, place.owner.sources())
+
+
+def is_same(
+    program: Program, at: Span, error: BaseException, sizes: bool = False
+) -> bool:
+    """Whether the first failure of a run is that of the real run.
+
+    It stands at the same place; what it is about is what torch spoke of. With `sizes`,
+    or where sizes may rest on values that were drawn anew, torch's words have the same
+    numbers.
+    """
+    said = str(error)
+    if not program.failures:
+        found = program.trace.findings[:1]
+        return any(each.code == DEVICES for each in found) and "device" in said
+    failure = program.failures[0]
+    span = program.trace.ops[failure.op].span
+    if span != at and not is_line_of(span, at):
+        return False
+    finding = of_failure(program, failure)
+    drawn = any(DRAWS.search(op.name) for op in program.trace.ops)
+    sizes = sizes or drawn or bool(program.trace.assumptions)
+    if sizes and numbers(failure.torch_message) != numbers(said):
+        return False
+    if finding.code == "dtype-mismatch" and not OF_DTYPES.search(said):
+        return False
+    if failure.unmet is not None:
+        return True
+    if finding.code == "index-out-of-range" and not OF_VALUES.search(said):
+        return False
+    return bool(failure.repairs) and type(error).__name__ == failure.error
+
+
+DRAWS = re.compile(r"rand|item|tolist|nonzero|unique|multinomial|masked_select|sample")
+"""Operators whose answer may decide a size, and be another a second time."""
+
+
+def is_line_of(span: Span | None, at: Span) -> bool:
+    """Whether a span is the line of a place, where Python keeps no columns."""
+    if span is None or (span.column, span.end_column) != (1, 1):
+        return False
+    return span.file == at.file and at.line <= span.line <= at.end_line
+
+
+DEVICES = "mixed-devices"
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers in a text."""
+    return sorted(re.findall(r"\d+", text))
+
+
+def explained(error: BaseException) -> tuple[Finding, Trace] | None:
+    """What can be said of an error, and the record to show it from; None for nothing.
+
+    It is said of calls of torch's functions, methods, operators and layers, and of
+    `load_state_dict`. Nothing of the run is changed.
+    """
+    from shapewright.runtime.real_errors.second_run import load_of, place_of
+    from shapewright.runtime.real_errors.tracebacks import is_explainable, stack_of
+
+    stack = stack_of(error.__traceback__) if is_explainable(error) else None
+    if stack is None:
+        return None
+    place = place_of(stack)
+    load = load_of(stack, error)
+    if load is not None:
+        return of_load(place, load)
+    met = met_again(place, error)
+    if met is None:
+        return None
+    finding = finding_of(met) if met.program.failures else of_devices(met)
+    return finding, met.program.trace
+
+
+def finding_of(met: Met) -> Finding:
+    """The failure in the program's words, with the fixes that were tried."""
+    program, failure = met.program, met.failure
+    finding = of_failure(program, failure)
+    session = Session(program, attempt=partial(attempts, met))
+    told = Told(finding, fix_trials.place_of(program, failure))
+    session.tries(program, told, likely(met))
+    finding = session.shown(told)
+    alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
+    return replace(
+        finding,
+        fixes=tuple(alike.values()),
+        span=met.again.told,
+        module=finding.module or module_of(met),
+        torch_message="",  # the exception says it
+        lines=(*finding.lines, *operands(program, failure, finding)),
+    )
+
+
+def likely(met: Met) -> list[Option]:
+    """Fixes to try: not another number, or another order where none is missed. Many
+    make a single call run."""
+    missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
+    found = []
+    for option in candidates(met.program, met.failure):
+        if option.kind in FAR:
+            if not (missed and ORDER.search(option.fix.message)):
+                continue
+        elif is_guess(met, option.fix):
+            continue
+        if can_be_tried(met, option.fix):
+            found.append(option)
+    return found
+
+
+FAR = frozenset({"number", "swapped", "argument", "source", "larger?", "order?"})
+"""Kinds of changes that a single call says too little about."""
+ORDER = re.compile(r"\.(transpose|permute)\(")
+
+
+def is_guess(met: Met, fix: Fix) -> bool:
+    """Whether a fix only puts another number into the expression, where no dim is
+    meant, or leaves the call away."""
+    at, first = met.again.at, fix.edits[0]
+    if not all(holds(at, edit.span) for edit in fix.edits):
+        return False
+    ends = first.span.end_line, first.span.end_column
+    if not first.text and ends == (at.end_line, at.end_column):
+        return True
+    number = all(edit.text.lstrip("-").isdecimal() for edit in fix.edits)
+    return number and met.failure.error != "IndexError"
+
+
+def module_of(met: Met) -> str:
+    """The path of the module whose method failed."""
+    return met.place.owner.path_of(met.place.stack.here.first) or ""
+
+
+def of_devices(met: Met) -> Finding:
+    """Tensors of several devices."""
+    finding = met.program.trace.findings[0]
+    return replace(
+        finding, span=met.again.told, module=module_of(met), torch_message=""
+    )
+
+
+MOST = 6
+"""Operands that are shown."""
+
+
+def operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
+    """The operands of the call that the finding does not tell of; weights of a layer
+    are left out."""
+    op = program.trace.ops[failure.op]
+    layer = program.layer(op)
+    said = " ".join([finding.message, *finding.lines])
+    found = []
+    for name, fact in list(zip(tensor_names(program, op), op.inputs, strict=True)):
+        own = layer is not None and fact.tensor in program.states
+        shape = shape_text(fact)
+        told = any(each in said for each in (f"{name} {shape}", f"{name} is {shape}"))
+        told = told or any(line.endswith(f"  {name}") for line in finding.lines)
+        if name != "a tensor" and not (own or told):
+            found.append(f"{name} is {fact}")
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def can_be_tried(met: Met, fix: Fix) -> bool:
+    """Whether a fix changes the expression, or how a layer is constructed."""
+    places = [built.span for built in met.program.built.values()]
+    if met.again.text is not None:
+        places.append(met.again.at)
+    return all(any(holds(place, edit.span) for place in places) for edit in fix.edits)
+
+
+def holds(outer: Span, inner: Span) -> bool:
+    """Whether a span lies within another."""
+    return (
+        outer.file == inner.file
+        and (outer.line, outer.column) <= (inner.line, inner.column)
+        and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+    )
+
+
+def attempts(
+    met: Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
+) -> list[Tried]:
+    """The call with each of these texts, as `Session` asks."""
+    runs = [partial(attempt, met, *each) for each in zip(many, gone, strict=True)]
+    if not met.every:
+        return [run() for run in runs]
+    from shapewright.runtime.real_errors.second_run import apart
+
+    return [each or Tried() for each in apart(runs, SECONDS)]
+
+
+def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
+    """The call with one changed text."""
+    from shapewright.runtime.real_errors.layer_owners import rebuilt
+    from shapewright.source.expressions import Text
+
+    again = met.again
+    layers = rebuilt(met.place.owner, met.program.built, texts)
+    new = texts.get(os.path.abspath(again.file))
+    text = None if new is None or again.text is None else Text(again.file, new)
+    run = again.run(text, met.every, quick=True, layers=layers)
+    program = program_of(met.place, run)
+    return Tried() if program is None else in_short(program, gone)
+
+
+def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
+    """What explains a state dict that does not fit."""
+    from shapewright.engine.call_sites import source_of
+    from shapewright.runtime.real_errors.layer_owners import relative
+
+    span = relative(place.span)
+    finding = state_dicts.explained_load(span, load.refused)
+    source = source_of(place.stack.here.file)
+    if source is not None:
+        source = replace(source, file=span.file)
+    trace = nothing("", finding, source)
+    program = Program(trace, loads=[(span, load.refused)])
+    session = Session(program, attempt=partial(loads, place, load))
+    told = Told(finding, (span.file, span.line, LOAD))
+    fixes = state_dicts.fixes(program, span, load.refused)
+    session.tries(program, told, list(options("load", 1.0, fixes)))
+    return replace(session.shown(told), torch_message=""), trace
+
+
+def loads(
+    place: Place,
+    load: Load,
+    many: Sequence[Overlay],
+    gone: Sequence[Line],
+    alone: bool,
+) -> list[Tried]:
+    """Whether the state dict fits as each of these texts has it."""
+    return [Tried(complete=load.fits(place, dict(texts))) for texts in many]

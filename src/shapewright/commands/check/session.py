@@ -1,0 +1,495 @@
+"""One program checked: run, explained, mended in memory, and run further."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from shapewright.analysis import python_errors, state_dicts
+from shapewright.analysis.explanations import MOST_RELATED, explained_with
+from shapewright.analysis.fixes import Option, candidates, of_program_error, options
+from shapewright.analysis.hazards import hazards, ignored_here
+from shapewright.analysis.program_run import Program
+from shapewright.analysis.provenance.origins import of_line, once
+from shapewright.analysis.state_dicts import explained_load
+from shapewright.commands.check.fix_trials import (
+    LOAD,
+    Overlay,
+    Place,
+    Tried,
+    is_at,
+    output_of,
+    place_of,
+    places,
+)
+from shapewright.findings.finding import Finding, Related
+from shapewright.findings.fix import Fix
+from shapewright.findings.hazards import HAZARDS
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.editing import apply_edits
+from shapewright.source.span import Span
+from shapewright.trace.report import Report
+
+ROUNDS = 4
+"""How often a program that ended at an error is mended and run again."""
+SHOWN = 3
+"""Fixes that are shown of one finding."""
+AT_ONCE = (8, 16, 32)
+"""Tries after which it is asked whether there is one that is likely meant."""
+TRIES = sum(AT_ONCE)
+"""Tries of one finding, the likely ones first: a count, so that a slow machine finds
+the same."""
+ALL_TRIES = 240
+"""Tries of all findings."""
+MOST_CALLS = 10
+"""Calls of all tries together, for each call of the program's own run."""
+LEAST_CALLS = 1_000
+"""Calls that the tries of a small program may make all the same, for each error."""
+
+
+Attempt = Callable[[Sequence[Overlay], Sequence[Place], bool], list[Tried]]
+"""How to run the program with each of these texts, in short. A failure at its place
+ends a run; with True each run has a process of its own."""
+
+
+Crowded = Collection[tuple[str, int]]
+"""Lines with several calls that fail by themselves."""
+NOWHERE: Place = ("", 0, "")
+"""In place of a failure at which a run may end."""
+
+
+@dataclass(slots=True)
+class Mend:
+    """One way to mend a finding, and what the run with it came to."""
+
+    option: Option
+    texts: Overlay
+    tried: Tried
+
+    @property
+    def fix(self) -> Fix:
+        """The change of the text."""
+        return self.option.fix
+
+
+@dataclass(slots=True)
+class Told:
+    """A finding with the ways to mend it that help, the best first."""
+
+    finding: Finding
+    place: Place
+    mends: list[Mend] = field(default_factory=list)
+    numbers: frozenset[int] = frozenset()
+    untried: int = 0  # ways to mend it that had no turn
+
+    def removes(self, place: Place, crowded: Crowded) -> bool:
+        """Whether what failed at a place works with the best fix of this.
+
+        A layer that is left out fails nowhere, which says nothing of its other calls.
+        """
+        if not self.mends or self.mends[0].option.kind == "left-out":
+            return False
+        best = self.mends[0].tried
+        left = any(is_at(each, place, crowded) for each in best.failures)
+        return best.complete and not left
+
+
+@dataclass(slots=True)
+class Session:
+    """How to run the program with changed text: `again` whole, `attempt` in short.
+
+    Both run in a child process; without them no fix is tried. `ignored` are codes of
+    hazards that are switched off; `strict` adds a note for every implicit broadcast.
+    """
+
+    program: Program
+    again: Callable[[Overlay], Program | None] | None = None
+    attempt: Attempt | None = None
+    first: bool = False
+    ignored: Collection[str] = ()
+    strict: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+    left: int = ALL_TRIES
+    calls: int = 0  # that all tries made
+    tried: int = 0  # how many there were
+    crowded: set[tuple[str, int]] = field(default_factory=set)
+
+    def report(self) -> Report:
+        """All independent findings, those behind an error that ends the run too."""
+        program: Program | None = self.program
+        complete = False
+        for turn in range(ROUNDS):
+            assert program is not None
+            fresh = self.fresh(program, alone=turn > 0 and not complete)
+            self.told += fresh
+            complete = complete or program.trace.complete
+            if self.first and self.told:
+                break
+            if program.trace.complete:
+                program = self.behind(program, fresh)
+            else:
+                program = self.mended(program, fresh)
+            if program is None:
+                break
+        self.repeat()
+        self.confirm(complete)
+        trace = self.program.trace
+        shown = (self.shown(each) for each in self.told)
+        findings = tuple(each for each in shown if not self.is_ignored(each))
+        if not (self.first and findings):
+            findings += tuple(hazards(self.program, self.ignored, self.strict))
+        if self.first:
+            findings = findings[:1]
+        return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
+
+    def fresh(self, program: Program, alone: bool) -> list[Told]:
+        """What a run found that no earlier one did, each with its mends.
+
+        Behind a mend only the first is told, `alone`: the mend may not be what was
+        meant, and then the rest follows from it.
+        """
+        known = {told.place for told in self.told}
+        found: list[Told] = []
+        lines = set()
+        for span, one in program.loads:
+            place = (span.file, span.line, LOAD)
+            if place not in known:
+                load = explained_load(span, one)
+                load = replace(load, related=ways(program, load))
+                found.append(Told(load, place))
+                self.tries(
+                    program,
+                    found[-1],
+                    list(options("load", 1.0, state_dicts.fixes(program, span, one))),
+                )
+        explained = [
+            (finding, failures, place_of(program, failures[0]))
+            for finding, failures in explained_with(program)
+        ]
+        calls = Counter(place[:2] for place in {place for *_, place in explained})
+        self.crowded |= {line for line, count in calls.items() if count > 1}
+        for finding, failures, place in explained:
+            lines.add(place[:2])
+            before = (*self.told, *found)
+            follows = any(told.removes(place, self.crowded) for told in before)
+            mine = numbers_of(failures[0])
+            if program is not self.program and mine:
+                # The mend chose one of two sizes, and this call wants the other.
+                follows |= any(told.numbers == mine for told in before)
+            if place not in known and not follows and not (alone and found):
+                if finding.code == "torch-error":
+                    finding = python_errors.explain_signature(program, finding)
+                found.append(Told(finding, place, numbers=mine))
+                self.tries(program, found[-1], candidates(program, failures[0]))
+        lines |= {place_of(program, each)[:2] for each in program.failures}
+        for finding in program.trace.findings:
+            line = (finding.span.file, finding.span.line) if finding.span else ("", 0)
+            place = (*line, finding.code)
+            ended = finding.code in ("torch-error", "program-error")
+            if (ended and line in lines) or place in known or (alone and found):
+                continue
+            if not ended or finding.severity == "note":  # rests on what was supposed
+                found.append(Told(finding, place))
+                continue
+            own = finding.code == "program-error"
+            shown = (
+                python_errors.explain_python_error(program, finding) if own else finding
+            )
+            shown = python_errors.explain_signature(program, shown)
+            found.append(Told(replace(shown, related=ways(program, shown)), place))
+            self.tries(program, found[-1], of_program_error(program, finding))
+        return found
+
+    def tries(self, program: Program, told: Told, found: list[Option]) -> None:
+        """Try fixes, some at a time, until there are enough that help."""
+        if self.attempt is None:
+            return
+        before = places(program)
+        doubtful = any(each.kind == "flattened" for each in found)
+        sure = is_sure(program) and not doubtful
+        wanted = output_of(program) if sure else None
+        pairs = [(each, self.edited(program, each.fix)) for each in found]
+        known = [(each, texts) for each, texts in pairs if texts is not None]
+        start, enough = 0, False
+        for turn, count in enumerate(AT_ONCE):
+            some = known[start : start + min(count, self.room())]
+            start += len(some)
+            self.left -= len(some)
+            gone = [self.ending(told)] * len(some)
+            runs = self.attempt([texts for _, texts in some], gone, False)
+            self.calls += sum(each.ops for each in runs)
+            self.tried += len(runs)
+            for (option, texts), run in zip(some, runs, strict=True):
+                if helps(run, told.place, before, program, self.crowded):
+                    told.mends.append(Mend(option, texts, run))
+            told.mends.sort(key=lambda mend: rank(mend, before, wanted))
+            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
+            if enough:
+                break
+            if len(some) < count:
+                break
+        told.untried = 0 if enough else len(known) - start
+        ranks = [rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        told.mends = [
+            mend
+            for mend, each in zip(told.mends, ranks, strict=True)
+            if each == ranks[0]
+        ][:SHOWN]
+
+    def room(self) -> int:
+        """How many tries there may still be, each as long as those until now."""
+        calls = max(1, len(self.program.trace.ops))
+        errors = max(1, len(places(self.program)))
+        most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
+        if self.tried:
+            calls = max(1, self.calls // self.tried)
+        return max(0, min(self.left, (most - self.calls) // calls))
+
+    def ending(self, told: Told) -> Place:
+        """The failure at which a run with a mend may end: where no other is beside."""
+        return NOWHERE if told.place[:2] in self.crowded else told.place
+
+    def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
+        """The texts with a fix, over those that the program was mended with."""
+        changed = dict(self.texts)
+        for file in {edit.span.file for edit in fix.edits}:
+            path = os.path.abspath(file)
+            text = program.text(file)
+            if text is None or (path in changed and changed[path] != text.text):
+                return None
+            edits = [(e.span, e.text) for e in fix.edits if e.span.file == file]
+            changed[path] = apply_edits(text.text, edits)
+        return changed
+
+    def mended(self, program: Program, fresh: list[Told]) -> Program | None:
+        """The program run again with the best fix of the error that ended it."""
+        if self.again is None or not self.left:
+            return None
+        last = places(program)[-1] if places(program) else None
+        ended = [
+            told
+            for told in fresh
+            if told.mends and last and is_at(told.place, last, self.crowded)
+        ]
+        if not ended:
+            return None
+        overlay = self.edited(program, ended[0].mends[0].fix)
+        if overlay is None:
+            return None
+        self.texts = overlay
+        return self.again(overlay)
+
+    def behind(self, program: Program, fresh: list[Told]) -> Program | None:
+        """The program run again with all mends, where something still fails in it.
+
+        What only seemed to follow from another error, and fails without it too, is an
+        error of its own.
+        """
+        told = [each for each in fresh if each.mends and each.mends[0].tried.complete]
+        if self.again is None or not self.left or not told:
+            return None
+        lines = {each.place[:2] for each in self.told}
+        left = set.intersection(
+            *(
+                {p for p in each.mends[0].tried.failures if p[:2] not in lines}
+                for each in told
+            )
+        )
+        overlay = self.together([each.mends[0].fix for each in told]) if left else None
+        if overlay is None:
+            return None
+        made = self.again(overlay)
+        if made is None or not made.trace.complete:
+            return None
+        if not {each[:2] for each in places(made)} & {each[:2] for each in left}:
+            return None
+        self.texts = overlay
+        return made
+
+    def together(self, fixes: list[Fix]) -> dict[str, str] | None:
+        """The texts with several fixes; None where they touch the same place."""
+        overlay = dict(self.texts)
+        edits: dict[str, list[tuple[Span, str]]] = {}
+        for fix in fixes:
+            for edit in fix.edits:
+                edits.setdefault(edit.span.file, []).append((edit.span, edit.text))
+        for file, each in edits.items():
+            path, text = os.path.abspath(file), self.program.text(file)
+            if text is None or path in overlay:
+                return None
+            try:
+                overlay[path] = apply_edits(text.text, dict.fromkeys(each))
+            except AssertionError:
+                return None
+        return overlay
+
+    def repeat(self) -> None:
+        """The best mend of each finding once more, each alone in a process.
+
+        One that gives something else there is left out.
+        """
+        waiting = [told for told in self.told if told.mends]
+        while waiting and self.attempt is not None:
+            firsts = [told.mends[0] for told in waiting]
+            gone = [self.ending(told) for told in waiting]
+            runs = self.attempt([each.texts for each in firsts], gone, True)
+            again = []
+            for told, mend, run in zip(waiting, firsts, runs, strict=True):
+                tried = mend.tried
+                if (run.complete, run.failures) != (tried.complete, tried.failures):
+                    del told.mends[0]
+                    again.append(told)
+            waiting = [told for told in again if told.mends]
+
+    def confirm(self, complete: bool) -> None:
+        """Whether all first fixes together make the program run to its end."""
+        if self.attempt is None or len(self.told) < 2:
+            return
+        firsts = [told.mends[0] for told in self.told if told.mends]
+        if all(m.tried.complete for told in self.told for m in told.mends[:1]):
+            return
+        if len(firsts) < len(self.told):
+            return
+        overlay = self.together([mend.fix for mend in firsts])
+        if overlay is None:
+            return
+        (tried,) = self.attempt([overlay], [NOWHERE], True)
+        if tried.complete and not tried.failures:
+            for told in self.told:
+                first = told.mends[0]
+                told.mends[0] = replace(
+                    first, tried=replace(first.tried, complete=True)
+                )
+
+    def shown(self, told: Told) -> Finding:
+        """The finding with its fixes, as edits of the program as it is."""
+        fixes = [
+            replace(mend.fix, checked=True)
+            for mend in told.mends
+            if mend.tried.complete and self.is_of_original(mend.fix)
+        ]
+        made = replace(told.finding, fixes=tuple(fixes[:SHOWN]))
+        if told.untried:
+            ways = "1 way" if told.untried == 1 else f"{told.untried} ways"
+            said = f"{ways} to mend it were not tried: all tries have an end"
+            made = replace(made, lines=(*made.lines, said))
+        if made.severity == "error" and ignored_here(self.program, made):
+            said = f"`ignore[{made.code}]` changes nothing: errors are not switched off"
+            made = replace(made, lines=(*made.lines, said))
+        return made
+
+    def is_ignored(self, finding: Finding) -> bool:
+        """Whether what a run notes, such as a loop over elements, is switched off."""
+        if finding.code not in HAZARDS:
+            return False
+        return finding.code in self.ignored or ignored_here(self.program, finding)
+
+    def is_of_original(self, fix: Fix) -> bool:
+        """Whether no line that a fix changes was mended before."""
+        for edit in fix.edits:
+            changed = self.texts.get(os.path.abspath(edit.span.file))
+            text = self.program.text(edit.span.file)
+            if changed is None or text is None:
+                continue
+            lines = slice(edit.span.line - 1, edit.span.end_line)
+            if text.lines[lines] != changed.split("\n")[lines]:
+                return any(mend.fix is fix for t in self.told for mend in t.mends[:1])
+        return True
+
+
+def numbers_of(failure: Failure) -> frozenset[int]:
+    """The two sizes that do not fit."""
+    unmet = failure.unmet
+    both = (unmet.has, unmet.needs) if unmet is not None else ()
+    return frozenset(each for each in both if type(each) is int)
+
+
+def ways(program: Program, finding: Finding) -> tuple[Related, ...]:
+    """The places that a finding names, and where the names of its line come from."""
+    known = [finding.span, *(each.span for each in finding.related)]
+    more = once(of_line(program, finding.span), known)
+    return (*finding.related, *more)[:MOST_RELATED]
+
+
+def is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
+    """Whether the run with it came to its end with no other error."""
+    tried = mend.tried
+    return tried.complete and all(place in before for place in tried.failures)
+
+
+def is_enough(
+    mend: Mend,
+    before: tuple[Place, ...],
+    wanted: tuple[tuple[int, ...], ...] | None,
+    turn: int,
+) -> bool:
+    """Whether no better mend than this is looked for after some turns of tries."""
+    tried = mend.tried
+    if not is_clean(mend, before) or tried.warnings:
+        return False
+    if wanted is not None and tried.output != wanted:
+        return False
+    return not tried.failures or turn > 0
+
+
+def is_sure(program: Program) -> bool:
+    """Whether what came out after all errors is what was to come out."""
+    if not program.trace.complete:
+        return False
+    for failure in program.failures:
+        decided = failure.unmet is not None and not failure.unmet.guessed
+        if failure.unmet is not None and failure.unmet.code in OF_VALUES:
+            return False
+        if failure.guessed or not (decided or declares(failure)):
+            return False
+    return True
+
+
+OF_VALUES = frozenset({"index-out-of-range"})
+"""Codes where what came out says nothing of what was to come out."""
+
+
+def declares(failure: Failure) -> bool:
+    """Whether a parameter says what was asked for."""
+    return any(each.kind == "size" and each.parameter for each in failure.repairs)
+
+
+def helps(
+    tried: Tried,
+    gone: Place,
+    before: tuple[Place, ...],
+    run: Program,
+    crowded: Crowded = (),
+) -> bool:
+    """Whether the error is gone and no other came in its place."""
+    left = [place for place in before if not is_at(place, gone, crowded)]
+    if any(is_at(place, gone, crowded) for place in tried.failures):
+        return False
+    new = [place for place in tried.failures if place not in left]
+    if run.trace.complete:
+        return tried.complete and not new
+    return (tried.complete and not new) or tried.ops > len(run.trace.ops)
+
+
+GROUNDS = 4
+"""How many parts of a rank say that a mend is worse, and not only less likely."""
+
+
+def rank(
+    mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
+) -> tuple[float, ...]:
+    """Runs to the end first; then those that give what was to come out."""
+    tried = mend.tried
+    new = [place for place in tried.failures if place not in before]
+    differs = wanted is not None and tried.output != wanted
+    return (
+        not tried.complete,
+        bool(new),
+        differs,
+        len(tried.warnings),
+        len(tried.failures),
+        mend.option.cost,
+    )

@@ -1,0 +1,174 @@
+"""`explain` draws a typed call or a line of a program; `with sw.explaining():` adds a
+note to an error of a real run.
+
+The note costs nothing, and imports nothing, until an error leaves the block.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from functools import wraps
+from inspect import CO_COROUTINE
+from os import getcwd, sep
+from os.path import abspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.program_lines import Line
+    from shapewright.rules.maps.drawn import Drawn
+    from shapewright.runtime.operator_calls.recorded_calls import Watch
+    from shapewright.views.lab.line_page import DrawnLine
+    from shapewright.views.lab.page import Drawing
+
+
+def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
+    """The calls of a line, each called again and drawn."""
+    from shapewright.runtime.operator_calls.recorded_calls import replay
+    from shapewright.views.lab.line_calls import line_calls, nearest, variants
+    from shapewright.views.lab.line_page import MOST_STEPS, DrawnLine, DrawnStep
+    from shapewright.views.lab.line_words import worded
+
+    file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
+    calls = line_calls(made, file, line.text, line.number)
+    states = [state.fact.tensor for state in made.states]
+    steps = []
+    for step in calls.steps[:MOST_STEPS]:
+        done = replay(step.shown, watch.known_of(step.shown, made.ops))
+        drawn = worded(step, done.drawn, done.order, done.known)
+        steps.append(DrawnStep(step, drawn, tuple(variants(step, states))))
+    text = line.text.splitlines()
+    near = [] if steps else nearest(made, file, line.number)
+    return DrawnLine(
+        f"{line.file}:{line.number}", file, line.target, calls, tuple(steps),
+        near=tuple((number, text[number - 1].strip()) for number in near),
+        ended=None if made.complete else made.findings[-1],
+        assumed=tuple(one.message for one in made.assumptions if one.span is None),
+    )  # fmt: skip
+
+
+def explained(text: str) -> Drawing:
+    """The drawing of a call in text; a tensor by itself with its storage."""
+    from shapewright.inputs.operator_calls import parse_call
+    from shapewright.views.lab.page import Drawing
+
+    call = parse_call(text)
+    if call.name != "tensor":
+        return Drawing(explain_call(text))
+    from shapewright.runtime.operator_calls.live_tensors import typed
+
+    (leaf,) = call.leaves()
+    return Drawing(typed(leaf.shape, leaf.dtype, leaf.letters, call.chosen))
+
+
+def explain_call(text: str) -> Drawn:
+    """What an operator does with each element: ``explain_call("f32[3, 1] + f32[4]")``.
+
+    The call is read as data and run on made-up values; see `shapewright explain`.
+    Raises `InputError` for text that is not a call of a known operator.
+    """
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.operator_calls import parse_call
+
+    call = parse_call(text)
+    from shapewright.runtime.operator_calls.operator_names import (
+        Unknown,
+        is_layer,
+        unknown_name,
+    )
+    from shapewright.runtime.operator_calls.typed_calls import perform
+
+    try:
+        return perform(call)
+    except Unknown as unknown:
+        message = unknown_name(unknown.name)
+        if is_layer(unknown.name):
+            message = f"`{unknown.name}` is a layer; it is called with its input: "
+            message += f"`{text.strip()}(f32[8, 3])`"
+        raise InputError(message, text, max(text.find(unknown.name), 0)) from None
+
+
+CAUSES = 4
+"""Errors of a chain of `raise ... from ...` that are looked at."""
+
+
+class Explaining(ContextDecorator):
+    """The context manager of `shapewright.explaining`; a decorator too."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Explaining:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            note(error)
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        """A function that runs in the block; a coroutine until its end."""
+        code = getattr(function, "__code__", None)  # a layer has none
+        if code is None or not code.co_flags & CO_COROUTINE:
+            return super().__call__(function)
+
+        @wraps(function)
+        async def inner(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return await function(*args, **kwargs)
+
+        return inner
+
+
+def note(error: BaseException) -> None:
+    """Add the explanation to an error of torch's, or to that which it came from."""
+    each: BaseException | None = error
+    for _ in range(CAUSES):
+        if not isinstance(each, Exception) or "torch" not in sys.modules:
+            return
+        if is_noted(each):
+            return
+        text = text_of(each)
+        if text:
+            each.add_note(text)
+            return
+        each = each.__cause__
+
+
+def is_noted(error: Exception) -> bool:
+    """Whether it has its explanation already."""
+    notes = getattr(error, "__notes__", ())
+    return any(isinstance(one, str) and one.startswith(OURS) for one in notes)
+
+
+OURS = ("error[", "shapewright: ")
+"""What our notes begin with."""
+
+
+def text_of(error: Exception) -> str:
+    """The note, empty where nothing can be said; a fault of ours is one short line."""
+    try:
+        from shapewright.commands.check.real_errors import explained
+        from shapewright.views.terminal.report import note_text
+
+        found = explained(error)
+        return "" if found is None else note_text(*found, unicode=shows_unicode())
+    except Exception as fault:
+        said = " ".join(str(fault).split())
+        return f"shapewright: not explained ({type(fault).__name__}: {said:.60})"
+
+
+def shows_unicode() -> bool:
+    """Whether stderr, where errors are printed, can show a line beside the source."""
+    try:
+        "│".encode(getattr(sys.stderr, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,292 @@
+"""Rehearses a training script or a live training function: run, explained, and its
+story.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.training_mistakes import mistakes
+from shapewright.commands.check import folder_of, folder_of_place, program_of
+from shapewright.commands.check.fix_trials import place_of, places
+from shapewright.commands.check.session import ALL_TRIES
+from shapewright.commands.script_runs import Script, told_alone
+from shapewright.commands.trace import fed
+from shapewright.source.loops import with_loops_told
+
+if TYPE_CHECKING:
+    from shapewright.analysis.program_run import Program
+    from shapewright.commands.check.fix_trials import Place
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.limits import Limit
+    from shapewright.runtime.run import Settings
+    from shapewright.runtime.training.rehearsal import Heard, Rehearsing
+    from shapewright.trace.record import Trace
+    from shapewright.trace.report import Report
+
+
+CALLS_TRIED = 60_000
+"""Calls of all runs together in which ways to mend a script are tried."""
+
+FEWEST_TRIES = 6
+
+
+def tries(calls: int) -> int:
+    """How many runs of so many calls are made to try ways to mend a script."""
+    return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
+
+
+def rehearse_command(
+    script: str,
+    arguments: Sequence[str] = (),
+    device: str = "cpu",
+    timeout: float | None = None,
+    full: bool = False,
+    heard: Heard | None = None,
+    files: ProgramFiles | None = None,
+) -> Report:
+    """What `shapewright rehearse` finds, and the story of the run."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.target import parse_target
+    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+
+    try:
+        Machine(device)
+    except UnknownDevice as error:
+        raise InputError(str(error)) from None
+    parsed = parse_target(script)
+    if parsed.kind != "script":
+        raise InputError(f"`{script}` is no script; rehearse takes FILE.py")
+    made = Script(parsed, arguments, device, full, files)
+    return checked(made, script, timeout, Wanted(), heard)
+
+
+def check_script(
+    script: str,
+    arguments: Sequence[str] = (),
+    timeout: float | None = None,
+    first: bool = False,
+    strict: bool = False,
+    files: ProgramFiles | None = None,
+) -> Report:
+    """What `shapewright check` finds in a script: a rehearsal, without its story."""
+    from shapewright.inputs.target import parse_target
+
+    made = Script(parse_target(script), arguments, files=files)
+    report = checked(made, script, timeout, Wanted(first, strict, alone=True))
+    return replace(report, rehearsal=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a script is told: the `first` finding alone, every implicit broadcast
+    (`strict`), all of it without a story (`alone`).
+    """
+
+    first: bool = False
+    strict: bool = False
+    alone: bool = False
+
+
+def checked(
+    script: Script,
+    name: str,
+    timeout: float | None,
+    wanted: Wanted,
+    heard: Heard | None = None,
+) -> Report:
+    """A script run and explained; its fixes are tried in child processes."""
+    from shapewright.commands.check.fix_trials import Trying
+    from shapewright.commands.check.session import Session
+    from shapewright.engine.failures.run_ends import Stopped
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.python_files import read_source
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.run import Settings, before_any_call
+
+    read_source(script.target.place)
+    ignored = ignored_codes(folder_of_place(script.target))
+    if not wanted.alone:  # a rehearsal has a device, where what fails is an error
+        ignored |= {"cpu-tensor"}
+    first = script.rehearsing(heard=heard)
+
+    def run(gone: Place | None = None) -> Program:
+        if gone and program and is_late(program, gone, first.later):
+            soon = once(script.rehearsing(hurried=True, whole=first.whole), gone)
+            if any(place[:2] == gone[:2] for place in places(soon)):
+                return soon
+        return once(script.rehearsing(whole=first.whole), gone)
+
+    def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
+        alone = wanted.alone and gone is None
+        settings = Settings(target=name, graph=True)
+        settings.ended = limit.hold if gone is None else None
+        return script.program(rehearsing, settings, gone, alone)
+
+    def told_of(session: Session) -> Report:
+        report = session.report()
+        told = first.told and replace(first.told, seconds=seconds)
+        if told is None or (wanted.first and report.findings):
+            return report
+        found = *report.findings, *mistakes(session.program, told, ignored)
+        return replace(report, findings=found, rehearsal=told)
+
+    program: Program | None = None
+    began, seconds = time.perf_counter(), 0.0
+    with on_stderr(), limited(timeout, hard=True) as limit, Trying(run) as trying:
+        try:
+            program = once(first)
+            seconds = time.perf_counter() - began
+            limit.release()
+            if is_doubtful(program, first.jumped):
+                first = script.rehearsing(heard=heard, whole=True)
+                program = once(first)
+            seconds = time.perf_counter() - began
+            limit.release()
+            trying.allowed = 3.0 + 3 * seconds
+            session = Session(
+                program, trying.again, trying.attempt, wanted.first, ignored,
+                wanted.strict,
+            )  # fmt: skip
+            session.left = tries(len(program.trace.ops))
+            return told_of(session)
+        except Stopped as stopped:
+            limit.hold()
+            if program is None:
+                program = program_of(before_any_call(name, stopped), None, None)
+            session = Session(
+                program, first=wanted.first, ignored=ignored, strict=wanted.strict
+            )
+            return told_of(session)
+
+
+def trace_script(
+    script: str,
+    settings: Settings,
+    arguments: Sequence[str] = (),
+    files: ProgramFiles | None = None,
+    limit: Limit | None = None,
+) -> Trace:
+    """The trace of a script, whose loops end where their turns bring nothing new.
+
+    It is run once more with all turns if it failed behind a cut and time is left.
+    """
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.inputs.target import parse_target
+
+    made = Script(parse_target(script), arguments, files=files)
+    rehearsing = made.rehearsing()
+    trace = made.run(rehearsing, settings, Constructions())
+    ended = limit is not None and limit.is_over
+    if not trace.complete and rehearsing.jumped is not None and not ended:
+        if limit is not None:
+            limit.release()
+        rehearsing = made.rehearsing(whole=True)
+        trace = made.run(rehearsing, settings, Constructions())
+    return told_alone(trace, rehearsing, settings)
+
+
+def is_doubtful(program: Program, jumped: int | None) -> bool:
+    """Whether something failed behind a cut of a loop that does not train.
+
+    What the turns that were left out leave behind may be more than is known of it; a
+    whole run decides.
+    """
+    if jumped is None:
+        return False
+    met = [each.op for each in program.failures]
+    return not program.trace.complete or any(each >= jumped for each in met)
+
+
+def is_late(program: Program, gone: Place, later: int | None) -> bool:
+    """Whether a run comes to what failed there only after a turn of some loop.
+
+    `later` is how many calls there were before the second turn of any.
+    """
+    if later is None or not gone[1]:
+        return False
+    met = [each.op for each in program.failures if place_of(program, each) == gone]
+    return min(met, default=len(program.trace.ops)) >= later
+
+
+def rehearse_function(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    steps: int | None = None,
+    device: str | None = None,
+    full: bool = False,
+) -> Report:
+    """What `shapewright.rehearse` finds in a function, and the story of the run."""
+    from shapewright.commands.check.session import Session
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.inputs.call_mistakes import refuse_sizes
+    from shapewright.inputs.configuration import ignored_codes
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.python_files import functions_changed
+    from shapewright.runtime.claimed_machine import Machine, UnknownDevice
+    from shapewright.runtime.loops.loop_calls import called
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.surroundings import owned_kept, place_of
+    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.training.rehearsal import Rehearsing
+
+    if device is not None:
+        try:
+            Machine(device)
+        except UnknownDevice as error:
+            raise InputError(str(error)) from None
+    if not callable(target):
+        raise TypeError(f"`{target!r}` cannot be called; rehearse takes a function")
+    if steps is not None and steps < 1:
+        raise ValueError(f"steps={steps}: a function is called once or more")
+    args, kwargs, letters = fed(args, kwargs)
+    ignored = ignored_codes(folder_of(target))
+    place = place_of(target)
+    holds = holding(place[0])
+    rehearsing = Rehearsing(holds, device, full)
+    name = getattr(target, "__name__", type(target).__name__)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        stage = rehearsing.stage
+        assert stage is not None
+        return called(stage, lambda: target(*args, **kwargs), place, steps)
+
+    run.__name__ = name
+    settings = Settings(go_on=True, graph=True, letters=letters, target=name)
+    settings.rehearsing = rehearsing
+    seen = Constructions()
+    with (
+        owned_kept(target, (args, kwargs)),
+        guarded(),
+        seen.watched(),
+        functions_changed(holds, with_loops_told),
+    ):
+        made = record(run, args, kwargs, settings)
+        if not made.complete or settings.failures:
+            refuse_sizes("rehearse", target, args, kwargs)
+    program = program_of(made, settings, seen)
+    report = Session(program, ignored=ignored).report()
+    told = rehearsing.told
+    if told is None:
+        return report
+    told = replace(told, seconds=made.seconds)
+    found = *report.findings, *mistakes(program, told, ignored)
+    return replace(report, findings=found, rehearsal=told)
+
+
+def holding(file: str) -> Callable[[str], bool]:
+    """Whether a file belongs to the program of a function: it, and its folder's."""
+    from shapewright.inputs.python_files import Program as Files
+
+    files = Files(Path(os.path.abspath(file)).parent) if os.path.isfile(file) else None
+
+    def holds(other: str) -> bool:
+        return other == file or (files is not None and files.holds(other))
+
+    return holds

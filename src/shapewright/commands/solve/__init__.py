@@ -1,0 +1,157 @@
+"""`solve` for a command-line target and for a live model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
+from shapewright.commands.solve.size_search import Wanted
+from shapewright.commands.solve.solution import solved
+from shapewright.trace.solution import Solution
+
+if TYPE_CHECKING:
+    from shapewright.inputs.callables import Loaded
+    from shapewright.runtime.files.program_files import ProgramFiles
+
+
+def solve_command(
+    target: str,
+    spec: str | None,
+    want: str | None,
+    timeout: float | None,
+    training: bool | None = None,
+    prove: float | None = None,
+    arguments: Sequence[str] = (),
+    files: ProgramFiles | None = None,
+) -> Solution:
+    """What `shapewright solve` finds."""
+    from shapewright.engine.failures.constructions import Constructions
+    from shapewright.engine.failures.run_ends import Stopped
+    from shapewright.engine.replacement import one_thread
+    from shapewright.inputs.errors import InputError, ProgramError
+    from shapewright.inputs.python_files import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+    from shapewright.inputs.target_objects import load
+    from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.model_building import building
+    from shapewright.runtime.restore.patches import guarded
+
+    parsed = parse_target(target, arguments)
+    given = parse(spec) if spec is not None else None
+    wanted = wanted_shapes(want)
+    if parsed.kind == "script":
+        raise InputError(
+            f"a script has no inputs to solve for: name one, `{target}:Net`"
+        )
+    if parsed.kind == "file":
+        read_source(parsed.place)
+    try:
+        kept = (files or ProgramFiles()).kept()
+        with on_stderr(), limited(timeout, hard=True), one_thread(), guarded(), kept:
+            seen = Constructions()
+            with seen.watched():
+                loaded = load(parsed, building(put_back=False))
+            with loaded.program.running():
+                feeding = feeding_of(loaded, given)
+                if training is not None and loaded.module is not None:
+                    loaded.module.train(training)
+                return solved(
+                    loaded.callable, feeding, target, wanted, want or "", prove,
+                    lambda modules: seen.places(dict(modules), os.getcwd())[0],
+                )  # fmt: skip
+    except (Stopped, ProgramError) as stopped:
+        return Solution(
+            target, spec or "", (), (), None, None, 0, False, stopped=str(stopped)
+        )
+
+
+def solve_model(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    want: str | None,
+    prove: float | None = None,
+) -> Solution:
+    """What a live model takes."""
+    feeding = of_arguments(args, kwargs)
+    feeding = feeding if feeding.free else feeding.freed()
+    name = getattr(target, "__name__", type(target).__name__)
+    return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
+
+
+def feeding_of(loaded: Loaded, given: Any) -> Feeding:
+    """What the target is fed: the spec, or inputs that are known or found for it."""
+    from shapewright.commands.trace import found_inputs
+    from shapewright.inputs.callables import bind
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import Spec, parse
+
+    if given is None:
+        found = found_inputs(loaded)
+        if found is None or not isinstance(found.inputs, Spec):
+            raise InputError(
+                f"`{loaded.said}` needs a spec with letters: what may vary, as in"
+                ' -i "f32[B, 3, H, W]"'
+            )
+        given = found.inputs
+        if not given.letters:
+            given = parse(with_letters(str(given)))
+    bind(loaded, given)
+    feeding = of_spec(given)
+    return feeding if feeding.free else feeding.freed()
+
+
+TENSOR = re.compile(r"\b(f16|f32|f64|bf16|i64|i32|bool)\[([^\[\]]*)\]")
+"""A tensor of a spec whose sizes are written as numbers."""
+
+
+def with_letters(text: str) -> str:
+    """A spec with letters for what likely varies: a batch, the sides of an image.
+
+    >>> with_letters("f32[1, 3, 224, 224]")
+    'f32[B=1, 3, H=224, W=224]'
+    """
+
+    def lettered(found: re.Match[str]) -> str:
+        dtype, sizes = found[1], [each.strip() for each in found[2].split(",")]
+        names = ["B"]
+        if len(sizes) == 4 and dtype.startswith(("f", "b")):
+            names = ["B", "", "H", "W"]
+        elif len(sizes) == 2 and dtype.startswith("i"):
+            names = ["B", "T"]
+        for at, name in enumerate(names):
+            if name and at < len(sizes) and sizes[at].isdecimal():
+                stated = seen.setdefault(name, sizes[at])
+                if stated == sizes[at]:
+                    sizes[at] = f"{name}={sizes[at]}"
+        return f"{dtype}[{', '.join(sizes)}]"
+
+    seen: dict[str, str] = {}
+    return TENSOR.sub(lettered, text)
+
+
+def wanted_shapes(want: str | None) -> list[Wanted]:
+    """The shapes that a text asks for: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import parse
+
+    if not want:
+        return []
+    text = want.strip()
+    spec = parse(f"f32{text}" if text.startswith("[") else text)
+    shapes: list[Wanted] = []
+    for leaf in spec.leaves:
+        shapes.append(
+            [
+                size if letter is None else letter
+                for size, letter in zip(leaf.shape, leaf.letters, strict=True)
+            ]
+        )
+    if not shapes:
+        raise InputError("--want takes the shape of an output, as in [B, 10, 64, 64]")
+    return shapes

@@ -1,0 +1,384 @@
+"""What runs and derived samples show of one program, and at which sizes.
+
+A derived sample works out the calls of one watched run again, by rules, at sizes at
+which the program was not run. What Python made of unseen sizes is constant there, so a
+derived sample counts only where it agrees, call by call, with plain runs at other
+sizes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.formulas.branch_points import Turn
+from shapewright.analysis.formulas.fitted import Dims, Fitted
+from shapewright.commands.solve.runs import Run, Runner, Watched, alike
+from shapewright.commands.solve.sample_sizes import (
+    FAR,
+    Lattice,
+    first_accepted,
+    is_batch,
+    spread,
+)
+from shapewright.dims.fitting import Fitter
+from shapewright.trace.formulas import Branch
+
+if TYPE_CHECKING:
+    from shapewright.commands.solve.runs import Feeding
+    from shapewright.engine.derived.recipe import Recipe
+
+
+Sizes = Mapping[str, int]
+PARTS = ("keys", "taken", "given", "steps", "numbers")
+
+
+class Derived:
+    """The samples of a recipe, each sizes worked out once."""
+
+    def __init__(self, recipe: Recipe, base: Run, feeding: Feeding) -> None:
+        self.recipe = recipe
+        self.base = base
+        self.feeding = feeding
+        self.made: dict[tuple[int, ...], Any] = {}
+        self.classes: list[Any] = []
+
+    def work_out(self, wanted: Iterable[Sizes]) -> bool:
+        """Samples at some sizes at once; the run's own stand first, as a check.
+
+        False where the rules do not answer what the run did, at its own sizes.
+        """
+        from shapewright.engine.derived.recipe import Underivable
+        from shapewright.engine.derived.replay import Deriving
+
+        base = self.base
+        fresh = {key_of(each): dict(each) for each in wanted}
+        fresh = {key: each for key, each in fresh.items() if key not in self.made}
+        if not fresh:
+            return True
+        sizes = [dict(base.sizes), *fresh.values()]
+        shapes = [self.feeding.shapes(each) for each in sizes]
+        deriving = Deriving(self.recipe, base.sample.keys, shapes)
+        try:
+            found = deriving.samples(sizes)
+        except Underivable:
+            return False
+        self.made |= dict(zip(fresh, found[1:], strict=True))
+        own = deriving.classes
+        pairs = list(zip(self.classes, own, strict=True)) if self.classes else own
+        numbers: dict[Any, int] = {}
+        self.classes = [numbers.setdefault(each, len(numbers)) for each in pairs]
+        return True
+
+    def at(self, sizes: Sizes) -> Any:
+        """The sample at these sizes, as far as the program goes the base's way."""
+        self.work_out([sizes])
+        return self.made[key_of(sizes)]
+
+    def full(self, sample: Any) -> bool:
+        """Whether the program goes the base's way to its end."""
+        return len(sample.keys) == len(self.base.sample.keys)
+
+    @property
+    def samples(self) -> list[Any]:
+        """All that were worked out."""
+        return list(self.made.values())
+
+    @property
+    def complete(self) -> list[Any]:
+        """Those that reach the end."""
+        return [each for each in self.made.values() if self.full(each)]
+
+    def agrees(self, run: Run) -> bool:
+        """Whether a plain run shows what is worked out for its sizes."""
+        if run.sample is None or not self.work_out([run.sizes]):
+            return False
+        mine = self.at(run.sizes)
+        if self.full(mine) and not run.accepted:
+            return False
+        if self.full(mine) and len(run.sample.keys) != len(mine.keys):
+            return False
+        count = min(len(mine.keys), len(run.sample.keys))
+        return all(
+            getattr(mine, part)[:count] == getattr(run.sample, part)[:count]
+            for part in PARTS
+        )
+
+
+def key_of(sizes: Sizes) -> tuple[int, ...]:
+    """How samples are looked up."""
+    return tuple(sizes.values())
+
+
+def derived_from(recipe: Recipe, base: Run, feeding: Feeding) -> Derived | None:
+    """What a recipe tells; None where the specs are not all that goes in."""
+    shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
+    if shapes != [info.meta.shape for info in recipe.given]:
+        return None
+    return Derived(recipe, base, feeding)
+
+
+FEW, MANY = 12, 24
+"""Runs for one or two letters, and for more."""
+
+MANY_SIZES, NEAR, EVERY = 12, 6, 256
+"""Sizes at which rules are asked: at random, from the least on, and each size of a
+range or of a letter at most."""
+
+
+class Evidence:
+    """The runs of one program, and what rules tell beside them.
+
+    A run that is refused shows the sizes of all calls before the one that failed, so
+    it is evidence as well; the range is that of the runs that reached their end.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.most = FEW if len(runner.free) <= 2 else MANY
+        self.runs: list[Run] = []
+        self.base: Run
+        self.lattices: dict[str, Lattice] = {}
+        self.fitted: Fitted
+        self.turns: list[Turn] = []
+        self.clipped: list[tuple[str, int, bool]] = []
+        self.parted: list[Branch] = []
+        self.watched: Watched | None = None
+        self.derived: Derived | None = None
+        self.few = False  # rules tell all, so few runs are made
+        self.samples: list[Any] = []
+
+    def begin(self) -> None:
+        """The base, watched from the first where it takes the usual sizes."""
+        runner = self.runner
+        run, watched = runner.watch(runner.usual)
+        if run.accepted and watched is not None:
+            runner.keep(run)
+            self.watched = watched
+        self.base = first_accepted(runner, self.most)
+        if self.base.accepted and self.watched is None:
+            self.watch()
+        if self.watched is not None and self.watched.seen.recipe is not None:
+            recipe = self.watched.seen.recipe
+            self.derived = derived_from(recipe, self.base, runner.feeding)
+        self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
+
+    def watch(self) -> None:
+        """Watch a run like the base; one that differs in anything tells nothing."""
+        self.watched = None
+        for stand_ins in (True, False):
+            run, watched = self.runner.watch(self.base.sizes, stand_ins)
+            if alike(run, self.base):
+                self.watched = watched
+                return
+
+    def settle(self) -> None:
+        """A base that was not watched, where rules do not tell what runs show."""
+        if self.derived is None and self.base.watched:
+            first = self.base
+            self.base = self.runner.again(first.sizes)
+            if not alike(first, self.base):
+                self.watch()
+
+    def derives(self) -> bool:
+        """Whether rules tell what a few runs show, and lead to the end everywhere.
+
+        The sizes that they tell are evidence as runs are, also where they end before.
+        """
+        self.ends()
+        if self.derived is None:
+            return False
+        sizes = self.many(random.Random(2), MANY_SIZES, NEAR)
+        self.work_out([*(run.sizes for run in self.runner.made.values()), *sizes])
+        if self.derived is None or not self.believed():
+            return False
+        low, high = self.ends_of()
+        ends = self.runner.at(low).accepted and self.runner.at(high).accepted
+        return ends and all(map(self.told_at, sizes))
+
+    def work_out(self, sizes: Sequence[Sizes]) -> None:
+        """Ask rules at some sizes at once; no more if they deny what the run did."""
+        if self.derived is not None and not self.derived.work_out(sizes):
+            self.derived = None
+
+    def believed(self) -> bool:
+        """Whether rules say of every run what it shows; else they are not asked."""
+        if self.derived is not None and not all(
+            map(self.derived.agrees, self.runner.made.values())
+        ):
+            self.derived = None
+        return self.derived is not None
+
+    def told_at(self, sizes: Sizes) -> bool:
+        """Whether rules lead to the end at these sizes."""
+        return self.derived is not None and self.derived.full(self.derived.at(sizes))
+
+    @property
+    def told_by_rules(self) -> list[Any]:
+        """The samples that rules tell to the end."""
+        return [] if self.derived is None else self.derived.complete
+
+    def collect(self) -> None:
+        """All that runs and rules showed so far."""
+        if self.derived is not None and not self.believed():
+            self.few = False
+            self.settle()
+            self.scatter()
+        made = self.runner.made
+        others = [run for run in made.values() if run is not self.base]
+        self.runs = [
+            self.base,
+            *(r for r in others if r.sample is not None and self.within(r.sizes)),
+        ]
+        if self.few:  # rules refuse what runs refuse
+            self.runs = [run for run in self.runs if run.accepted]
+        self.samples = [run.sample for run in self.runs]
+        if self.derived is not None:
+            told = self.derived.made.items()
+            self.samples += [
+                each
+                for key, each in told
+                if key not in made
+                and self.within(each.letters)
+                and (not self.few or self.derived.full(each))
+            ]
+
+    def classes(self) -> Sequence[int]:
+        """Calls that are the same at all sizes, where every sample has every call."""
+        if self.derived is None or not all(map(self.derived.full, self.samples)):
+            return ()
+        return self.derived.classes
+
+    @property
+    def accepted(self) -> list[Run]:
+        """The runs that reached their end."""
+        made = self.runner.made.values()
+        return [run for run in made if run.accepted and self.within(run.sizes)]
+
+    def within(self, sizes: Mapping[str, int]) -> bool:
+        """Whether sizes are on the base's side of what was left out."""
+        return all(
+            (sizes[letter] >= size) == above for letter, size, above in self.clipped
+        )
+
+    def bounds(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The least and the greatest size of each letter that were accepted."""
+        names, runs = self.base.sizes, self.accepted
+        low = {name: min(run.sizes[name] for run in runs) for name in names}
+        high = {name: max(run.sizes[name] for run in runs) for name in names}
+        return low, high
+
+    def ends(self) -> None:
+        """Small and large sizes, at which formulas often stop to hold."""
+        for sizes in self.ends_of():
+            self.runner.at(sizes)
+
+    def ends_of(self) -> list[dict[str, int]]:
+        """All letters large, and all small."""
+        return [
+            {name: end(name) for name in self.runner.free}
+            for end in (self.large, self.small)
+        ]
+
+    def large(self, name: str) -> int:
+        """A size of a letter that is far above the first."""
+        lattice = self.lattices[name]
+        return lattice.at(FAR) if is_batch(name) else lattice.large
+
+    def small(self, name: str) -> int:
+        """A size of a letter that is below the first."""
+        lattice = self.lattices[name]
+        least = is_batch(name) and lattice.step == 1 and lattice.low is None
+        return 1 if least else lattice.small
+
+    def scatter(self) -> None:
+        """The first runs, far apart."""
+        for sizes in islice(spread(self.lattices), 4 if self.most == FEW else 8):
+            self.runner.at(sizes)
+
+    def somewhere(self, draw: random.Random) -> dict[str, int]:
+        """Sizes of the range, at random."""
+        low, high = self.bounds()
+        return {
+            name: draw.randrange(low[name], high[name] + 1, max(each.step, 1))
+            for name, each in self.lattices.items()
+        }
+
+    def anywhere(self, draw: random.Random) -> dict[str, int]:
+        """Sizes at random between all that were accepted, on the base's side."""
+        made = [run.sizes for run in self.runner.made.values() if run.accepted]
+        sizes = {}
+        for name, each in self.lattices.items():
+            low = min(run[name] for run in made)
+            high = max(run[name] for run in made)
+            step = max(each.step, 1)
+            for letter, size, above in self.clipped:
+                if letter == name and above:
+                    low = max(low, low + -(-(size - low) // step) * step)
+                elif letter == name:
+                    high = min(high, size - 1)
+            sizes[name] = draw.randrange(low, max(high, low) + 1, step)
+        return sizes
+
+    def many(
+        self, draw: random.Random, count: int, near: int = 0
+    ) -> list[dict[str, int]]:
+        """Sizes of the range: some at random, and each of the first ones."""
+        low, _ = self.bounds()
+        sizes = [self.somewhere(draw) for _ in range(count)]
+        for name, each in self.lattices.items():
+            for nth in range(near):
+                size = low[name] + nth * max(each.step, 1)
+                sizes.append({**self.somewhere(draw), name: size})
+        low, high = self.bounds()
+        for same in self.somewhere(draw).values():  # `H == W` is seldom met by chance
+            sizes.append({n: draw.choice([2, 3]) if is_batch(n) else same for n in low})
+        return [
+            each
+            for each in sizes
+            if all(low[name] <= size <= high[name] for name, size in each.items())
+        ]
+
+    def count_of_range(self) -> int:
+        """How many sizes there are in the range, all letters together."""
+        low, high = self.bounds()
+        return prod(
+            (high[name] - low[name]) // max(each.step, 1) + 1
+            for name, each in self.lattices.items()
+        )
+
+    def all_of_range(self) -> list[dict[str, int]]:
+        """Each of them."""
+        low, high = self.bounds()
+        sizes = [
+            range(low[name], high[name] + 1, max(each.step, 1))
+            for name, each in self.lattices.items()
+        ]
+        names = list(self.lattices)
+        return [dict(zip(names, each, strict=True)) for each in product(*sizes)]
+
+    def each(self) -> Iterator[dict[str, int]]:
+        """Every size of a letter of the range, as far as they are few."""
+        low, high = self.bounds()
+        for name, each in self.lattices.items():
+            sizes = range(low[name], high[name] + 1, max(each.step, 1))
+            for size in sizes[:EVERY]:
+                yield {**self.base.sizes, name: size}
+
+    def given(self) -> list[Dims]:
+        """The formulas of the tensors that the target is given."""
+        columns = {
+            name: tuple(each.letters[name] for each in self.samples)
+            for name in self.base.sizes
+        }
+        fitter = Fitter(columns)
+        fed = [self.runner.feeding.shapes(each.letters) for each in self.samples]
+        shapes = zip(*fed, strict=True)
+        found: list[Dims] = []
+        for each in shapes:
+            fits = [fitter.fit(column) for column in zip(*each, strict=True)]
+            found.append(tuple(fit.formula if fit else None for fit in fits))
+        return found

@@ -1,0 +1,436 @@
+"""Formulas for every size of a program: found from several runs, checked at further
+sizes, and written into its trace.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.analysis.formulas.branch_points import (
+    Point,
+    Turn,
+    points,
+    turns,
+    unseen,
+)
+from shapewright.analysis.formulas.constant_names import names_of
+from shapewright.analysis.formulas.fitted import (
+    CallFormulas,
+    Dims,
+    Varying,
+    fitted,
+    parting,
+)
+from shapewright.analysis.formulas.lettered_traces import (
+    are_plain,
+    holds,
+    lettered,
+    shortened,
+    without,
+)
+from shapewright.commands.solve.evidence import EVERY, MANY_SIZES, Evidence, Sizes
+from shapewright.commands.solve.runs import Feeding, Runner, of_arguments, of_spec
+from shapewright.commands.solve.sample_sizes import (
+    lattices_apart,
+    lattices_of,
+    telling_apart,
+)
+from shapewright.commands.trace import run_once
+from shapewright.dims.expression import Expression
+from shapewright.source.span import Span
+from shapewright.trace.formulas import Branch, Checked, Formulas
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.callables import Loaded
+
+
+class Telling(Evidence):
+    """The record of what is known of a program."""
+
+    def told(self) -> Trace:
+        """The base's trace with its formulas, and where they hold."""
+        low, high = self.bounds()
+        letters = {
+            name: Checked(low[name], high[name], max(self.lattices[name].step, 1))
+            for name in self.base.sizes
+        }
+        trace = self.base.trace
+        formulas = Formulas(
+            letters,
+            len(self.accepted),
+            self.runner.tried,
+            len(self.within_range(low, high)),
+            {each.name: self.seen(each) for each in self.fitted.varying},
+            self.branches(),
+        )
+        steps = {
+            name: each.step
+            for name, each in letters.items()
+            if each.step > 1 and each.low % each.step == 0
+        }
+        calls = without(self.fitted.calls, self.open())
+        calls = shortened(calls, steps) if steps else calls
+        made = lettered(trace, calls, self.given(), self.returned(calls))
+        names = names_of(made, self.runner.numbers())
+        return replace(made, formulas=replace(formulas, names=names))
+
+    def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
+        """The strides of what the target returned, where its run was watched."""
+        if self.watched is None or not self.base.watched:
+            return None
+        places = self.watched.seen.output
+        return [
+            calls[call].strides[nth]
+            if call >= 0 and nth < len(calls[call].strides)
+            else ()
+            for call, nth in places
+        ]
+
+    def within_range(self, low: Sizes, high: Sizes) -> list[Any]:
+        """What rules told to the end within the range, where no run was made."""
+        return [
+            each
+            for key, each in (self.derived.made if self.derived else {}).items()
+            if self.derived is not None
+            and self.derived.full(each)
+            and key not in self.runner.made
+            and all(low[n] <= size <= high[n] for n, size in each.letters.items())
+        ]
+
+    def seen(self, varying: Varying) -> Branch:
+        """What a size without a formula was, run by run."""
+        span = self.span_of(varying.call)
+        letters = self.runner.free
+        seen = ", ".join(
+            f"{size} at {', '.join(f'{n}={sizes[n]}' for n in letters)}"
+            for sizes, size in varying.seen[:6]
+        )
+        return Branch(f"varies: {seen}", span)
+
+    def branches(self) -> Sequence[Branch]:
+        """Lines after which runs went different ways."""
+        found: dict[object, Branch] = {each.span: each for each in self.parted}
+        for run in self.runs[1:]:
+            at = parting(self.base.sample, run.sample) if run.accepted else None
+            if at is None:
+                continue
+            span = self.turned(run.sizes) or self.span_of(at)
+            sizes = ", ".join(f"{n}={v}" for n, v in run.sizes.items())
+            text = f"the program goes another way at {sizes}"
+            found.setdefault(span, Branch(text, span))
+        return tuple(found.values())
+
+    def turned(self, sizes: Mapping[str, int]) -> Span | None:
+        """The first line that compares sizes and comes out otherwise at these."""
+        base = self.base.sizes
+        differ = (t for t in self.turns if t.outcome(sizes) != t.outcome(base))
+        return next((self.span_at(each) for each in differ), None)
+
+    def span_at(self, turn: Turn) -> Span | None:
+        """The line of a comparison, or of a slice."""
+        return turn.span if turn.call is None else self.span_of(turn.call)
+
+    def span_of(self, call: int) -> Span | None:
+        """The line of a call of the base run."""
+        ops = self.base.trace.ops
+        return ops[call].span if call < len(ops) else None
+
+    def open(self) -> set[Expression]:
+        """Formulas with a rival that says otherwise within the range."""
+        low, high = self.bounds()
+        base = self.base.sizes
+        return {
+            pair[0]
+            for pair in self.fitted.rivals
+            if telling_apart([pair], base, self.lattices, low, high) is not None
+        }
+
+
+CHECKS, MOST_CHECKS = 2, 5
+"""Runs that take no part in a fit, and how often they are made where one is wrong."""
+
+FURTHER = 16
+"""Runs more that tell formulas apart."""
+
+GUESSED, ENOUGH = 16, 8
+"""Runs more where a stride was guessed; runs in the range that formulas rest on."""
+
+ROUNDED_SIZES = 36
+"""Sizes at which rules are asked where formulas are rounded."""
+
+AT_ONCE = 8
+"""Formulas that are told apart at once."""
+
+EDGES = 4
+"""Runs more where a program turns at some sizes, and where rules do not lead."""
+
+LOOKS = 8192
+"""Sizes at which comparisons are worked out, all comparisons together."""
+
+
+def with_formulas(runner: Runner) -> Trace:
+    """The trace at usual sizes, with a formula for every size that has one.
+
+    A program that takes no usual sizes gives the trace of the first run, as it is.
+    """
+    return Solving(runner).trace()
+
+
+class Solving(Telling):
+    """Runs a program, and finds formulas in what it shows."""
+
+    def trace(self) -> Trace:
+        """All of it."""
+        self.begin()
+        if not self.base.accepted:
+            return self.base.trace
+        self.few = self.derives()
+        if not self.few:
+            self.settle()
+            self.lattices = lattices_of(self.runner, self.base, self.most // 2)
+            self.few = self.derived is not None and self.derives()
+        if not self.few:
+            self.scatter()
+            if 2 * len(self.accepted) <= self.runner.count:  # sizes that hang together
+                self.lattices = lattices_apart(self.runner, self.base)
+                self.scatter()
+            self.ends()
+        self.gather()
+        self.tell_apart()
+        self.turn()
+        self.check()
+        return self.told()
+
+    def turn(self) -> None:
+        """Run at both sides of each size at which the program turns, or stay before.
+
+        What is compared is known from one more run, with its sizes watched.
+        """
+        if self.watched is not None:
+            known, guards = self.known_tensors(), self.watched.guards
+            slices = self.watched.seen.slices
+            self.turns = turns(self.base.trace.letters, known, guards, slices)
+        steps = {name: each.step for name, each in self.lattices.items()}
+        found = self.not_seen(steps)
+        self.work_out([s for p in found if p.turn.call is not None for s in self.at(p)])
+        for point in found:
+            for sizes in self.at(point):
+                told = point.turn.call is not None and self.told_at(sizes)
+                if not told and self.runner.count < self.most + EDGES:
+                    self.runner.at(sizes)
+        self.gather()
+        self.tell_apart()
+        for point in self.not_seen(steps):
+            if not point.turn.periodic:
+                self.stay_before(point)
+        if self.fitted.varying:
+            self.stay_on_one_way(steps)
+
+    def at(self, point: Point) -> list[dict[str, int]]:
+        """Sizes at a turn, and right before it."""
+        letter = point.letter
+        before = max(1, point.size - max(self.lattices[letter].step, 1))
+        sizes = [point.size] if point.turn.periodic else [before, point.size]
+        beside = {name: self.base.sizes[name] for name in point.turn.letters}
+        apart = self.apart(letter) | beside
+        return [{**apart, letter: size} for size in sizes]
+
+    def known_tensors(self) -> dict[int, Dims]:
+        """The formulas of tensors, by their numbers in the run that was watched."""
+        assert self.watched is not None
+        given, calls = self.given(), self.fitted.calls
+        known: dict[int, Dims] = {}
+        for number, (call, nth) in self.watched.seen.places.items():
+            shapes = given if call < 0 else calls[call].shapes
+            if nth < len(shapes):
+                known[number] = shapes[nth]
+        return known
+
+    def apart(self, letter: str) -> dict[str, int]:
+        """Sizes for the other letters, not those of the base."""
+        sizes = {name: lattice.at(2) for name, lattice in self.lattices.items()}
+        return {**sizes, letter: self.base.sizes[letter]}
+
+    def edges(self, steps: Mapping[str, int]) -> list[Point]:
+        """Where the program turns within the range."""
+        low, high = self.bounds()
+        base = self.base.sizes
+        fine = LOOKS // max(len(self.turns), 1)
+        return [
+            point
+            for each in self.turns
+            for point in points(each, base, low, high, steps, fine)
+        ]
+
+    def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
+        """The turns that no two runs are on both sides of."""
+        sampled = [run.sizes for run in self.accepted]
+        sampled += [each.letters for each in self.told_by_rules]
+        return unseen(self.edges(steps), sampled, steps)
+
+    def stay_before(self, point: Point) -> None:
+        """Claim nothing on the other side of a turn, and fill this side."""
+        base = self.base.sizes[point.letter]
+        self.clipped.append((point.letter, point.size, base >= point.size))
+        draw = random.Random(1)
+        for _ in range(ENOUGH - len(self.accepted)):
+            self.runner.at(self.anywhere(draw))
+
+    def stay_on_one_way(self, steps: Mapping[str, int]) -> None:
+        """Leave out the runs beyond a turn where sizes have formulas without them."""
+        for point in self.edges(steps):
+            if point.turn.periodic or len(point.turn.letters) > 1:
+                continue  # what is beyond has no bound in one letter
+            before = len(self.fitted.varying)
+            self.stay_before(point)
+            self.gather()
+            if len(self.fitted.varying) >= before:
+                self.clipped.pop()
+                self.gather()
+            else:
+                text = f"the program goes another way at {point.letter} = {point.size}"
+                self.parted.append(Branch(text, self.span_at(point.turn)))
+
+    def check(self) -> None:
+        """Runs at sizes that took no part; a formula that was wrong is fitted anew.
+
+        More of them where a stride was guessed, or where few runs are in the range.
+        """
+        draw = random.Random(0)
+        for _ in range(MOST_CHECKS):
+            before = self.fitted
+            known = set(map(id, self.samples))
+            few = max(0, ENOUGH - len(self.accepted))
+            checks = CHECKS + few + (GUESSED if before.guessed else 0)
+            sizes = [self.somewhere(draw) for _ in range(1 if self.few else checks)]
+            self.ask_rules(draw, sizes)
+            for each in [*sizes, *self.not_led()]:
+                self.runner.at(each)
+            self.collect()
+            classes = self.classes()
+            fresh = [each for each in self.samples if id(each) not in known]
+            if classes and all(holds(before.calls, classes, s) for s in fresh):
+                return
+            self.fitted = fitted(self.samples, classes)
+            if self.fitted.calls == before.calls:
+                return
+            self.tell_apart()
+
+    def not_led(self) -> list[Sizes]:
+        """Some sizes of the range at which the program goes another way than the base.
+
+        Only runs show what comes out there.
+        """
+        if self.derived is None or not self.few:
+            return []
+        low, high = self.bounds()
+        found = [
+            each.letters
+            for key, each in self.derived.made.items()
+            if key not in self.runner.made
+            and not self.derived.full(each)
+            and self.within(each.letters)
+            and all(low[n] <= size <= high[n] for n, size in each.letters.items())
+            and all(
+                (size - low[n]) % max(self.lattices[n].step, 1) == 0
+                for n, size in each.letters.items()
+            )
+        ]
+        return found[:EDGES]
+
+    def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
+        """Work out sizes that took no part: more where formulas are rounded."""
+        plain = self.few and are_plain(self.fitted.calls, self.classes())
+        more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
+        if self.few and self.count_of_range() <= EVERY:
+            more = self.all_of_range()
+        elif self.fitted.guessed:
+            more += self.each()
+        self.work_out([*sizes, *more])
+
+    def gather(self) -> None:
+        """Formulas from all runs so far, where they are not known already."""
+        before = self.samples
+        self.collect()
+        if len(before) != len(self.samples) or any(
+            one is not two for one, two in zip(before, self.samples, strict=True)
+        ):
+            self.fitted = fitted(self.samples, self.classes())
+
+    def tell_apart(self) -> None:
+        """More runs, until no formula has a rival within the range."""
+        while self.runner.count < self.most + FURTHER and self.fitted.rivals:
+            low, high = self.bounds()
+            sizes = telling_apart(
+                self.fitted.rivals, self.base.sizes, self.lattices, low, high
+            )
+            if sizes is None or not self.ask(sizes, low, high):
+                return
+            self.gather()
+
+    def ask(self, sizes: dict[str, int], low: Sizes, high: Sizes) -> bool:
+        """Tell rivals apart by rules, where these lead; else by a run."""
+        key = tuple(sizes.values())
+        if self.derived is not None and key not in self.derived.made:
+            pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]
+            base = self.base.sizes
+            found = (telling_apart(p, base, self.lattices, low, high) for p in pairs)
+            self.work_out([sizes, *(each for each in found if each)])
+            if self.told_at(sizes):
+                return True
+        if key in self.runner.made:
+            return False
+        self.runner.at(sizes)
+        return True
+
+
+def run_lettered(loaded: Loaded, given: Any, settings: Any) -> Trace:
+    """A target on a spec; with formulas where the spec has letters without a size."""
+    if not given.letters_free:
+        return run_once(loaded, given, settings)
+    return formulas_of(loaded.callable, of_spec(given), settings)
+
+
+def traced(
+    target: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    settings: Any,
+    freed: bool = False,
+) -> Trace:
+    """A model on the arguments of a call, specs among them.
+
+    With `freed`, letters that have a size are varied as well.
+    """
+    from shapewright.inputs.call_mistakes import refuse_sizes
+    from shapewright.runtime.run import record
+
+    feeding = of_arguments(args, kwargs)
+    if freed:
+        feeding = feeding.freed()
+    if feeding.free:
+        return formulas_of(target, feeding, settings)
+    fed_args, fed_kwargs = feeding.arguments({})
+    settings.letters = dict(feeding.letters)
+    made = record(target, fed_args, fed_kwargs, settings)
+    if not made.complete:
+        refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
+    return made
+
+
+def formulas_of(target: Callable[..., Any], feeding: Feeding, settings: Any) -> Trace:
+    """The trace at usual sizes, each size with its formula."""
+    first: list[Any] = []
+
+    def another() -> Any:
+        made = replace(settings)
+        first.append(made)
+        return made
+
+    trace = with_formulas(Runner(target, feeding, another))
+    settings.stepped = first[0].stepped
+    return trace

@@ -1,0 +1,318 @@
+"""Whether formulas and demands hold for all sizes: proven, refuted or undecided.
+
+A symbolic run of torch gives its own formula for each size, under conditions. Where
+these conditions hold, a formula is proven by being equal to torch's; where they do not,
+another run is led there, until all sizes are covered or there is no time left. What is
+refuted is confirmed by a plain run at those sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.commands.solve.symbolic_regions import (
+    Explorer,
+    Region,
+    at,
+    covering,
+    narrowed,
+    region,
+)
+from shapewright.dims.condition import Condition
+from shapewright.dims.deciding import Decision
+from shapewright.dims.expression import Expression, number
+from shapewright.dims.ladder import Ladder, Ladders
+from shapewright.dims.size import Size
+from shapewright.trace.module import leaves
+from shapewright.trace.proof import PROVEN, REFUTED, UNDECIDED, Proof, Statement
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.commands.solve.runs import Feeding
+    from shapewright.runtime.symbolic.symbolic_run import Dims, Symbolic
+
+
+LEAST_HIGH = 64
+"""Demands are looked at for all sizes from 1 to this at least."""
+
+
+class Demanding:
+    """Demands, held against symbolic runs that end and such that are refused."""
+
+    def __init__(self, explorer: Explorer, trace: Trace) -> None:
+        checked = trace.formulas.letters if trace.formulas is not None else {}
+        self.explorer = explorer
+        self.ladders: Ladders = {
+            name: Ladder(1, max(LEAST_HIGH, checked[name].high if checked else 1))
+            for name in explorer.feeding.free
+        }
+        usual = {**explorer.feeding.letters, **trace.letters}
+        self.base = {name: usual[name] for name in self.ladders}
+        found = (region(run, self.ladders) for run in explorer.runs)
+        self.regions: list[Region] = [each for each in found if each is not None]
+        ladders = self.ladders.items()
+        self.extent = "for " + ", ".join(each.text(name) for name, each in ladders)
+
+    def statements(self, demands: Sequence[Condition]) -> list[Statement]:
+        """One for each demand, and one that there are no others."""
+        found = [self.needed(each) for each in demands]
+        return [*found, self.enough(demands)]
+
+    def needed(self, demand: Condition) -> Statement:
+        """Whether the program refuses all sizes that do not satisfy a demand."""
+        against = Opposite(demand)
+        left = self.explorer.explore(self.ladders, self.base, self.regions, against)
+        for where in self.regions:
+            if not where.done:
+                continue
+            decision = where.everywhere(demand)
+            sizes = {**self.base, **(decision.at or {})}
+            if decision.holds is None:
+                left = left or "too many sizes to look at each"
+            elif not decision.holds and self.explorer.plain(sizes).accepted:
+                return Statement(str(demand), "", REFUTED, "taken there", sizes)
+            elif not decision.holds:
+                left = f"torch's symbolic run differs at {at(sizes)}"
+        if left:
+            return Statement(str(demand), "", UNDECIDED, left)
+        return Statement(str(demand), "", PROVEN, self.extent)
+
+    def enough(self, demands: Sequence[Condition]) -> Statement:
+        """Whether the program takes all sizes that satisfy the demands."""
+        text = "no other demand"
+        ladders = dict(self.ladders)
+        rest = Together(tuple(e for e in demands if not narrowed(ladders, e)))
+        if any(not each.count for each in ladders.values()):
+            return Statement(text, "", UNDECIDED, "no sizes satisfy the demands")
+        made = (region(run, ladders) for run in self.explorer.runs)
+        regions = [each for each in made if each is not None]
+        base = dict(self.base)
+        base |= {n: e.low for n, e in ladders.items() if not e.holds(base[n])}
+        left = self.explorer.explore(ladders, base, regions, rest)
+        for where in regions:
+            if where.done:
+                continue
+            decision = where.everywhere(Opposite(rest))
+            if decision.holds is None:
+                left = left or "too many sizes to look at each"
+            elif not decision.holds:
+                sizes = {**base, **(decision.at or {})}
+                if not self.explorer.plain(sizes).accepted:
+                    said = where.run.refused or ""
+                    return Statement(text, "", REFUTED, said, sizes)
+                left = f"torch's symbolic run differs at {at(sizes)}"
+        if left:
+            return Statement(text, "", UNDECIDED, left)
+        return Statement(text, "", PROVEN, self.extent)
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """What a condition of any kind excludes."""
+
+    of: Condition
+
+    @property
+    def parts(self) -> tuple[Condition, ...]:
+        """What it is put together from."""
+        return (self.of,)
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return not self.of.holds(sizes)
+
+    def letters(self) -> frozenset[str]:
+        return self.of.letters()
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All of some conditions of any kind."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return all(each.holds(sizes) for each in self.parts)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.letters() for each in self.parts))
+
+
+def proved(
+    target: Callable[..., Any],
+    feeding: Feeding,
+    trace: Trace,
+    demands: Sequence[Condition] = (),
+    seconds: float = 60,
+) -> Proof:
+    """Whether the formulas of a trace, and demands on sizes, hold for all sizes.
+
+    Formulas are held against all sizes between which they were checked, and beyond
+    them where that can be said; demands against all sizes up to the largest of those.
+    `trace` is one with formulas, and `feeding` that of its runs; without formulas,
+    only the demands are looked at.
+    """
+    from shapewright.runtime.symbolic.symbolic_run import missing
+
+    explorer = Explorer(target, feeding, seconds)
+    explorer.reason = missing() or ""
+    regions: list[Region] = []
+    statements: list[Statement] = []
+    if trace.formulas is not None:
+        prover = Prover(explorer, trace)
+        statements += prover.statements()
+        regions = [each for each in prover.regions if each.done]
+    if demands:
+        statements += Demanding(explorer, trace).statements(demands)
+    return Proof(tuple(statements), len(explorer.runs), tuple(covering(regions)))
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The shapes of one value in a trace, and where a symbolic run has them."""
+
+    place: str
+    shapes: tuple[tuple[int, ...], ...]
+    of: Callable[[Symbolic], tuple[Dims, ...] | None]
+
+    @property
+    def text(self) -> str:
+        """``(B, T, 16), (1, B, 16)``."""
+        return ", ".join(f"({', '.join(map(str, shape))})" for shape in self.shapes)
+
+
+class Prover:
+    """The formulas of a trace against symbolic runs."""
+
+    def __init__(self, explorer: Explorer, trace: Trace) -> None:
+        assert trace.formulas is not None
+        self.explorer = explorer
+        self.trace = trace
+        self.ladders: Ladders = {
+            name: Ladder(each.low, each.high, each.step)
+            for name, each in trace.formulas.letters.items()
+        }
+        self.regions: list[Region] = []
+        self.known: dict[Any, tuple[Decision, bool]] = {}
+
+    def statements(self) -> list[Statement]:
+        """One for each output of the target, and for each module call."""
+        left = self.explorer.explore(self.ladders, self.base(), self.regions)
+        return [self.statement(each, left) for each in stated(self.trace)]
+
+    def base(self) -> dict[str, int]:
+        """Sizes to begin with: the trace's own, from 2 on."""
+        found = {}
+        for name, ladder in self.ladders.items():
+            size = self.trace.letters.get(name, ladder.low)
+            second = ladder.low + ladder.step
+            if size < 2 and ladder.holds(second):
+                size = second
+            found[name] = size if ladder.holds(size) else ladder.low
+        return found
+
+    def statement(self, each: Stated, left: str) -> Statement:
+        """Whether the formulas of a value hold; `left` says why not everywhere."""
+        beyond, why = True, ""
+        for where in self.regions:
+            if not where.done:
+                continue
+            theirs = each.of(where.run)
+            if theirs is None or list(map(len, theirs)) != list(map(len, each.shapes)):
+                why = why or "torch's symbolic run has no such value"
+                continue
+            for mine, found in zip(flat(each.shapes), flat(theirs), strict=True):
+                decision, far = self.compared(mine, found, where)
+                beyond = beyond and far
+                if decision.holds is False:
+                    return self.refuted(each, decision.at or {})
+                if decision.holds is None:
+                    why = why or undecidable(mine, found)
+        if why:
+            return Statement(each.text, each.place, UNDECIDED, left or why)
+        if left:
+            return Statement(each.text, each.place, UNDECIDED, self.partly(left))
+        return Statement(each.text, each.place, PROVEN, self.extent(beyond))
+
+    def compared(
+        self, mine: int, theirs: Expression | None, where: Region
+    ) -> tuple[Decision, bool]:
+        """A size of the trace against torch's, in a region, and beyond it."""
+        formula = mine.formula if isinstance(mine, Size) else number(int(mine))
+        if theirs is None or not formula.letters() <= set(where.box):
+            return Decision(None), False
+        key = (formula, theirs, id(where))
+        if key not in self.known:
+            self.known[key] = where.equal(formula, theirs)
+        return self.known[key]
+
+    def refuted(self, each: Stated, sizes: dict[str, int]) -> Statement:
+        """A formula that torch's differs from, if a plain run does so as well."""
+        plain = self.explorer.plain(sizes)
+        there = {other.place: other for other in stated(plain.trace)}.get(each.place)
+        mine = tuple(tuple(valued(size, sizes) for size in one) for one in each.shapes)
+        if plain.accepted and there is not None and there.shapes != mine:
+            detail = f"it is {there.text} there"
+            return Statement(each.text, each.place, REFUTED, detail, sizes)
+        detail = f"torch's symbolic run differs from a plain one at {at(sizes)}"
+        return Statement(each.text, each.place, UNDECIDED, detail)
+
+    def partly(self, why: str) -> str:
+        """Why not, and for which sizes all the same."""
+        known = covering([each for each in self.regions if each.done])
+        return f"{why}; shown for {' and '.join(known[:3])}" if known else why
+
+    def extent(self, beyond: bool) -> str:
+        """For which sizes: beyond those that were checked, where that was shown."""
+        if beyond and any(each.done for each in self.regions):
+            known = covering([each for each in self.regions if each.done])
+            return "for " + " and ".join(known)
+        ladders = self.ladders.items()
+        return "for " + ", ".join(each.text(name) for name, each in ladders)
+
+
+def stated(trace: Trace) -> list[Stated]:
+    """What a trace says of the outputs of the target and of its module calls."""
+    found = []
+    facts = leaves(trace.output)
+    for index, fact in enumerate(facts):
+        place = "output" if len(facts) == 1 else f"output[{index}]"
+        found.append(Stated(place, (fact.shape,), partial(output_of, index)))
+    for call in trace.calls:
+        shapes = tuple(fact.shape for fact in leaves(call.output))
+        if call.path and call.method == "forward" and shapes:
+            place = call.path if call.call == 1 else f"{call.path} ({call.call})"
+            key = (call.path, call.call)
+            found.append(Stated(place, shapes, partial(module_output, key)))
+    return found
+
+
+def output_of(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
+    """One of the outputs of a symbolic run."""
+    return run.outputs[index : index + 1] or None
+
+
+def module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
+    """What a module call returned in a symbolic run."""
+    return run.calls.get(key)
+
+
+def flat(shapes: Any) -> list[Any]:
+    """The sizes of some shapes, one after the other."""
+    return [size for shape in shapes for size in shape]
+
+
+def valued(size: int, sizes: Mapping[str, int]) -> int:
+    """What a size is at these letters."""
+    return size.formula.value(sizes) if isinstance(size, Size) else int(size)
+
+
+def undecidable(mine: int, theirs: Expression | None) -> str:
+    """Why a size was not decided."""
+    if theirs is None:
+        return "a size depends on data"
+    if isinstance(mine, Size) and not mine.formula.letters() <= theirs.letters():
+        return f"{mine} has no formula, torch has {theirs}"
+    return f"{mine} against torch's {theirs} is too much work"

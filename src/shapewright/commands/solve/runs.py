@@ -1,0 +1,309 @@
+"""One program, run at many sizes of its letters, and the arguments that it is fed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.rules.needs.failure import Failure
+from shapewright.trace.guards import Guards
+from shapewright.trace.numbers import Numbers
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.spec import Spec
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """The arguments of a call, some of them specs.
+
+    `places` says where the specs stand: a position of `args` or a name of `kwargs`,
+    with whether that one holds several inputs. `letters` are all letters with their
+    sizes, `free` those without a stated one.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    specs: tuple[tuple[int | str, Spec], ...]
+    letters: Mapping[str, int]
+    free: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The specs as they are written."""
+        parts = [
+            str(spec) if isinstance(place, int) else f"{place}={spec}"
+            for place, spec in self.specs
+        ]
+        return ", ".join(parts)
+
+    def freed(self) -> Feeding:
+        """The same, every letter without a stated size."""
+        from shapewright.inputs.errors import InputError
+
+        if not self.letters:
+            raise InputError(
+                "no input has a letter: write sizes that vary as letters,"
+                ' as in "f32[B, 3, H, W]"'
+            )
+        return replace(self, free=tuple(self.letters))
+
+    def sized(self, sizes: Mapping[str, int]) -> list[tuple[int | str, Spec]]:
+        """The specs at these sizes of the letters."""
+        letters = {**self.letters, **sizes}
+        return [
+            (
+                place,
+                spec.with_sizes(**{name: letters[name] for name in spec.letters}),
+            )
+            for place, spec in self.specs
+        ]
+
+    def arguments(self, sizes: Mapping[str, int]) -> Arguments:
+        """The arguments at these sizes of the letters."""
+        from shapewright.inputs.spec import made_of, materialize
+
+        specs = dict(self.sized(sizes))
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        for at, value in enumerate(self.args):
+            if at not in specs:
+                args.append(value)
+                continue
+            more, by_name = materialize(specs[at], made_of)
+            args += more
+            named |= by_name
+        for name, value in self.kwargs.items():
+            named[name] = value
+            if name in specs:
+                named[name] = materialize(specs[name], made_of)[0][0]
+        return tuple(args), named
+
+    def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+        """The shapes of the tensors that the specs stand for, in order."""
+        return [leaf.shape for _, spec in self.sized(sizes) for leaf in spec.leaves]
+
+
+def of_spec(spec: Spec) -> Feeding:
+    """What a spec of all inputs feeds."""
+    return Feeding(
+        (str(spec),), {}, ((0, spec),), dict(spec.letters), spec.letters_free
+    )
+
+
+def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
+    """What the arguments of a call feed; strings among them are specs."""
+    from shapewright.inputs.errors import InputError
+    from shapewright.inputs.spec import parse
+
+    specs: list[tuple[int | str, Spec]] = []
+    for at, value in enumerate(args):
+        if isinstance(value, str):
+            specs.append((at, parse(value)))
+    for name, value in kwargs.items():
+        if isinstance(value, str):
+            try:
+                spec = parse(value)
+            except InputError:
+                continue  # a plain string that belongs to the model
+            if len(spec.args) == 1 and spec.leaves:
+                specs.append((name, spec))
+    letters: dict[str, int] = {}
+    stated: dict[str, int] = {}
+    for _, spec in specs:
+        letters |= spec.letters
+        stated |= {n: s for n, s in spec.letters.items() if n not in spec.letters_free}
+    free = [n for _, spec in specs for n in spec.letters_free if n not in stated]
+    return Feeding(
+        args, kwargs, tuple(specs), letters | stated, tuple(dict.fromkeys(free))
+    )
+
+
+def symbolic_arguments(
+    feeding: Feeding, given: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, tensors with symbolic sizes among them."""
+    from shapewright.inputs import spec_syntax
+    from shapewright.inputs.spec import mapped
+    from shapewright.inputs.spec_parser import Written
+    from shapewright.runtime.symbolic.fake_models import fed
+
+    letters = {**feeding.letters, **given}
+
+    def leaf(value: Any, name: str) -> Any:
+        if isinstance(value, Written):
+            shape = [spec_syntax.value(each, letters) for each in value.sizes]
+            return fed(shape, value.dtype, value.device)
+        if isinstance(value, spec_syntax.Letter | spec_syntax.Arithmetic):
+            return spec_syntax.value(value, letters)
+        return value
+
+    def of(spec: Spec) -> tuple[list[Any], dict[str, Any]]:
+        args, kwargs = spec.written
+        named = {name: mapped(value, leaf) for name, value in kwargs.items()}
+        return [mapped(value, leaf) for value in args], named
+
+    specs = dict(feeding.specs)
+    args: list[Any] = []
+    named: dict[str, Any] = {}
+    for place, value in enumerate(feeding.args):
+        more, by_name = of(specs[place]) if place in specs else ([value], {})
+        args += more
+        named |= by_name
+    for name, value in feeding.kwargs.items():
+        named[name] = of(specs[name])[0][0] if name in specs else value
+    return tuple(args), named
+
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of one run: its trace, and the numbers of its calls."""
+
+    sizes: dict[str, int]
+    trace: Trace
+    sample: Any
+    watched: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the program reached its end."""
+        return self.trace.complete
+
+    @property
+    def failure(self) -> Finding | None:
+        """What ended it."""
+        return self.trace.findings[-1] if not self.trace.complete else None
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What a run compared, and what is known of it beside its record."""
+
+    guards: Guards
+    seen: Any
+
+
+class Runner:
+    """Runs a target at sizes of the letters of a spec; each sizes once.
+
+    The runs share what was learnt of the model and the answers to equal calls.
+    """
+
+    def __init__(
+        self,
+        target: Callable[..., Any],
+        feeding: Feeding,
+        settings: Callable[[], Any],
+    ) -> None:
+        self.target = target
+        self.feeding = feeding
+        self.settings = settings
+        self.made: dict[tuple[int, ...], Run] = {}
+        self.taken: Any = None
+        self.memo: Any = None
+        self.watched = 0
+        self.failures: dict[tuple[int, ...], list[Failure]] = {}
+        self.modules: dict[str, Any] = {}
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The letters without a stated size."""
+        return self.feeding.free
+
+    @property
+    def usual(self) -> dict[str, int]:
+        """A usual size for each of them."""
+        return {name: self.feeding.letters[name] for name in self.free}
+
+    @property
+    def count(self) -> int:
+        """How many runs there were."""
+        return len(self.made)
+
+    @property
+    def tried(self) -> int:
+        """How many there were, those included that do not stand for their sizes."""
+        return len(self.made) + self.watched
+
+    def at(self, sizes: Sizes) -> Run:
+        """The run at these sizes of the free letters."""
+        key = tuple(sizes[name] for name in self.free)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
+        return found
+
+    def watch(self, sizes: Sizes, stand_ins: bool = True) -> tuple[Run, Watched | None]:
+        """A run whose sizes are watched, and what was seen; it is not kept."""
+        from shapewright.engine.tracked_sizes.comparisons import Watching
+
+        watching = Watching(stand_ins, own=True)
+        self.watched += 1
+        run = self.run(dict(sizes), watching)
+        if watching.told is None or watching.seen is None:
+            return run, None
+        return run, Watched(watching.told, watching.seen())
+
+    def keep(self, run: Run) -> None:
+        """A run that was watched stands for the plain one of its sizes."""
+        self.watched -= 1
+        self.made[tuple(run.sizes[name] for name in self.free)] = run
+
+    def again(self, sizes: Sizes) -> Run:
+        """The plain run at these sizes, where a watched one stood for it."""
+        self.watched += 1
+        key = tuple(sizes[name] for name in self.free)
+        self.made[key] = self.run(dict(sizes))
+        return self.made[key]
+
+    def numbers(self) -> dict[str, Numbers]:
+        """The whole numbers that the target's modules have names for."""
+        from shapewright.runtime.module_numbers import numbers_of
+
+        return numbers_of(self.taken.near)
+
+    def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
+        from shapewright.engine.failures.run_ends import Stopped
+        from shapewright.engine.memo import Memo
+        from shapewright.runtime.restore.snapshot import take
+        from shapewright.runtime.run import record
+
+        args, kwargs = self.feeding.arguments(sizes)
+        if self.memo is None:
+            self.memo = Memo()
+            self.taken = take(self.target, args, kwargs)
+        settings = self.settings()
+        settings.memo, settings.taken = self.memo, self.taken
+        settings.sampled, settings.guards = True, watching
+        settings.letters = {**self.feeding.letters, **sizes}
+        made = record(self.target, args, kwargs, settings)
+        for finding in made.findings:
+            if finding.code == "timeout":  # for all runs, not for this one
+                raise Stopped(finding.message)
+        if settings.failures:
+            key = tuple(sizes[name] for name in self.free)
+            self.failures[key] = list(settings.failures)
+        self.modules.update(settings.modules)
+        sample, settings.sample = settings.sample, None
+        told = replace(sample, letters=sizes) if sample else None
+        return Run(sizes, made, told, watching is not None)
+
+
+def alike(one: Run, other: Run) -> bool:
+    """Whether two runs of the same sizes show the same."""
+    mine, theirs = one.trace, other.trace
+    return (
+        one.sample == other.sample
+        and mine.complete == theirs.complete
+        and mine.findings == theirs.findings
+        and mine.assumptions == theirs.assumptions
+    )

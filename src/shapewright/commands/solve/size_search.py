@@ -1,0 +1,268 @@
+"""Searches for sizes: those that a program takes where the usual ones are refused, and
+those that give a wanted output shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice, product
+from itertools import product as every
+
+from shapewright.commands.solve.accepted_sizes import Domain
+from shapewright.commands.solve.sample_sizes import others
+from shapewright.commands.solve.size_trials import Refused, Trial, Trials, refused_call
+from shapewright.dims.expression import Expression
+from shapewright.dims.size import Size
+from shapewright.trace.module import leaves
+from shapewright.trace.record import Trace
+
+LARGEST_WANTED = 4096
+"""Sizes of a letter that are looked through."""
+
+LOOKED_AT = 20_000
+"""Sizes of several letters together that are worked out."""
+
+MOST_EXAMPLES = 6
+"""Answers that are run and shown."""
+
+Wanted = Sequence[int | str]
+"""A shape: numbers, and letters that may be anything or are those of the input."""
+
+
+def sizes_giving(
+    trace: Trace, wanted: Sequence[Wanted], domain: Domain, trials: Trials
+) -> list[Trial]:
+    """Trials whose output has the wanted shape, the plainest sizes first.
+
+    Each is run: a formula alone is no answer.
+    """
+    outputs = [fact.shape for fact in leaves(trace.output)]
+    shapes = match(outputs, wanted)
+    if shapes is None:
+        return []
+    found: list[Trial] = []
+    for sizes in candidates(shapes, domain):
+        trial = trials.at(sizes)
+        if trial.taken and gives(trial, wanted, sizes):
+            found.append(trial)
+        if len(found) == MOST_EXAMPLES:
+            break
+    return found
+
+
+def match(
+    outputs: Sequence[tuple[int, ...]], wanted: Sequence[Wanted]
+) -> list[tuple[int, int | str]] | None:
+    """Each size of the output with what it is wanted to be; None for another rank."""
+    if len(wanted) > len(outputs):
+        return None
+    pairs: list[tuple[int, int | str]] = []
+    for shape, want in zip(outputs, wanted, strict=False):
+        if len(shape) != len(want):
+            return None
+        pairs += zip(shape, want, strict=True)
+    return pairs
+
+
+def candidates(
+    pairs: Sequence[tuple[int, int | str]], domain: Domain
+) -> Iterator[dict[str, int]]:
+    """Sizes at which the formulas of the output are what is wanted."""
+    base = domain.witness.sizes
+    numbers = [(size, want) for size, want in pairs if isinstance(want, int)]
+    for size, want in numbers:
+        if not isinstance(size, Size) and int(size) != want:
+            return
+    formulas = [(s.formula, w) for s, w in numbers if isinstance(s, Size)]
+    letters = {name for formula, _ in formulas for name in formula.letters()}
+    options: dict[str, list[int]] = {}
+    for name in letters & set(base):
+        alone = [(f, w) for f, w in formulas if f.letters() == {name}]
+        if alone:
+            options[name] = [
+                size
+                for size in range(1, LARGEST_WANTED)
+                if all(f.value({name: size}) == w for f, w in alone)
+            ]
+        else:
+            options[name] = near(base[name])
+    names = list(options)
+    for chosen in islice(every(*[options[name] for name in names]), LOOKED_AT):
+        sizes = {**base, **dict(zip(names, chosen, strict=True))}
+        fits = all(formula.value(sizes) == want for formula, want in formulas)
+        if fits and domain.takes(sizes):
+            yield sizes
+
+
+def near(size: int) -> list[int]:
+    """Sizes of a letter that no wanted size tells alone."""
+    return sorted(range(1, 512), key=lambda other: abs(other - size))
+
+
+def gives(trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]) -> bool:
+    """Whether what came out has the wanted shape."""
+    outputs = [fact.shape for fact in leaves(trial.trace.output)]
+    for shape, want in zip(outputs, wanted, strict=False):
+        for size, one in zip(shape, want, strict=True):
+            if isinstance(one, int) and size != one:
+                return False
+            if isinstance(one, str) and one in sizes and size != sizes[one]:
+                return False
+    return True
+
+
+MOST_RUNS = 90
+"""Runs that are spent on the search."""
+
+LARGEST_TRIED = 400
+"""Sizes of a letter at which two formulas are compared."""
+
+ROUND = (*range(1, 33), *range(40, 513, 8))
+"""Sizes of two letters that are tried together."""
+
+
+def witnessed(trials: Trials) -> Trial | None:
+    """The first trial that is taken: at usual sizes, or where refusals lead."""
+    first = trials.at(trials.runner.usual)
+    if first.taken:
+        return first
+    for sizes in others(trials.runner.usual):
+        trial = trials.at(sizes)
+        if trial.taken:
+            return trial
+    return Search(trials).found()
+
+
+class Search:
+    """From the trial that came furthest to sizes at which its refused call fits."""
+
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+        self.letters = trials.runner.free
+        self.opened: set[int] = set()
+        self.better: list[Trial] = []
+
+    def found(self) -> Trial | None:
+        """A trial that is taken."""
+        for sizes in self.around(self.trials.runner.usual):
+            if self.trials.at(sizes).taken:
+                return self.trials.at(sizes)
+        while self.trials.count < MOST_RUNS:
+            trial = self.furthest()
+            if trial is None:
+                return None
+            self.opened.add(id(trial))
+            taken = self.follow(trial)
+            if taken is not None:
+                return taken
+        return None
+
+    def follow(self, trial: Trial) -> Trial | None:
+        """A trial that is taken, among those at which more fits than at this one."""
+        call = self.call(trial)
+        for sizes in self.steps(trial, call):
+            if self.trials.count >= MOST_RUNS:
+                return None
+            new = tuple(sizes[name] for name in self.letters) not in self.trials.made
+            found = self.trials.at(sizes)
+            if found.taken:
+                return found
+            further = reached(found), fitting(call, sizes)
+            if new and further > (reached(trial), fitting(call, trial.sizes)):
+                self.better.append(found)
+                return None
+        return None
+
+    def around(self, usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Each letter a little further, so that formulas can be told."""
+        for name, size in usual.items():
+            for other in (size + 1, size + 4, size * 2):
+                yield {**usual, name: other}
+
+    def furthest(self) -> Trial | None:
+        """The trial to follow: the last that was better, else that of most calls."""
+        if self.better:
+            return self.better.pop()
+        left = [each for each in self.trials.all if id(each) not in self.opened]
+        return max(left, key=reached, default=None)
+
+    def call(self, trial: Trial) -> Refused:
+        """What the refused call of a trial got."""
+        alike = [
+            each
+            for each in self.trials.all
+            if trial.refusal is not None
+            and each.refusal is not None
+            and each.refusal.place == trial.refusal.place
+        ]
+        return refused_call(self.letters, [trial, *alike], self.trials.all)
+
+    def steps(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+        """Sizes at which what was refused in a trial would fit."""
+        yield from self.fitting(trial, call)
+        for name in self.letters:
+            yield from ({**trial.sizes, name: trial.sizes[o]} for o in self.letters)
+        if len(self.letters) == 1 or not call.sizes:
+            for name in self.letters:
+                yield from ({**trial.sizes, name: size} for size in range(1, 33))
+
+    def fitting(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+        """Sizes that make a pair of the call equal, one letter moved, the nearest.
+
+        Where no letter does it alone, two are moved: an image of 224 x 448 in patches
+        of 16 is 392 of them, and no height is, beside the width that was tried.
+        """
+        for one, two in dict.fromkeys([*call.stated, *call.pairs]):
+            names = sorted(one.letters() | two.letters())
+            alone = [
+                moved
+                for name in names
+                for moved in self.equal(trial.sizes, one, two, name)
+            ]
+            yield from alone
+            for pair in () if alone else combinations(names, 2):
+                yield from self.equal_together(trial.sizes, one, two, pair)
+
+    def equal(
+        self, sizes: Mapping[str, int], one: Expression, two: Expression, name: str
+    ) -> Iterator[dict[str, int]]:
+        """Up to three sizes of a letter at which two formulas are equal."""
+        now = sizes[name]
+        fits = []
+        for size in range(1, LARGEST_TRIED):
+            moved = {**sizes, name: size}
+            if one.value(moved) == two.value(moved):
+                fits.append(size)
+        fits.sort(key=lambda size: abs(size - now))
+        yield from ({**sizes, name: size} for size in fits[:3])
+
+    def equal_together(
+        self,
+        sizes: Mapping[str, int],
+        one: Expression,
+        two: Expression,
+        names: tuple[str, str],
+    ) -> Iterator[dict[str, int]]:
+        """Up to three sizes of two letters at which two formulas are equal.
+
+        The most nearly square come first, and of these the largest: a round number
+        where a formula rounds down or up to it.
+        """
+        fits = []
+        for pair in product(ROUND, repeat=2):
+            moved = {**sizes, **dict(zip(names, pair, strict=True))}
+            if one.value(moved) == two.value(moved):
+                fits.append(pair)
+        fits.sort(key=lambda pair: (max(pair) / min(pair), -min(pair)))
+        for pair in fits[:3]:
+            yield {**sizes, **dict(zip(names, pair, strict=True))}
+
+
+def reached(trial: Trial) -> int:
+    """How many calls a trial made."""
+    return len(trial.sample.keys) if trial.sample is not None else 0
+
+
+def fitting(call: Refused, sizes: Mapping[str, int]) -> int:
+    """How many pairs of a call are equal at some sizes."""
+    return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)

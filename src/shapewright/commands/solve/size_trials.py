@@ -1,0 +1,216 @@
+"""Which sizes a program takes, by one run each, and what the refused call got, as
+formulas in the letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from shapewright.analysis.formulas.fitted import Work, until
+from shapewright.commands.solve.runs import Run, Runner
+from shapewright.dims.expression import Expression, number
+from shapewright.dims.several import product
+from shapewright.rules.needs.failure import Failure
+from shapewright.source.span import Span
+from shapewright.trace.record import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Where and why a program did not take its inputs.
+
+    `call` is the place of the refused call in the run's sample, None for an error that
+    the program's own Python raised. `has` and `needs` are two sizes that were to fit.
+    """
+
+    span: Span | None
+    code: str
+    message: str
+    torch_message: str
+    call: int | None = None
+    has: int | None = None
+    needs: int | None = None
+    failure: Failure | None = None
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What refusals of the same demand share."""
+        if self.span is None:
+            return (self.code,)
+        return self.span.file, self.span.line
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run: its sizes, what it showed, and where it was refused, if it was."""
+
+    sizes: dict[str, int]
+    sample: Any
+    trace: Trace
+    refusal: Refusal | None
+
+    @property
+    def taken(self) -> bool:
+        """Whether the program took these sizes."""
+        return self.refusal is None
+
+
+class Trials:
+    """Runs of a program that go past what torch refuses, to see both sides of it."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.made: dict[tuple[int, ...], Trial] = {}
+
+    @property
+    def count(self) -> int:
+        """How many runs there were."""
+        return len(self.made)
+
+    def at(self, sizes: Mapping[str, int]) -> Trial:
+        """The trial at these sizes."""
+        key = tuple(sizes[name] for name in self.runner.free)
+        found = self.made.get(key)
+        if found is None:
+            run = self.runner.at(sizes)
+            found = self.made[key] = trial_of(run, self.runner.failures.get(key, []))
+        return found
+
+    @property
+    def all(self) -> list[Trial]:
+        """Every trial, in order."""
+        return list(self.made.values())
+
+
+def trial_of(run: Run, failures: list[Failure]) -> Trial:
+    """A run with the first of its failures; what came after it does not count."""
+    if not failures and run.accepted:
+        return Trial(run.sizes, run.sample, run.trace, None)
+    if not failures:
+        finding = run.trace.findings[-1]
+        refusal = Refusal(
+            finding.span, finding.code, finding.message, finding.torch_message
+        )
+        return Trial(run.sizes, run.sample, run.trace, refusal)
+    first = failures[0]
+    op = run.trace.ops[first.op]
+    unmet = first.unmet
+    refusal = Refusal(
+        op.span,
+        unmet.code if unmet else "torch-error",
+        unmet.message if unmet else first.torch_message,
+        first.torch_message,
+        first.op,
+        whole(unmet.has) if unmet else None,
+        whole(unmet.needs) if unmet else None,
+        first,
+    )
+    return Trial(run.sizes, until(run.sample, first.op), run.trace, refusal)
+
+
+def whole(value: object) -> int | None:
+    """A whole number, or nothing."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+Pair = tuple[Expression, Expression]
+
+ALIKE, OTHERS = 12, 28
+"""Runs that formulas are fitted from: refused at the same place, and others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The sizes of a refused call.
+
+    `sizes` depend on letters; `pairs` stand one over the other in two tensors;
+    `stated` are the two that the call itself says do not fit.
+    """
+
+    sizes: tuple[Expression, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    stated: tuple[Pair, ...] = ()
+
+
+def refused_call(
+    letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
+) -> Refused:
+    """The formulas of what the first of some refused calls got, from many runs."""
+    first = next((trial for trial in refusals if has_call(trial)), None)
+    if first is None or first.refusal is None or first.refusal.call is None:
+        return Refused()
+    alike = [trial for trial in refusals if trial is not first and trial.sample]
+    others = [t for t in trials if t.sample and t is not first and t not in alike]
+    others.sort(key=lambda trial: (not trial.taken, -different(trial)))
+    alike.sort(key=lambda trial: -different(trial))
+    chosen = [first, *alike[:ALIKE], *others[:OTHERS]]
+    work = Work([trial.sample for trial in chosen])
+    work.done()
+    known = set(letters)
+    dims = [
+        tuple(e if e is not None and e.letters() <= known else None for e in one)
+        for one in work.entering(first.refusal.call)
+    ]
+    flat = dict.fromkeys(e for one in dims for e in one if e is not None)
+    sizes = [each for each in flat if each.letters()]
+    for one in dims[:1]:
+        for last in (one, one[1:], one[2:]):  # all elements, those of one image
+            known_dims = [each for each in last if each is not None]
+            whole = product(known_dims)
+            if len(known_dims) == len(last) and whole.letters() and whole not in sizes:
+                sizes.append(whole)
+    constants = [each for each in flat if not each.letters()]
+    return Refused(
+        tuple(sizes),
+        tuple(over_each_other(dims)),
+        tuple(stated(sizes, constants, [first, *alike])),
+    )
+
+
+def different(trial: Trial) -> int:
+    """How many sizes of a trial differ: equal letters cannot be told apart."""
+    return len(set(trial.sizes.values()))
+
+
+def has_call(trial: Trial) -> bool:
+    """Whether it was a call that was refused, and is known."""
+    refusal = trial.refusal
+    return refusal is not None and refusal.call is not None and bool(trial.sample)
+
+
+def over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
+    """Sizes of two tensors that stand one over the other, from the last dim on."""
+    found: list[Pair] = []
+    for one, two in combinations(dims, 2):
+        for a, b in zip(reversed(one), reversed(two), strict=False):
+            if a is not None and b is not None and a != b:
+                found.append((a, b))
+    return list(dict.fromkeys(found))
+
+
+def stated(
+    sizes: Sequence[Expression], constants: Sequence[Expression], alike: Sequence[Trial]
+) -> list[Pair]:
+    """What the refused calls had and what they needed, where these are known sizes."""
+    seen = [
+        (trial.sizes, trial.refusal.has, trial.refusal.needs)
+        for trial in alike
+        if trial.refusal is not None
+        and trial.refusal.has is not None
+        and trial.refusal.needs is not None
+    ]
+    if not seen:
+        return []
+
+    def meaning(at: int) -> list[Expression]:
+        values = [each[at] for each in seen]
+        plain = [number(values[0])] if len(set(values)) == 1 else []  # type: ignore[arg-type]
+        fitting = [
+            each for each in sizes if all(each.value(one[0]) == one[at] for one in seen)
+        ]
+        return fitting or plain
+
+    return [(one, two) for one in meaning(1) for two in meaning(2) if one != two][:4]

@@ -1,0 +1,371 @@
+"""The answer of `solve`: which sizes a program takes and what comes out, or which layer
+argument would have to change.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from math import gcd
+from typing import Any
+
+from shapewright.analysis.explanations import sides, told
+from shapewright.analysis.formulas.fitted import Dims, fitted, operands
+from shapewright.analysis.formulas.lettered_traces import lettered
+from shapewright.analysis.program_run import Built, Program
+from shapewright.commands.solve.accepted_sizes import Domain, Place
+from shapewright.commands.solve.runs import Feeding, Runner
+from shapewright.commands.solve.sample_sizes import is_batch
+from shapewright.commands.solve.size_search import Wanted, sizes_giving, witnessed
+from shapewright.commands.solve.size_trials import Refusal, Trial, Trials
+from shapewright.dims.demand import Always, Demand, Sizes
+from shapewright.dims.fitting import Fitter
+from shapewright.dims.learning import Evidence, in_short
+from shapewright.trace.formulas import Checked, Formulas
+from shapewright.trace.record import Trace
+from shapewright.trace.solution import Demanded, Example, Needed, Solution
+from shapewright.views.shapes import nest
+
+FITTED, CHECKED = 16, 8
+"""Runs more at random sizes, to fit a formula and to check it."""
+
+SPAN = 64
+"""How far beyond the sizes of the refused run these go; a batch goes a few."""
+
+NEAR = 4
+"""Steps around the sizes that came as far."""
+
+TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
+"""Arguments of layers that say what size of one dim goes in."""
+
+
+def needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed | None:
+    """What the layer that refused a run is built with, and what comes in there.
+
+    None where no argument of a layer decided the size.
+    """
+    refusal = trial.refusal
+    if refusal is None or refusal.failure is None:
+        return None
+    program = Program(trial.trace, (refusal.failure,), built)
+    op = trial.trace.ops[refusal.failure.op]
+    layer = program.layer(op)
+    got = sides(refusal.failure)[1]
+    if layer is None or got is None or refusal.needs is None:
+        return None
+    at, dim = got
+    size = op.inputs[at].shape[dim]
+    argument = argument_of(trials.runner.modules.get(layer.path), refusal.needs)
+    if not argument or size != refusal.has:
+        return None
+    construction = built.get(layer.path)
+    return Needed(
+        layer.path,
+        layer.class_name,
+        argument,
+        refusal.needs,
+        formula_of(trials, trial, refusal, got),
+        size,
+        trial.sizes,
+        construction.span if construction is not None else None,
+    )
+
+
+def argument_of(module: Any, size: int) -> str:
+    """The argument of a layer that is the size that it asks for."""
+    if getattr(module, "groups", 1) != 1:
+        return ""  # then one size is decided by two arguments
+    for name in sorted(TAKEN):
+        value = getattr(module, name, None)
+        if type(value) is int and value == size:
+            return name
+    return ""
+
+
+def formula_of(
+    trials: Trials, trial: Trial, refusal: Refusal, got: tuple[int, int]
+) -> str:
+    """The size that comes in, in the letters; nothing where runs do not show it."""
+    draw = random.Random(0)
+    known = alike(trials, trial, refusal)
+    more = [
+        trials.at(somewhere(trial, known, draw, beyond=nth % 2 == 0))
+        for nth in range(FITTED + CHECKED)
+    ]
+    before = set(map(id, known))
+    checks = {id(each) for each in more[FITTED:] if id(each) not in before}
+    others = [each for each in alike(trials, trial, refusal) if each is not trial]
+    if not any(id(each) in checks for each in others):
+        checks = {id(each) for each in others[::3]}
+    fitted = [each.sample for each in others if id(each) not in checks]
+    checked = [each.sample for each in others if id(each) in checks]
+    assert refusal.call is not None
+    dims = operands([trial.sample, *fitted], checked, refusal.call)
+    at, dim = got
+    if at >= len(dims) or dim >= len(dims[at]):
+        return ""
+    formula = dims[at][dim]
+    return "" if formula is None else str(formula)
+
+
+def alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
+    """The runs that were refused at the same call: a line may have several."""
+    return [
+        each
+        for each in trials.all
+        if each.refusal is not None
+        and each.refusal.place == refusal.place
+        and each.refusal.call is not None
+        and each.sample
+        and each.sample.keys[-1] == trial.sample.keys[-1]
+    ]
+
+
+def somewhere(
+    trial: Trial, known: Sequence[Trial], draw: random.Random, beyond: bool
+) -> dict[str, int]:
+    """Sizes at random in the steps of those that came as far: near them, or beyond."""
+    sizes = {}
+    for name, size in trial.sizes.items():
+        seen = [each.sizes[name] for each in known]
+        step = gcd(*(each - size for each in seen)) or 1
+        low = max(min(seen) - NEAR * step, size % step or step)
+        high = max(seen) + NEAR * step
+        if beyond:
+            low, high = size, size + (3 if is_batch(name) else max(SPAN, 8 * step))
+        sizes[name] = draw.randrange(low, high + 1, step)
+    return sizes
+
+
+MOST = 40
+"""Runs that formulas are fitted from."""
+
+EACH = 6
+"""Of these, runs at different sizes of a letter."""
+
+
+def lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
+    """The witness's trace, each size with a formula that all chosen runs agree on."""
+    runs = chosen(trials, witness)
+    found = fitted([trial.sample for trial in runs])
+    taken = [trial for trial in runs if trial.taken]
+    letters = {
+        name: Checked(
+            min(trial.sizes[name] for trial in taken),
+            max(trial.sizes[name] for trial in taken),
+        )
+        for name in trials.runner.free
+    }
+    formulas = Formulas(letters, len(taken), trials.count)
+    made = lettered(witness.trace, found.calls, given_formulas(runs, feeding))
+    return replace(made, formulas=formulas)
+
+
+def chosen(trials: Trials, witness: Trial) -> list[Trial]:
+    """The witness first, then runs whose sizes differ most, taken ones first.
+
+    Some runs at other sizes of each letter are among them: a letter that is the same
+    in all of them would be a number in every formula.
+    """
+    others = [t for t in trials.all if t is not witness and t.sample is not None]
+    others.sort(key=lambda t: (not t.taken, -len(set(t.sizes.values()))))
+    taken = [trial for trial in others if trial.taken]
+    refused = [trial for trial in others if not trial.taken]
+    varied = [
+        trial
+        for name in witness.sizes
+        for trial in at_each_size(taken, name)
+        if trial.sizes[name] != witness.sizes[name]
+    ]
+    rest = [trial for trial in taken if trial not in varied]
+    return [witness, *varied, *rest[: max(MOST - 12 - len(varied), 0)], *refused[:12]]
+
+
+def at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
+    """A few trials at different sizes of a letter, the first of each."""
+    first: dict[int, Trial] = {}
+    for trial in trials:
+        first.setdefault(trial.sizes[name], trial)
+    return list(first.values())[:EACH]
+
+
+def given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
+    """The formulas of the tensors that the target is given."""
+    names = runs[0].sizes
+    fitter = Fitter({name: tuple(run.sizes[name] for run in runs) for name in names})
+    fed = [feeding.shapes(run.sizes) for run in runs]
+    found: list[Dims] = []
+    for each in zip(*fed, strict=True):
+        fits = [fitter.fit(column) for column in zip(*each, strict=True)]
+        found.append(tuple(fit.formula if fit else None for fit in fits))
+    return found
+
+
+VALUES = 1 << 20
+"""Elements of tensors whose values are kept: an index out of range is seen."""
+
+MANY = 400
+"""Points at which it is asked whether a demand says more than the others."""
+
+
+def solved(
+    target: Callable[..., Any],
+    feeding: Feeding,
+    name: str,
+    want: Sequence[Wanted] = (),
+    asked: str = "",
+    prove: float | None = None,
+    built: Callable[[Mapping[str, Any]], Mapping[str, Built]] | None = None,
+) -> Solution:
+    """What a callable takes, fed so, and which sizes give a wanted output.
+
+    With `prove`, formulas and demands are proven for so many seconds at most. `built`
+    says where modules were constructed, of modules by path.
+    """
+    from shapewright.runtime.run import Settings
+
+    def settings() -> Settings:
+        return Settings(target=name, go_on=True, quick=True, known=VALUES)
+
+    runner = Runner(target, feeding, settings)
+    trials = Trials(runner)
+    witness = witnessed(trials)
+    spec = feeding.text
+    if witness is None:
+        nearest = max(trials.all, key=reached)
+        lacking = needed(trials, nearest, built(runner.modules) if built else {})
+        return Solution(
+            name, spec, runner.free, (), None, refused(nearest), trials.count, False,
+            want=asked, needed=lacking,
+        )  # fmt: skip
+    domain = Domain(trials, witness)
+    domain.learn()
+    trace = lettered_trace(trials, witness, feeding)
+    wanted: list[Example] = []
+    if want:
+        found = sizes_giving(trace, want, domain, trials)
+        wanted = [taken(trial) for trial in found]
+    demands = mark_implied(
+        [demanded(place, witness) for place in in_order(domain)], domain
+    )
+    proof = None
+    if prove is not None:
+        from shapewright.commands.solve.proofs import proved
+
+        left = [each.demand for each in demands if not each.implied]
+        proof = proved(target, feeding, trace, left, prove)
+    held = domain.held and not unexplained(domain)
+    nearest_refused = nearest_of(witness, [t for t in trials.all if not t.taken])
+    return Solution(
+        name,
+        spec,
+        runner.free,
+        tuple(demands) if held else (),
+        taken(witness),
+        None if nearest_refused is None else refused(nearest_refused),
+        trials.count,
+        domain.sure and held,
+        trace,
+        asked,
+        tuple(wanted),
+        proof=proof,
+        whole=whole_of(demands, domain) if held else None,
+        tried=() if held else tuple(map(in_short_of, trials.all)),
+    )
+
+
+def in_order(domain: Domain) -> list[Place]:
+    """The places that demand something, in the order of the run."""
+    return sorted(domain.places.values(), key=lambda place: place.reached)
+
+
+def demanded(place: Place, witness: Trial) -> Demanded:
+    """A demand with its line, from what a line refused."""
+    nearest = nearest_of(witness, place.refusals) or place.refusals[0]
+    shown = refused(nearest)
+    calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
+    return Demanded(place.demand, shown.span, shown.message, shown, len(calls))
+
+
+def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
+    """The demands, those marked that the others together make superfluous."""
+    points = points_of(domain)
+    kept = list(demands)
+    for each in [d for d in demands if not isinstance(d.demand, Always)]:
+        others = [other for other in kept if other is not each]
+        if all(
+            each.demand.holds(sizes)
+            for sizes in points
+            if all(other.demand.holds(sizes) for other in others)
+        ):
+            kept.remove(each)
+    for each in [d for d in demands if isinstance(d.demand, Always)]:
+        if not domain.takes(each.refused.sizes):
+            kept.remove(each)
+    return [each if each in kept else replace(each, implied=True) for each in demands]
+
+
+def unexplained(domain: Domain) -> bool:
+    """Whether sizes were refused that every demand allows."""
+    refused = [trial for trial in domain.trials.all if not trial.taken]
+    return any(domain.takes(trial.sizes) for trial in refused)
+
+
+def points_of(domain: Domain) -> list[Sizes]:
+    """Sizes that were run, others at random, and those that are hit by no chance."""
+    points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
+    return [*points, *islice(domain.anywhere(), MANY), *domain.rare()]
+
+
+def whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
+    """What several demands on letters come to, where that is one plain demand."""
+    several = [each for each in demands if not each.implied]
+    if len(several) < 2 and not any("//" in each.text for each in several):
+        return None
+    all_ = domain.trials.all
+    taken = [trial.sizes for trial in all_ if trial.taken]
+    refused = [trial.sizes for trial in all_ if not trial.taken]
+    found = in_short(Evidence(domain.letters, taken, refused))
+    points = points_of(domain)
+    if found is None or any(found.holds(s) != domain.takes(s) for s in points):
+        return None
+    return found
+
+
+def nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
+    """The trial whose sizes differ least from those of the witness."""
+
+    def distance(trial: Trial) -> tuple[int, int]:
+        steps = [abs(size - witness.sizes[name]) for name, size in trial.sizes.items()]
+        return sum(step > 0 for step in steps), sum(steps)
+
+    return min(trials, key=distance, default=None)
+
+
+def taken(trial: Trial) -> Example:
+    """A run that was taken, with what came out."""
+    return Example(trial.sizes, nest(trial.trace.output))
+
+
+def in_short_of(trial: Trial) -> Example:
+    """A run by its sizes, with a word where it was refused."""
+    return Example(trial.sizes, message="" if trial.taken else "refused")
+
+
+def refused(trial: Trial) -> Example:
+    """A run that was refused, in the words of its program."""
+    refusal = trial.refusal
+    if refusal is None:
+        return taken(trial)
+    message = refusal.message
+    if refusal.failure is not None:
+        program = Program(trial.trace, (refusal.failure,))
+        message = told(program, refusal.failure)[1]
+    return Example(trial.sizes, "", message.removesuffix("."), refusal.span)
+
+
+def reached(trial: Trial) -> int:
+    """How many calls a trial made."""
+    return len(trial.sample.keys) if trial.sample is not None else 0

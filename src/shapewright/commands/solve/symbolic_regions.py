@@ -1,0 +1,401 @@
+"""The sizes for which one symbolic run holds, and the runs that are led to sizes that
+none holds for yet.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, pairwise, product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from shapewright.commands.solve.runs import Run, Runner, symbolic_arguments
+from shapewright.dims.condition import Compared, Condition, Every, Some, always
+from shapewright.dims.deciding import WORK, Decision, equal
+from shapewright.dims.dividing import undivided
+from shapewright.dims.expression import Expression
+from shapewright.dims.ladder import Ladder, Ladders
+from shapewright.dims.solver import asked
+
+if TYPE_CHECKING:
+    from shapewright.commands.solve.runs import Feeding
+    from shapewright.runtime.symbolic.symbolic_run import Guard, Symbolic
+
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Sizes for which a run's formulas hold: those in `box` where `live` hold.
+
+    `reach` is the box without a greatest size where the run has none.
+    """
+
+    run: Symbolic
+    box: Ladders
+    live: tuple[Condition, ...]
+    reach: Ladders
+
+    @property
+    def done(self) -> bool:
+        """Whether the program reached its end."""
+        return self.run.refused is None
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The letters of what is live."""
+        return frozenset[str]().union(*(each.letters() for each in self.live))
+
+    def holds(self, sizes: Sizes) -> bool:
+        """Whether sizes are in the region."""
+        inside = all(self.box[name].holds(size) for name, size in sizes.items())
+        return inside and all(each.holds(sizes) for each in self.live)
+
+    def text(self) -> str:
+        """``B >= 2, H >= 16``."""
+        parts = [ladder.text(name) for name, ladder in self.reach.items()]
+        return ", ".join([*parts, *map(str, self.live)])
+
+    def first(self) -> dict[str, int]:
+        """The least size of each letter."""
+        return {name: ladder.low for name, ladder in self.box.items()}
+
+    def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
+        """Whether formulas are equal in the region, and beyond it, in its reach."""
+        if not self.live and equal(one, two, self.reach).holds:
+            return Decision(True), True
+        found = equal(one, two, self.box)
+        if found.holds is False and found.at is not None:
+            at = {**self.first(), **found.at}
+            if self.holds(at):
+                return Decision(False, at), False
+            return self.everywhere(Compared(one, "==", two)), False
+        if found.holds is None:
+            return asked(Compared(one, "==", two), self.live, self.box), False
+        return found, False
+
+    def everywhere(self, condition: Condition) -> Decision:
+        """Whether a condition holds in all of the region."""
+        known = always(condition, self.box)
+        if known.holds:
+            return known
+        some = self.letters | condition.letters()
+        box = {name: self.box[name] for name in some}
+        ranges = telling(box, [], [*self.live, condition])
+        if prod(map(len, ranges.values())) > WORK:
+            return asked(condition, self.live, self.box)
+        for sizes in grid(ranges):
+            if not condition.holds(sizes) and all(c.holds(sizes) for c in self.live):
+                return Decision(False, {**self.first(), **sizes})
+        return Decision(True)
+
+
+def region(run: Symbolic, ladders: Ladders) -> Region | None:
+    """Where a run holds among some sizes; None for nowhere, or if unknown."""
+    box: dict[str, Ladder] = {}
+    for name, ladder in ladders.items():
+        size = run.sizes[name]
+        if name in run.fixed:
+            box[name] = Ladder(size, size)
+        else:
+            box[name] = from_two(ladder)
+        if not (box[name].count and ladder.holds(box[name].low)):
+            return None
+    live: list[Condition] = []
+    for guard in run.guards:
+        if guard.condition is None:
+            return None
+        live += [e for e in parts_of(guard.condition) if not narrowed(box, e)]
+    if any(ladder.count == 0 for ladder in box.values()):
+        return None
+    live = [undivided_in(each, box) for each in live]
+    live = [each for each in live if not always(each, box).holds]
+    return Region(run, box, tuple(live), box if live else reach(run, box, ladders))
+
+
+def parts_of(condition: Condition) -> list[Condition]:
+    """The conditions that hold together in one."""
+    if isinstance(condition, Every):
+        return [part for each in condition.parts for part in parts_of(each)]
+    return [condition]
+
+
+def from_two(ladder: Ladder) -> Ladder:
+    """The sizes from 2 on: torch takes 0 and 1 apart."""
+    below = max(0, -((ladder.low - 2) // ladder.step))
+    return replace(ladder, low=ladder.low + below * ladder.step)
+
+
+def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
+    """Take a condition on one letter into the box, where it is a ladder again."""
+    if len(condition.letters()) != 1:
+        return False
+    (name,) = condition.letters()
+    ladder = box[name]
+    count = ladder.count
+    if count is None or count > WORK:
+        return False
+    sizes = [size for size in ladder.first(count) if condition.holds({name: size})]
+    if not sizes:
+        box[name] = replace(ladder, high=ladder.low - 1)
+        return True
+    step = sizes[1] - sizes[0] if len(sizes) > 1 else ladder.step
+    if any(b - a != step for a, b in pairwise(sizes)):
+        return False
+    box[name] = Ladder(sizes[0], sizes[-1], step)
+    return True
+
+
+def undivided_in(condition: Condition, box: Ladders) -> Condition:
+    """The condition; divisions by formulas are done where they leave nothing."""
+    match condition:
+        case Compared(one, relation, two):
+            return Compared(undivided(one, box), relation, undivided(two, box))
+        case Every(parts):
+            return Every(tuple(undivided_in(each, box) for each in parts))
+        case Some(parts):
+            return Some(tuple(undivided_in(each, box) for each in parts))
+    return condition
+
+
+def reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
+    """The box, letters without a greatest size where every condition holds on."""
+    found = dict(box)
+    for name, ladder in box.items():
+        if name in run.fixed or ladder.high != ladders[name].high:
+            continue  # a condition ended it
+        wider = {**found, name: ladder.endless}
+        if all(_holds(guard, wider) for guard in run.guards):
+            found = wider
+    return found
+
+
+def _holds(guard: Guard, ladders: Ladders) -> bool:
+    if guard.condition is None:
+        return False
+    return bool(always(undivided_in(guard.condition, ladders), ladders).holds)
+
+
+def uncovered(
+    regions: Sequence[Region],
+    ladders: Ladders,
+    base: Sizes,
+    wanted: Condition | None = None,
+) -> tuple[dict[str, int] | None, bool]:
+    """Sizes in no region, and whether there are none for sure.
+
+    With `wanted`, only sizes that satisfy it are looked at.
+    """
+    known = [live for each in regions for live in each.live]
+    known += [] if wanted is None else [wanted]
+    ranges = telling(ladders, [each.box for each in regions], known)
+    sure = prod(map(len, ranges.values())) <= WORK
+    tried = grid(ranges) if sure else sampled(ranges)
+    for sizes in tried:
+        if wanted is not None and not wanted.holds({**base, **sizes}):
+            continue
+        if not any(each.holds(sizes) for each in regions):
+            return {**base, **sizes}, sure
+    return None, sure
+
+
+def telling(
+    ladders: Ladders, boxes: Sequence[Ladders], conditions: Sequence[Condition]
+) -> dict[str, list[int]]:
+    """Sizes of each letter that stand for all: one for each way that they are taken.
+
+    A letter that is compared with another one keeps all its sizes.
+    """
+    single = [atom for each in conditions for atom in atoms(each)]
+    mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
+    found = {}
+    for name, ladder in ladders.items():
+        every = ladder.first(ladder.count or 0)
+        if name in mixed:
+            found[name] = list(every)
+            continue
+        own = [each for each in single if each.letters() == {name}]
+        ways: dict[tuple[bool, ...], int] = {}
+        for size in every:
+            said = [box[name].holds(size) for box in boxes]
+            said += [each.holds({name: size}) for each in own]
+            ways.setdefault(tuple(said), size)
+        found[name] = sorted(ways.values())
+    return found
+
+
+def atoms(condition: Condition) -> list[Condition]:
+    """The conditions that one is put together from."""
+    parts = getattr(condition, "parts", None)
+    if parts is None:
+        return [condition]
+    return [atom for part in parts for atom in atoms(part)]
+
+
+def grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Every combination of some sizes."""
+    for sizes in product(*ranges.values()):
+        yield dict(zip(ranges, sizes, strict=True))
+
+
+def sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Some combinations, those of the ends among them."""
+    draw = random.Random(0)
+    for at in range(2_000):
+        yield {
+            name: draw.choice((each[0], each[-1]) if at < 64 else each)
+            for name, each in ranges.items()
+        }
+
+
+def covering(regions: Sequence[Region]) -> list[str]:
+    """The sizes of some regions in words, those beside each other as one."""
+    boxes = [dict(each.reach) for each in regions if not each.live]
+    joined = True
+    while joined:
+        joined = False
+        for one, two in combinations(boxes, 2):
+            both = beside(one, two) or beside(two, one)
+            if both is not None:
+                boxes = [each for each in boxes if each not in (one, two)] + [both]
+                joined = True
+                break
+    found = [", ".join(ladder.text(name) for name, ladder in b.items()) for b in boxes]
+    return found + [each.text() for each in regions if each.live]
+
+
+def beside(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
+    """Two boxes as one, where the second goes on at the end of the first."""
+    differ = [name for name in one if one[name] != two[name]]
+    if len(differ) != 1:
+        return None
+    low, high = one[differ[0]], two[differ[0]]
+    step = high.step if high.count != 1 else low.step
+    if low.high is None or low.high + step != high.low:
+        return None
+    if low.count != 1 and low.step != step:
+        return None
+    return {**one, differ[0]: Ladder(low.low, high.high, step)}
+
+
+MOST_RUNS = 40
+"""Symbolic runs for the formulas, and as many again for each demand."""
+
+
+class Explorer:
+    """Symbolic runs of one target, and plain ones beside them."""
+
+    def __init__(
+        self, target: Callable[..., Any], feeding: Feeding, seconds: float
+    ) -> None:
+        from shapewright.runtime.run import Settings
+
+        self.target = target
+        self.feeding = feeding
+        self.seconds = seconds
+        self.ends = time.monotonic() + seconds
+        self.runner = Runner(target, feeding, Settings)
+        self.runs: list[Symbolic] = []
+        self.reason = ""
+        self.kernels = False
+
+    def plain(self, sizes: Mapping[str, int]) -> Run:
+        """The plain run at some sizes, which settles what is true there."""
+        return self.runner.at(sizes)
+
+    def run(self, sizes: Mapping[str, int]) -> Symbolic:
+        """One symbolic run, led by these sizes."""
+        from shapewright.runtime.symbolic.symbolic_run import symbolic_run
+
+        self.plain(sizes)  # so that the model has been looked at
+        make = partial(symbolic_arguments, self.feeding)
+        left = max(self.ends - time.monotonic(), 0.1)
+        made = symbolic_run(
+            self.target, make, sizes, self.runner.taken, left, self.kernels
+        )
+        self.runs.append(made)
+        return made
+
+    def explore(
+        self,
+        ladders: Ladders,
+        base: Mapping[str, int],
+        regions: list[Region],
+        wanted: Condition | None = None,
+    ) -> str:
+        """Runs until all sizes are in a region; otherwise why some are in none.
+
+        With `wanted`, only sizes that satisfy it matter.
+        """
+        if not regions and wanted is None and not self.reason:
+            self.lead(base, ladders, regions)
+        sizes: Mapping[str, int] | None = base
+        for _ in range(MOST_RUNS):
+            if self.reason:
+                return self.reason
+            if wanted is None and (said := fixing(regions, ladders)):
+                if self.kernels:
+                    return said
+                self.kernels = True
+                regions.clear()
+                self.lead(base, ladders, regions)
+                continue
+            sizes, sure = uncovered(regions, ladders, base, wanted)
+            if sizes is None:
+                return "" if sure else "too many sizes to look at each"
+            if time.monotonic() > self.ends:
+                return f"in {self.seconds:g} s: no time was left for {at(sizes)}"
+            self.lead(sizes, ladders, regions)
+        return self.reason or f"{MOST_RUNS} symbolic runs did not come to all sizes"
+
+    def lead(
+        self, sizes: Mapping[str, int], ladders: Ladders, regions: list[Region]
+    ) -> None:
+        """One run led by sizes, with the region in which it holds."""
+        run = self.run(sizes)
+        if run.undecided is not None:
+            late = time.monotonic() > self.ends
+            within = f"in {self.seconds:g} s: " if late else ""
+            self.reason = f"{within}{run.undecided}"
+            return
+        if self.plain(sizes).accepted is not (run.refused is None):
+            said = run.refused or "refuses nothing"
+            self.reason = f"torch's symbolic run differs at {at(sizes)}: {said}"
+            return
+        made = region(run, ladders)
+        if made is not None and made.holds(sizes):
+            regions.append(made)
+            return
+        unread = next((each for each in run.guards if each.condition is None), None)
+        if unread is not None:
+            self.reason = f"torch's condition is not read: {unread.text}"
+        else:
+            self.reason = f"torch's symbolic run does not hold at its own {at(sizes)}"
+
+
+def fixing(regions: list[Region], ladders: Ladders) -> str:
+    """Where the program makes a plain number of a letter that has many sizes."""
+    for each in regions:
+        for name, ladder in each.box.items():
+            many = (ladders[name].count or 0) > MOST_RUNS
+            if ladder.count != 1 or not many or name in each.run.fixed:
+                continue
+            for guard in each.run.guards:
+                if guard.condition is None or guard.condition.letters() != {name}:
+                    continue
+                others = {name: ladder.low + 1}, {name: ladder.low + 2}
+                if not any(guard.condition.holds(sizes) for sizes in others):
+                    return f"torch's symbolic run takes {guard.text} for granted" + (
+                        f" at {guard.span.file}:{guard.span.line}" if guard.span else ""
+                    )
+    return ""
+
+
+def at(sizes: Mapping[str, int]) -> str:
+    """``B=2, H=33``."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())

@@ -1,0 +1,317 @@
+"""`trace` and `check` of a command-line target: one model, a script, or everything that
+a file defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shapewright.commands import check
+from shapewright.commands.rehearse import check_script
+from shapewright.commands.trace import Fed, run_target, unborn, with_loops
+from shapewright.findings.finding import Finding
+from shapewright.inputs.errors import InputError
+from shapewright.inputs.python_files import read_source, shown
+from shapewright.inputs.target import parse_target
+from shapewright.source.targets import Runnable, find_runnables, outermost
+from shapewright.trace.coverage import has_exited, only_defines, ran
+from shapewright.trace.record import Trace
+from shapewright.trace.report import Chosen, Report, Skipped
+
+if TYPE_CHECKING:
+    from shapewright.runtime.files.program_files import ProgramFiles
+
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command gets: the trace, as far as the program came.
+
+    Of a script that only defines things there are `parts`, a trace of each of them that
+    could be run, and `skipped`. `chosen` are inputs that nobody gave.
+    """
+
+    trace: Trace
+    chosen: Chosen | None = None
+    parts: tuple[Trace, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 with findings; a note alone is none."""
+        if self.parts:
+            return max(Outcome(each).exit_code for each in self.parts)
+        found = any(each.severity != "note" for each in self.trace.findings)
+        return 1 if found or not self.trace.complete else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How one target is run, or each of several: what `trace_target` is given."""
+
+    arguments: Sequence[str]
+    timeout: float | None
+    progress: Progress | None
+    abandoned: Callable[[Outcome], None] | None
+    watch: Any
+    files: ProgramFiles | None
+
+
+def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
+    """What `shapewright trace` shows; the parts of a file that only defines things."""
+    outcome = _trace_one(target, spec, how)
+    if how.watch is not None:
+        return outcome
+    from shapewright.trace.report import Report
+
+    def report_of(name: str, one: Outcome) -> Report:
+        made = one.trace
+        found = tuple(made.findings)
+        return Report(name, found, (), made.complete, made, chosen=one.chosen)
+
+    whole = with_definitions(
+        report_of(target, outcome),
+        target,
+        lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
+    )
+    parts = tuple(each.trace for each in whole.parts if each.trace is not None)
+    return replace(outcome, parts=parts, skipped=whole.skipped)
+
+
+def _trace_one(
+    target: str,
+    spec: str | None,
+    how: Manner,
+    declared: bool = True,
+) -> Outcome:
+    """One target traced, as `trace_command` says."""
+    from shapewright.inputs.errors import ProgramError
+    from shapewright.inputs.python_files import read_source
+    from shapewright.inputs.spec import parse
+    from shapewright.inputs.target import parse_target
+
+    parsed = parse_target(target, how.arguments)
+    given = parse(spec) if spec is not None else None
+    if parsed.kind in ("file", "script"):
+        read_source(parsed.place)  # a mistake in it is told before torch is loaded
+    from shapewright.commands.rehearse import trace_script
+    from shapewright.commands.solve.formulas import run_lettered
+    from shapewright.engine.failures.run_ends import Stopped
+    from shapewright.runtime.files.program_files import ProgramFiles, noted
+    from shapewright.runtime.limits import limited, on_stderr
+    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.run import Settings, before_any_call
+
+    settings = Settings(target=target, progress=how.progress, watch=how.watch)
+    with on_stderr() as end:
+
+        def last(stopped: Stopped) -> None:
+            end()
+            made = (settings.so_far or partial(before_any_call, target))(stopped)
+            if how.abandoned is not None:
+                how.abandoned(Outcome(made))
+
+        with limited(how.timeout, hard=True, last=last) as limit:
+            settings.ended = limit.hold
+            try:
+                if parsed.kind == "script" and given is None:
+                    made = trace_script(
+                        target, settings, how.arguments, how.files, limit
+                    )
+                    return Outcome(made)
+                took: list[Fed] = []
+                with guarded(), (how.files or ProgramFiles()).kept() as layer:
+                    made = run_target(
+                        parsed, given, settings, run_lettered, took, declared
+                    )
+                    chosen = took[0].chosen if took else None
+                    return Outcome(noted(with_loops(made, settings), layer), chosen)
+            except ProgramError as error:
+                return Outcome(unborn(target, error))
+            except Stopped as stopped:
+                return Outcome(before_any_call(target, stopped))
+
+
+Check = Callable[[str, bool], Report]
+"""Checks a target; with True the file's `example_inputs` are its inputs."""
+
+
+def with_definitions(
+    report: Report, target: str, check: Check, first: bool = False
+) -> Report:
+    """The report of a script, or of all that a file defines if it does nothing else.
+
+    Raises `InputError` where nothing in the file can be checked.
+    """
+    parsed = parse_target(target)
+    if parsed.kind != "script" or report.trace is None:
+        return report
+    runnables = find_runnables(read_source(parsed.place)[1])
+    trace, file = report.trace, shown(parsed.place)
+    if not only_defines(trace, file, runnables):
+        return report
+    if not runnables:
+        if trace.ops or has_exited(trace):
+            return report
+        raise InputError(
+            f"`{target}` made no tensor call, and it defines no module class and no"
+            f" tensor function; name what to run, as in `{target}:Net`"
+        )
+    under_way = _Checks(target, file, check, first, runnables)
+    if trace.complete and report.findings:
+        under_way.parts.append(report)
+    if has_exited(trace):
+        said = trace.findings[-1].message
+        under_way.skipped.append(Skipped(target, f"run as a script, {said}"))
+    under_way.conduct()
+    return under_way.report(report)
+
+
+def refuse_empty(report: Report, target: str) -> None:
+    """Raise `InputError` for a function that did nothing that could be checked."""
+    trace = report.trace
+    if trace is None or report.findings or not trace.complete:
+        return
+    if parse_target(target).kind == "script":
+        return
+    calls, own = trace.calls, [op for op in trace.ops if op.inputs]
+    if not own and len(calls) == 1 and calls[0].method == "call":
+        raise InputError(
+            f"`{target}` made no tensor call, so there is nothing to check; if it"
+            f" builds a model, write `{target}()`"
+        )
+
+
+@dataclass(slots=True)
+class _Checks:
+    """The checks of one file under way."""
+
+    target: str
+    file: str
+    check: Check
+    first: bool
+    runnables: Sequence[Runnable]
+    parts: list[Report] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    checked: list[Runnable] = field(default_factory=list)
+
+    def conduct(self) -> None:
+        """Check what nothing else uses first; what ran inside it is covered."""
+        declared = True
+        roots = outermost(self.runnables)
+        rest = [each for each in reversed(self.runnables) if each not in roots]
+        for runnable in (*roots, *rest):
+            if self.first and any(each.findings for each in self.parts):
+                return
+            root = runnable in roots
+            if self._is_covered(runnable, root):
+                continue
+            if runnable.needs:
+                self._skip(runnable, _needing(self.target, runnable))
+                continue
+            try:
+                part = self.check(self._name(runnable), declared and root)
+            except InputError as error:
+                if root or not self._is_used(runnable):
+                    self._skip(runnable, error.message)
+                continue
+            declared = declared and (part.chosen is not None or not root)
+            self.parts.append(part)
+            self.checked.append(runnable)
+
+    def _is_covered(self, runnable: Runnable, root: bool) -> bool:
+        """Whether it ran inside what was checked already, as it is built there."""
+        if runnable.kind == "class" and not runnable.needs and not root:
+            instances = [each for each in self.checked if each.kind == "instance"]
+            return any(runnable.name in each.uses for each in instances)
+        if runnable.kind == "builder" and self._is_used(runnable):
+            return True
+        traces = [part.trace for part in self.parts if part.trace is not None]
+        return any(ran(trace, self.file, runnable) for trace in traces)
+
+    def _is_used(self, runnable: Runnable) -> bool:
+        return any(runnable.name in each.uses for each in self.checked)
+
+    def _skip(self, runnable: Runnable, reason: str) -> None:
+        self.skipped.append(Skipped(self._name(runnable), reason))
+
+    def _name(self, runnable: Runnable) -> str:
+        return f"{self.target}:{runnable.name}"
+
+    def report(self, script: Report) -> Report:
+        """One report of all."""
+        if not self.parts:
+            raise InputError(_nothing_checked(self.target, self.skipped))
+        findings: dict[object, Finding] = {}
+        for part in self.parts:
+            for finding in part.findings:
+                span = finding.span
+                place = (span.file, span.line, span.column) if span else finding.message
+                findings.setdefault((finding.code, place), finding)
+        assumptions = [each for part in self.parts for each in part.assumptions]
+        return replace(
+            script,
+            findings=tuple(findings.values()),
+            assumptions=tuple(dict.fromkeys(assumptions)),
+            complete=all(part.complete for part in self.parts),
+            chosen=_choices(self.parts),
+            parts=tuple(self.parts),
+            skipped=tuple(self.skipped),
+        )
+
+
+def _needing(target: str, runnable: Runnable) -> str:
+    names = ", ".join(f"`{name}`" for name in runnable.needs)
+    values = ", ".join(f"{name}=..." for name in runnable.needs)
+    return f'it needs {names}; write "{target}:{runnable.name}({values})"'
+
+
+def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
+    """The sentence for a file of which nothing could be checked."""
+    lines = "".join(f"\n  {each}" for each in skipped)
+    first = skipped[-1].target if skipped else f"{target}:Net"
+    return (
+        f"`{target}` only defines things, and none of them can be checked without help;"
+        f' write `shapewright check -i "f32[...]" {first}`{lines}'
+    )
+
+
+def _choices(parts: Sequence[Report]) -> Chosen | None:
+    """The inputs that were chosen for each part, the others left out."""
+    chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
+    if not chosen:
+        return None
+    told = "; ".join(f"{name}: {each.inputs}" for name, each in chosen)
+    return Chosen(told, chosen[0][1].again)
+
+
+def check_command(
+    target: str,
+    spec: str | None,
+    arguments: Sequence[str],
+    timeout: float | None,
+    first: bool,
+    strict: bool,
+    files: ProgramFiles | None,
+) -> Report:
+    """What `shapewright check` finds; the parts of a file that only defines things."""
+
+    def check_one(name: str, given: str | None, declared: bool) -> Report:
+        return check.check_one_target(
+            name, given, timeout, first, strict, arguments, files, declared
+        )
+
+    if spec is None and parse_target(target, arguments).kind == "script":
+        report = check_script(target, arguments, timeout, first, strict, files)
+    else:
+        report = check_one(target, spec, True)
+    report = with_definitions(
+        report, target, lambda name, declared: check_one(name, None, declared), first
+    )
+    refuse_empty(report, target)
+    return report

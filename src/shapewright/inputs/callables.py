@@ -1,0 +1,256 @@
+"""A target made callable, the inputs that its author declares, and whether a spec fits
+its signature.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from shapewright.inputs import python_files
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.python_files import Program, program_of, read_source
+from shapewright.inputs.spec import Candidate, Spec
+from shapewright.inputs.target import Target
+from shapewright.inputs.target_names import is_module, signature_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A target, ready to be called.
+
+    `callable` is what the inputs are given to: a module, a method, a function, an
+    object with `__call__`. `module` is the `nn.Module` that it belongs to, if any;
+    `method` is "forward" or the method's name. `examples` are the inputs that the
+    model's author or library declares, best first. `program` must be entered
+    (``with loaded.program.running()``) while the target runs.
+    """
+
+    callable: Callable[..., Any]
+    module: nn.Module | None
+    name: str
+    file: str | None
+    method: str
+    program: Program
+    examples: tuple[Candidate, ...] = ()
+    config: Any = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def said(self) -> str:
+        """What the inputs are given to, in a message: `Net.forward`, `loss`."""
+        if self.module is not None:
+            return f"{type(self.module).__name__}.{self.method}"
+        return self.name
+
+
+def loaded_object(
+    found: Callable[..., Any],
+    name: str,
+    program: Program,
+    file: str | None = None,
+    examples: tuple[Candidate, ...] = (),
+    config: Any = None,
+    notes: tuple[str, ...] = (),
+) -> Loaded:
+    """`Loaded` for an object that can be called."""
+    owner = owner_of(found)
+    module = owner if is_module(owner) else None
+    method = "forward"
+    if module is not found:
+        method = getattr(found, "__name__", "__call__")
+    return Loaded(found, module, name, file, method, program, examples, config, notes)
+
+
+def owner_of(found: Any) -> Any:
+    """The module that an object is, or that a bound method belongs to."""
+    return found if is_module(found) else getattr(found, "__self__", None)
+
+
+def declared_by(model: Any) -> list[Candidate]:
+    """What the model's author declares on the model itself.
+
+    `example_input_array` is Lightning's name for it, `dummy_inputs` transformers'.
+    """
+    found = []
+    if getattr(model, "example_input_array", None) is not None:
+        found.append(
+            Candidate("its `example_input_array`", lambda: model.example_input_array)
+        )
+    if inspect.getattr_static(model, "dummy_inputs", None) is not None:
+        found.append(
+            Candidate("its `dummy_inputs`", lambda: _called(model.dummy_inputs))
+        )
+    return found
+
+
+def _called(found: Any) -> Any:
+    return found() if callable(found) else found
+
+
+def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
+    """A script made callable: calling it, without inputs, runs it as `__main__`.
+
+    Its exceptions, `SystemExit` too, come out of the call as they are. `sys.argv` and
+    `sys.modules["__main__"]` are the script's for that time.
+    """
+    assert target.kind == "script"
+    _, tree = read_source(target.place)
+    program = Program(program_of(target.place, tree)[0].folder)
+    code = python_files.compiled(tree, os.path.abspath(target.place))
+
+    def run() -> None:
+        _run(code, target.place, list(arguments), program)
+
+    run.__name__ = os.path.basename(target.place)  # the root's name in the record
+    return Loaded(run, None, target.place, target.place, "__main__", program)
+
+
+def _run(code: object, file: str, arguments: list[str], program: Program) -> None:
+    module = ModuleType("__main__")
+    module.__file__ = os.path.abspath(file)
+    main = sys.modules["__main__"]
+    with program.running(), command_line(file, arguments):
+        sys.modules["__main__"] = module
+        try:
+            exec(code, module.__dict__)  # type: ignore[arg-type]
+        finally:
+            sys.modules["__main__"] = main
+
+
+@contextmanager
+def command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
+    """`sys.argv` as it is for a file that is run with these arguments."""
+    before = sys.argv
+    sys.argv = [file, *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+_BY_POSITION = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+_BY_NAME = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+
+
+def parameters_of(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
+    """The parameters that the inputs meet, `self` left out; None if unknown."""
+    called = loaded.callable
+    if loaded.module is loaded.callable:
+        called = loaded.module.forward
+        if getattr(called, "__func__", None) is _unimplemented():
+            return None
+    signature = signature_of(called)
+    return None if signature is None else dict(signature.parameters)
+
+
+def bind(loaded: Loaded, spec: Spec) -> None:
+    """Raise `InputError`, pointing into the spec, where it cannot fit the target.
+
+    Example: ``f32[1, 3], f32[1, 3]`` for a ``forward(self, x)`` is refused with
+    "`Net.forward` takes 1 input (x), the spec gives 2".
+    """
+    parameters = parameters_of(loaded)
+    if parameters is None:
+        return
+    _too_many(loaded, spec, parameters)
+    _by_name(loaded, spec, parameters)
+    given = set(list(_positional(parameters))[: len(spec.args)]) | set(spec.kwargs)
+    missing = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind in (*_BY_POSITION, inspect.Parameter.KEYWORD_ONLY)
+        and name not in given
+    ]
+    if missing:
+        also = "also needs" if given else "needs"
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise InputError(
+            f"`{loaded.said}` {also} {names}; it takes {takes(parameters)}",
+            spec.text,
+            len(spec.text),
+        )
+
+
+def _too_many(
+    loaded: Loaded, spec: Spec, parameters: dict[str, inspect.Parameter]
+) -> None:
+    kinds = {parameter.kind for parameter in parameters.values()}
+    most = len(_positional(parameters))
+    if inspect.Parameter.VAR_POSITIONAL in kinds or len(spec.args) <= most:
+        return
+    inputs = "no input" if most == 0 else f"{most} input{'s' if most > 1 else ''}"
+    unnamed = "" if len(_positional(parameters)) == len(parameters) else " by position"
+    sizes = all(type(value) is int for value in spec.args)
+    tensor = f"; a tensor of these sizes is `f32[{spec.text.strip()}]`" if sizes else ""
+    raise InputError(
+        f"`{loaded.said}` takes {inputs}{unnamed} {takes(parameters)},"
+        f" the spec gives {len(spec.args)}{tensor}",
+        spec.text,
+        spec.positions[most],
+    )
+
+
+def _by_name(
+    loaded: Loaded, spec: Spec, parameters: dict[str, inspect.Parameter]
+) -> None:
+    positional = list(_positional(parameters))
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name in spec.kwargs:
+        if name in positional[: len(spec.args)]:
+            message = f"`{name}` is already given by position"
+            raise InputError(message, spec.text, spec.positions[name])
+        known = [key for key, value in parameters.items() if value.kind in _BY_NAME]
+        if name not in known and not open_ended:
+            _unknown(loaded, spec, name, known, parameters)
+
+
+def _unknown(
+    loaded: Loaded,
+    spec: Spec,
+    name: str,
+    known: list[str],
+    parameters: dict[str, inspect.Parameter],
+) -> NoReturn:
+    hint = did_you_mean(name, known)
+    raise InputError(
+        f"`{loaded.said}` has no input `{name}`{hint}"
+        f"{'' if hint else ';'} it takes {takes(parameters)}",
+        spec.text,
+        spec.positions[name],
+    )
+
+
+def _positional(
+    parameters: dict[str, inspect.Parameter],
+) -> dict[str, inspect.Parameter]:
+    return {n: p for n, p in parameters.items() if p.kind in _BY_POSITION}
+
+
+def takes(parameters: dict[str, inspect.Parameter]) -> str:
+    """Parameters as text, without annotations: ``(x, mask=None, *, scale=1.0)``."""
+    bare = [p.replace(annotation=p.empty) for p in parameters.values()]
+    text = str(inspect.Signature(bare))
+    return text if len(text) <= 160 else text[:160].rpartition(",")[0] + ", ...)"
+
+
+def _unimplemented() -> object:
+    import torch
+
+    return torch.nn.Module.forward

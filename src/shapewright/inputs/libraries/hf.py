@@ -1,0 +1,305 @@
+"""`hf:config.json`, `hf:GPT2Config(n_layer=2)`, `hf:gpt2`: models of transformers
+without weights, and what they take.
+
+Nothing is read from the network.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shapewright.inputs.callables import Loaded, declared_by, loaded_object
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.libraries import (
+    constructing,
+    display,
+    importable,
+    keywords,
+    library,
+    nobody,
+)
+from shapewright.inputs.spec import Candidate, parse
+from shapewright.inputs.target import Target
+
+_TOKENS = "i64[2, 16]=ones"
+_PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_config")
+
+
+def candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
+    """Likely inputs of a transformers model: the obvious one, and the same with more.
+
+    A model with a decoder is given both sides first.
+
+    Example: for GPT-2 ``input_ids=i64[2, 16]=ones``, for ViT
+    ``pixel_values=f32[2, 3, 224, 224]``, for T5 both `input_ids` and
+    `decoder_input_ids`.
+    """
+    main = getattr(model, "main_input_name", "input_ids")
+    taken = inspect.signature(model.forward).parameters
+    made = {main: _input(main, config)}
+    found = [made]
+    if "decoder_input_ids" in taken:
+        found.insert(0, made | {"decoder_input_ids": _TOKENS})
+    needed = [name for name in _OTHERS if name in taken and name != main]
+    if "pixel_values" in needed and _compares(model, config):
+        found.insert(0, made | {"pixel_values": _input("pixel_values", config)})
+    required = [n for n in needed if taken[n].default is inspect.Parameter.empty]
+    if required:
+        found.insert(0, made | {name: _input(name, config) for name in required})
+    found += [made | {name: _input(name, config)} for name in needed]
+    reason = f"the main input of {type(model).__name__}, sizes by its config"
+    specs = dict.fromkeys(
+        ", ".join(f"{name}={spec}" for name, spec in inputs.items()) for inputs in found
+    )
+    return tuple(Candidate(reason, parse(spec)) for spec in specs)
+
+
+def _input(name: str, config: Any) -> str:
+    if name in ("input_ids", "decoder_input_ids", "attention_mask", "token_type_ids"):
+        return _TOKENS
+    if name == "pixel_values_videos" or (name == "pixel_values" and _video(config)):
+        return f"f32[2, {_of(config, 'num_frames', 16)}, {_image(config)}]"
+    if name in ("pixel_values", "pixel_mask"):
+        return f"f32[2, {_image(config)}]"
+    if name == "input_features":
+        return _features(config)
+    if name == "bbox":
+        return "i64[2, 16, 4]=zeros"
+    if name == "inputs_embeds":
+        return f"f32[2, 16, {_of(config, 'hidden_size', 64)}]"
+    return "f32[2, 16000]"  # input_values: a second of sound
+
+
+_OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "bbox")
+
+
+def _compares(model: Any, config: Any) -> bool:
+    """Whether it embeds text and image apart, like CLIP, and so needs both.
+
+    A model that puts the image between the tokens runs on text alone.
+    """
+    both = hasattr(config, "text_config") and hasattr(config, "vision_config")
+    return both and not hasattr(model, "get_placeholder_mask")
+
+
+def _video(config: Any) -> bool:
+    return getattr(config, "num_frames", None) is not None and hasattr(
+        config, "tubelet_size"
+    )
+
+
+def _image(config: Any) -> str:
+    """`C, H, W` by the config's `num_channels` and `image_size`."""
+    size = _of(config, "image_size", 224)
+    if isinstance(size, dict):
+        size = (size.get("height", 224), size.get("width", 224))
+    height, width = (size, size) if isinstance(size, int) else tuple(size)[:2]
+    return f"{_of(config, 'num_channels', 3)}, {height}, {width}"
+
+
+def _features(config: Any) -> str:
+    """Log-mel frames: `(batch, bins, frames)` for Whisper, frames first for others."""
+    bins = _of(config, "num_mel_bins", None)
+    positions = _of(config, "max_source_positions", None)
+    if bins and positions and hasattr(config, "decoder_start_token_id"):
+        return f"f32[2, {bins}, {2 * positions}]"
+    width = _of(config, "feature_projection_input_dim", None)
+    width = width or _of(config, "input_feat_per_channel", None)
+    return f"f32[2, 64, {width or bins or 80}]"
+
+
+def _of(config: Any, name: str, default: Any) -> Any:
+    """A setting of the config, or of the part of it that has one."""
+    found = getattr(config, name, None)
+    for part in _PARTS:
+        if found is None and hasattr(getattr(config, part, None), name):
+            found = getattr(getattr(config, part), name)
+    return default if found is None else found
+
+
+_START = len("hf:")
+
+
+def load(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+    """Build a transformers model from a config; the base model unless a head is named.
+
+    `hf:PLACE:CLASS` names the class for a config that is given by file or name.
+    """
+    transformers = library("transformers", target)
+    place, _, head = target.place.partition(":")
+    settings = keywords(target)
+    with offline():
+        with importable("transformers", target):  # it imports its parts late
+            config, model_class = _config(transformers, place, settings, target)
+            if head:
+                model_class = _class(transformers, head, target)
+            base = transformers.PreTrainedModel
+        with _uninitialised(base), building, constructing(target.place):
+            model = _model(transformers, config, model_class, target)
+    examples = candidates(model, config)
+    if model.main_input_name == "input_ids":  # the others inherit the same dummies
+        examples += tuple(declared_by(model))
+    name = display(target, type(model).__name__)
+    return loaded_object(model, name, nobody(), examples=examples, config=config)
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """No network for the Hub's client while a model is built."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+@contextmanager
+def _uninitialised(base: Any) -> Iterator[None]:
+    """No weights are drawn, as transformers itself does on the meta device.
+
+    `init_weights` still ties them; `no_init_weights` of transformers would not.
+    """
+    before = vars(base).get("initialize_weights")
+    if before is not None:
+        base.initialize_weights = lambda self: None
+    try:
+        yield
+    finally:
+        if before is not None:
+            base.initialize_weights = before
+
+
+def _config(
+    transformers: ModuleType, place: str, settings: dict[str, Any], target: Target
+) -> tuple[Any, Any]:
+    """The config that `place` means, and the model class if it names one."""
+    known = transformers.CONFIG_MAPPING
+    if _is_path(place):
+        data = _read(Path(place)) | settings
+        return _made(_class_of_type(known, data, place), data, settings, target), None
+    if place in known:
+        return _made(known[place], settings, settings, target), None
+    found = _class(transformers, place, target)
+    if issubclass(found, transformers.PreTrainedModel):
+        return _made(found.config_class, settings, settings, target), found
+    return _made(found, settings, settings, target), None
+
+
+def _is_path(place: str) -> bool:
+    return place.endswith((".json", "/")) or Path(place).exists()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    file = path / "config.json" if path.is_dir() else path
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"no such file: `{file}`") from None
+    except json.JSONDecodeError as error:
+        lines = error.doc.splitlines() or [""]
+        line = lines[min(error.lineno, len(lines)) - 1]
+        raise InputError(
+            f"{file}:{error.lineno}:{error.colno}: no JSON: {error.msg}",
+            line,
+            error.colno - 1,
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read `{file}`: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"`{file}` holds no JSON object")
+    return data
+
+
+def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
+    kind = data.get("model_type")
+    if kind is None:
+        raise InputError(
+            f"`{place}` has no `model_type`, so it is no config of a model"
+        )
+    if kind not in known:
+        hint = did_you_mean(str(kind), list(known))
+        raise InputError(
+            f"`{place}` is of the type `{kind}`, which this version of transformers"
+            f" does not have{hint}"
+        )
+    return known[kind]
+
+
+def _class(transformers: ModuleType, name: str, target: Target) -> Any:
+    """A config or model class of transformers by name."""
+    at = target.text.index(name, _START)
+    if "/" in name:
+        raise InputError(
+            f"`{name}` would be read from the network; save its config.json and write"
+            " `hf:PATH/config.json`",
+            target.text,
+            at,
+        )
+    found = getattr(transformers, name, None) if name.isidentifier() else None
+    accepted = (transformers.PreTrainedModel, transformers.PretrainedConfig)
+    if isinstance(found, type) and issubclass(found, accepted):
+        return found
+    names = [*transformers.CONFIG_MAPPING, *_classes(transformers)]
+    hint = did_you_mean(name, names)
+    raise InputError(
+        f"transformers has no config or model `{name}`{hint}", target.text, at
+    )
+
+
+def _classes(transformers: ModuleType) -> list[str]:
+    endings = ("Config", "Model", "LMHeadModel")
+    return [n for n in dir(transformers) if n.endswith(endings) or "For" in n]
+
+
+def _made(
+    config_class: Any, data: dict[str, Any], settings: dict[str, Any], target: Target
+) -> Any:
+    """A config; a setting that it does not have is a mistake."""
+    try:
+        default = config_class()
+    except Exception:  # some configs have no defaults
+        default = None
+    for name in settings if default is not None else ():
+        if not hasattr(default, name):
+            fields = [field for field in default.to_dict() if field[0] != "_"]
+            raise InputError(
+                f"{config_class.__name__} has no `{name}`{did_you_mean(name, fields)}",
+                target.text,
+                target.text.index(name, target.text.index("(")),
+            )
+    try:
+        return config_class.from_dict(data)
+    except Exception as error:
+        said = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"{config_class.__name__} refuses these settings: {said}"
+        ) from error
+
+
+def _model(
+    transformers: ModuleType, config: Any, model_class: Any, target: Target
+) -> Any:
+    if model_class is not None:
+        if not isinstance(config, model_class.config_class):
+            raise InputError(
+                f"{model_class.__name__} needs a {model_class.config_class.__name__},"
+                f" this is a {type(config).__name__}",
+                target.text,
+                target.text.index(model_class.__name__),
+            )
+        return model_class._from_config(config)
+    if type(config) not in transformers.MODEL_MAPPING:
+        raise InputError(
+            f"transformers has no base model for {type(config).__name__};"
+            f" name a class, as in `{target.text.partition('(')[0]}:CLASS`"
+        )
+    return transformers.AutoModel.from_config(config)

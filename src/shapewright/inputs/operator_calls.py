@@ -1,0 +1,388 @@
+"""An operator call as a person types it, read as data: nothing in it is evaluated.
+
+    >>> call = parse_call("torch.gather(f32[4, 6], dim=0, index=i64[1, 6])")     >>>
+call.name, [str(leaf) for leaf in call.leaves()]     ('torch.gather', ['f32[4, 6]',
+'i64[1, 6]'])
+
+Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, layers
+(`nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])`), operators (`f32[3, 1] + f32[4]`), indexing
+(`f32[4, 4][:, None]`), calls in calls (`torch.arange(12).view(3, 4)`). Tensors are
+`DTYPE[sizes]`, a size may have a letter (`f32[B=8, T, 3]`); all else is a literal.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from math import lcm
+from typing import Any
+
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.spec_syntax import (
+    DTYPES,
+    Arithmetic,
+    DividedByZero,
+    Letter,
+    Number,
+    Size,
+    TensorSpec,
+    letters_in,
+    value,
+)
+
+_TENSOR = re.compile(rf"\b(?:{'|'.join(map(re.escape, DTYPES))})\s*\[[^\[\]]*\]")
+_STATED = re.compile(r"(?<![=<>!])=(?!=)")
+_SYMBOLS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Letters:
+    """The letters of a call: all sizes, and which of them nobody stated."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
+
+
+def as_python(text: str) -> str:
+    """The call with `B:8` for `B=8` between a tensor's brackets, which Python reads.
+
+    Every character stays where it is.
+    """
+    return _TENSOR.sub(lambda found: _STATED.sub(":", found[0]), text)
+
+
+def letters_of_call(tree: ast.expr, text: str) -> Letters:
+    """All letters of a call with their sizes; those without one get a small one.
+
+    Chosen sizes differ from each other and from those that were stated, so that what
+    has the same size has the same letter; a letter that is divided gets a multiple.
+    """
+    found = Letters()
+    stated: dict[str, tuple[int, int]] = {}
+    free: dict[str, int] = {}
+    for node in sizes_in(tree):
+        if isinstance(node, ast.Slice):
+            letter, size = stated_in(node, text)
+            before = stated.setdefault(letter.name, (size, letter.position))
+            if before[0] != size:
+                message = (
+                    f"`{letter.name}` is {before[0]} at column {before[1] + 1}"
+                    f" and {size} here"
+                )
+                raise InputError(message, text, letter.position)
+            continue
+        written = size_of(node, text)
+        for letter in letters_in(written):
+            free.setdefault(letter.name, 1)
+        for name, divisor in divided(written):
+            free[name] = lcm(free[name], divisor)
+    found.sizes = {name: size for name, (size, _) in stated.items()}
+    for name, multiple in free.items():
+        if name not in found.sizes:
+            used = {*found.sizes.values()}
+            fresh = (n * multiple for n in count(1))
+            size = next(n for n in fresh if n > 1 and n not in used)
+            found.sizes[name] = found.chosen[name] = size
+    return found
+
+
+def sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
+    """What stands between the brackets of tensors, in the order of the text."""
+    found = [
+        item
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in DTYPES
+        for item in items(node)
+    ]
+    yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def items(node: ast.Subscript) -> list[ast.expr]:
+    """The sizes of one tensor."""
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
+    """`B=8`, which was made `B:8` for Python."""
+    name, size = node.lower, node.upper
+    written = text[node.col_offset : node.end_col_offset]
+    if "=" not in written or not isinstance(name, ast.Name) or name.id in DTYPES:
+        raise InputError("a size is a whole number or a letter", text, node.col_offset)
+    number = isinstance(size, ast.Constant) and size.value
+    if type(number) is not int or node.step is not None:
+        place = node.col_offset if size is None else size.col_offset
+        message = f"the size of `{name.id}` must be a number, 0 or more"
+        raise InputError(message, text, place)
+    return Letter(name.id, node.col_offset), number
+
+
+def size_of(node: ast.expr, text: str) -> Size:
+    """A size as data: a number, a letter, arithmetic on them."""
+    at = node.col_offset
+    if isinstance(node, ast.Slice):
+        return stated_in(node, text)[0]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return Number(node.value, at)
+    if isinstance(node, ast.Name):
+        if node.id in DTYPES:
+            raise InputError(f"`{node.id}` cannot be a size", text, at)
+        return Letter(node.id, at)
+    if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
+        sides = size_of(node.left, text), size_of(node.right, text)
+        return Arithmetic(_SYMBOLS[type(node.op)], *sides, at)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        raise InputError("sizes are divided by `//`", text, at)
+    raise InputError("a size is a whole number, 0 or more", text, at)
+
+
+def divided(size: Size) -> Iterator[tuple[str, int]]:
+    """Letters that are divided by a number, and the number."""
+    if isinstance(size, Arithmetic):
+        if size.operator in ("//", "%") and isinstance(size.right, Number):
+            for letter in letters_in(size.left):
+                yield letter.name, size.right.value or 1
+        yield from divided(size.left)
+        yield from divided(size.right)
+
+
+def sized(node: ast.expr, text: str, letters: Letters) -> tuple[int, str | None]:
+    """The number that a size comes to, and its letter where it is one."""
+    written = size_of(node, text)
+    try:
+        number = value(written, letters.sizes)
+    except DividedByZero as error:
+        message = "this size divides by zero"
+        raise InputError(message, text, error.position) from None
+    if number < 0:
+        message = f"a size is a whole number, 0 or more; this is {number}"
+        raise InputError(message, text, node.col_offset)
+    return number, written.name if isinstance(written, Letter) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of torch that is a value: `torch.float32`, `torch.channels_last`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """One call: a dotted torch name and its arguments, nested calls among them.
+
+    Leaves of arguments are `TensorSpec`, `Named`, `OperationCall` or plain values.
+    `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
+    for a function. `letters` are the names of sizes, `chosen` those of them whose size
+    the text does not say.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    built: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    letters: dict[str, int] = field(default_factory=dict)
+    chosen: dict[str, int] = field(default_factory=dict)
+
+    def leaves(self) -> Iterator[TensorSpec]:
+        """The tensors that are typed in it, in order."""
+        yield from tensors((self.args, tuple(self.kwargs.values())))
+
+
+def tensors(nest: Any) -> Iterator[TensorSpec]:
+    """The tensors in a nest of arguments."""
+    if isinstance(nest, TensorSpec):
+        yield nest
+    elif isinstance(nest, OperationCall):
+        yield from nest.leaves()
+    elif isinstance(nest, tuple | list):
+        for item in nest:
+            yield from tensors(item)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, or a call that may give one."""
+    return isinstance(value, TensorSpec | OperationCall)
+
+
+def parse_call(text: str) -> OperationCall:
+    """Read a call; for anything else an `InputError` points at the place."""
+    if not text.strip():
+        raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
+    text = text.strip()
+    try:
+        tree = ast.parse(as_python(text), mode="eval").body
+    except SyntaxError as error:
+        said = f"not an expression: {error.msg}"
+        raise InputError(said, text, (error.offset or 1) - 1) from None
+    letters = letters_of_call(tree, text)
+    if isinstance(tree, ast.Name) and tree.id not in DTYPES:
+        raise InputError(f"`{tree.id}` is no call; {AS_CALL}", text, 0)
+    made = _Reader(text, letters).value(tree)
+    if isinstance(made, TensorSpec):
+        made = OperationCall("tensor", (made,), {}, text)
+    if not isinstance(made, OperationCall):
+        raise InputError(f"no call of a torch operator; {AS_CALL}", text, 0)
+    return replace(made, letters=letters.sizes, chosen=letters.chosen)
+
+
+AS_CALL = (
+    "an operator is drawn with its arguments, as in "
+    '"torch.gather(f32[4, 6], 0, i64[2, 6])"'
+)
+AS_TENSOR = "; a tensor is a dtype with sizes, as in `f32[4, 6]`, `i64[2]`, `bool[3]`"
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "torch.add", ast.Sub: "torch.sub", ast.Mult: "torch.mul",
+    ast.Div: "torch.div", ast.FloorDiv: "torch.floor_divide",
+    ast.Mod: "torch.remainder", ast.Pow: "torch.pow", ast.MatMult: "torch.matmul",
+    ast.BitAnd: "torch.bitwise_and", ast.BitOr: "torch.bitwise_or",
+    ast.Lt: "torch.lt", ast.LtE: "torch.le", ast.Gt: "torch.gt", ast.GtE: "torch.ge",
+    ast.Eq: "torch.eq", ast.NotEq: "torch.ne",
+    ast.USub: "torch.neg", ast.Invert: "torch.bitwise_not",
+}  # fmt: skip
+PREFIXES = {
+    "F": "torch.nn.functional", "nn": "torch.nn", "linalg": "torch.linalg",
+    "fft": "torch.fft",
+}  # fmt: skip
+
+
+class _Reader:
+    """Turns a syntax tree into data, and knows where in the text each part stands."""
+
+    def __init__(self, text: str, letters: Letters) -> None:
+        self.text = text
+        self.letters = letters
+
+    def refuse(self, message: str, node: ast.AST) -> InputError:
+        column = getattr(node, "col_offset", 0)
+        return InputError(message, self.text, column)
+
+    def value(self, node: ast.expr) -> Any:
+        """One value: a tensor, a call, a name of torch, or a literal."""
+        if isinstance(node, ast.Subscript):
+            return self.subscript(node)
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            sides = self.value(node.left), self.value(node.right)
+            if all(type(side) is int for side in sides):  # `f32[B=8, T].view(B*T)`
+                return sized(node, self.text, self.letters)[0]
+            return self.made(OPERATORS[type(node.op)], sides, {}, node)
+        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
+            inside = self.value(node.operand)
+            if isinstance(inside, TensorSpec | OperationCall):
+                return self.made(OPERATORS[type(node.op)], (inside,), {}, node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            name = OPERATORS.get(type(node.ops[0]))
+            if name:
+                sides = self.value(node.left), self.value(node.comparators[0])
+                return self.made(name, sides, {}, node)
+        if isinstance(node, ast.Attribute):
+            if node.attr in ("T", "mT", "H", "mH") and not self.dotted(node):
+                name = f"torch.Tensor.{node.attr}"
+                return self.made(name, (self.value(node.value),), {}, node)
+            return self.attribute(node)
+        if isinstance(node, ast.Name) and node.id in DTYPES:
+            return TensorSpec((), DTYPES[node.id])
+        if isinstance(node, ast.Name) and node.id in self.letters.sizes:
+            return self.letters.sizes[node.id]
+        return self.literal(node)
+
+    def literal(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.List):
+            return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(item) for item in node.elts)
+        if isinstance(node, ast.Slice):
+            ends = (node.lower, node.upper, node.step)
+            return slice(*(None if end is None else self.value(end) for end in ends))
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            pass
+        if isinstance(node, ast.Name):
+            hint = did_you_mean(node.id, DTYPES) or AS_TENSOR
+            raise self.refuse(f"unknown name `{node.id}`{hint}", node)
+        raise self.refuse("only tensors, literals and torch's names are read", node)
+
+    def made(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], node: ast.expr
+    ) -> OperationCall:
+        text = ast.get_source_segment(self.text, node) or self.text
+        return OperationCall(name, args, kwargs, text)
+
+    def dotted(self, node: ast.expr) -> str:
+        """`torch.nn.functional.relu` for a chain of names, else nothing."""
+        parts: list[str] = []
+        inner = node
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or inner.id in DTYPES:
+            return ""
+        first = PREFIXES.get(inner.id, inner.id)
+        return ".".join([first, *reversed(parts)])
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        name = self.dotted(node)
+        if name.startswith("torch.") and name.count(".") == 1:
+            return Named(name)
+        if name:
+            raise self.refuse(f"`{name}` is named, not called; {AS_CALL}", node)
+        raise self.refuse(
+            f"`.{node.attr}` is not drawn; methods are, as in `f32[2, 3].t()`", node
+        )
+
+    def call(self, node: ast.Call) -> Any:
+        for part in (*node.args, *node.keywords):
+            if isinstance(part, ast.Starred) or getattr(part, "arg", "") is None:
+                raise self.refuse("`*` and `**` are not read", node)
+        args = tuple(self.value(argument) for argument in node.args)
+        kwargs = {str(one.arg): self.value(one.value) for one in node.keywords}
+        name = self.dotted(node.func)
+        if name.startswith("torch."):
+            return self.made(name, args, kwargs, node)
+        if name == "len" and len(args) == 1 and is_tensor(args[0]):
+            return self.made("torch.Tensor.__len__", args, kwargs, node)
+        if name:
+            hint = f"`torch.{name}` or `F.{name}`" if "." not in name else "`torch...`"
+            raise self.refuse(f"`{name}` is not torch's; write {hint}", node)
+        if isinstance(node.func, ast.Name):
+            raise self.refuse(f"sizes stand in brackets: `{node.func.id}[2, 3]`", node)
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            method = f"torch.Tensor.{node.func.attr}"
+            return self.made(method, (base, *args), kwargs, node)
+        if isinstance(node.func, ast.Call):
+            layer = self.value(node.func)
+            if isinstance(layer, OperationCall) and layer.name.startswith("torch.nn."):
+                text = ast.get_source_segment(self.text, node) or self.text
+                if any(isinstance(one, OperationCall) for one in layer.args):
+                    raise self.refuse(
+                        "one layer is drawn, not several; `shapewright trace` runs "
+                        "whole networks",
+                        node.func,
+                    )
+                built = layer.args, layer.kwargs
+                return OperationCall(layer.name, args, kwargs, text, built)
+        raise self.refuse("only torch's operators and layers are called", node)
+
+    def subscript(self, node: ast.Subscript) -> Any:
+        base = node.value
+        if isinstance(base, ast.Name) and base.id in DTYPES:
+            sizes = [sized(item, self.text, self.letters) for item in items(node)]
+            letters = tuple(letter for _, letter in sizes)
+            return TensorSpec(
+                tuple(number for number, _ in sizes), DTYPES[base.id], letters=letters
+            )
+        index = self.value(node.slice)
+        inner = (self.value(base), index)
+        return self.made("torch.Tensor.__getitem__", inner, {}, node)

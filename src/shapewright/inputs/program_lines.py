@@ -1,0 +1,165 @@
+"""A line of a program as text: `model.py:57`, `model.py:Net(10):57`; what to run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.inputs.errors import InputError
+from shapewright.inputs.python_files import read_source
+
+_PLACE = re.compile(r"(?P<file>.*?\.py)(:(?P<name>[^:]+.*?))?:(?P<line>\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, and the target that is run to see what it does."""
+
+    file: str
+    number: int
+    target: str
+    text: str
+
+
+def is_line(text: str) -> bool:
+    """Whether a text names a line of a Python file."""
+    return _PLACE.fullmatch(text.strip()) is not None
+
+
+def read_line(text: str, fed: bool) -> Line:
+    """The line, and what to run: what the text names, else what the line is part of.
+
+    `fed` says that inputs are given. Raises `InputError` for a file or a line that is
+    not there, and where it cannot be told what to run.
+    """
+    found = _PLACE.fullmatch(text.strip())
+    assert found is not None
+    file, number = found["file"], int(found["line"])
+    source, tree = read_source(file)
+    count = len(source.splitlines())
+    if not 1 <= number <= count:
+        raise InputError(f"`{file}` has {count} lines, there is no line {number}")
+    if found["name"]:
+        return Line(file, number, f"{file}:{found['name']}", source)
+    target = Program(tree).target(number, fed, file)
+    return Line(file, number, f"{file}:{target}" if target else file, source)
+
+
+class Program:
+    """What a file defines at its top level, from its text."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.body = tree.body
+        self.classes = {one.name: one for one in tree.body if type(one) is ast.ClassDef}
+        self.modules = [name for name in self.classes if self.is_module(name, ())]
+        functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
+        self.functions = {one.name: one for one in functions}
+
+    def target(self, line: int, fed: bool, file: str) -> str:
+        """The name of what is run for a line; empty for the file as a script."""
+        inside = self.around(line)
+        declared = "example_inputs" in self.functions and inside in self.modules
+        if inside is None or (not fed and not declared and self.runs_itself(inside)):
+            return ""
+        if inside in self.modules:
+            root = self.root(inside)
+            alone = not self.needed(inside) and (fed or not declared)
+            return inside if alone or root is None else root
+        if inside in self.functions and (fed or not self.modules):
+            return inside
+        if len(self.modules) == 1:
+            return self.modules[0]
+        if inside in self.functions and not self.modules:
+            return inside
+        roots = [name for name in self.modules if self.root(name) == name]
+        if len(roots) == 1:
+            return roots[0]
+        names = [f"`{file}:{name}:{line}`" for name in roots or self.modules]
+        if not names:
+            raise InputError(
+                f"line {line} is in `{inside}`, which is neither a module nor a"
+                f" function; name what to run, as in `{file}:NAME:{line}`"
+            )
+        raise InputError(
+            f"line {line} is in `{inside}`; name what to run: {' or '.join(names)}"
+        )
+
+    def around(self, line: int) -> str | None:
+        """The class or function at the top level that a line stands in."""
+        named: list[ast.ClassDef | ast.FunctionDef] = [*self.classes.values()]
+        for node in (*named, *self.functions.values()):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= line <= (node.end_lineno or node.lineno):
+                return node.name
+        return None
+
+    def is_module(self, name: str, seen: tuple[str, ...]) -> bool:
+        """Whether a class is an `nn.Module`, as far as its text tells."""
+        node = self.classes[name]
+        for base in node.bases:
+            last = ast.unparse(base).rpartition(".")[2]
+            if last in self.classes and last not in seen:
+                if self.is_module(last, (*seen, name)):
+                    return True
+            elif last.endswith(("Module", "Model", "Sequential")):
+                return True
+        defined = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+        return bool(node.bases) and "forward" in defined
+
+    def needed(self, name: str) -> bool:
+        """Whether a class is built with arguments only."""
+        for one in self.classes[name].body:
+            if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                given = [*one.args.posonlyargs, *one.args.args][1:]
+                kw = sum(default is None for default in one.args.kw_defaults)
+                return len(given) > len(one.args.defaults) or bool(kw)
+        return False
+
+    def root(self, name: str) -> str | None:
+        """The one module of the file that uses others and is used by none."""
+        users = {name}
+        while True:
+            more = {
+                other
+                for other in self.modules
+                if other not in users and users & set(names_in(self.classes[other]))
+            }
+            if not more:
+                break
+            users |= more
+        used = {
+            inner for outer in users for inner in names_in(self.classes[outer])
+            if inner != outer
+        }  # fmt: skip
+        roots = [one for one in users if one not in used]
+        return roots[0] if len(roots) == 1 else None
+
+    def runs_itself(self, name: str) -> bool:
+        """Whether code at the top level of the file uses what is named."""
+        code = [
+            one
+            for one in self.body
+            if not isinstance(
+                one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+            )
+        ]
+        met = {inner for one in code for inner in names_in(one)}
+        while True:
+            more = {
+                inner
+                for outer, node in {**self.classes, **self.functions}.items()
+                if outer in met
+                for inner in names_in(node)
+            }
+            if more <= met:
+                return name in met
+            met |= more
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    """All names that a piece of a program reads."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id

@@ -1,0 +1,400 @@
+"""A user's Python files: read and run as modules, with other text in their place while
+an edit is tried.
+
+A function that is there already is changed by compiling its code anew from the changed
+text of its file, and only where the unchanged text compiles to that very code.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import importlib
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import Any
+
+from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
+from shapewright.source.stand_ins import STAND_INS
+
+Change = Callable[[ast.Module, str], ast.Module]
+"""What is done to the tree of a file before it is compiled."""
+
+CHANGES: list[tuple[Callable[[str], bool], Change]] = []
+"""Which files are changed, and how."""
+
+
+def text_of(file: str) -> str | None:
+    """The text that stands for a file, None where the file itself counts."""
+    return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
+
+
+def install(texts: Mapping[str, str]) -> None:
+    """Let these texts, and no others, stand for their files from now on."""
+    STAND_INS.clear()
+    STAND_INS.update(texts)
+    _hook()
+
+
+@contextmanager
+def changing(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
+    """Files that are imported in the block are changed, where `holds` says so."""
+    _hook()
+    CHANGES.append((holds, change))
+    try:
+        yield
+    finally:
+        CHANGES.pop()
+
+
+def compiled(tree: ast.Module, file: str) -> CodeType:
+    """The code of a file, changed where it is to be."""
+    for holds, change in CHANGES:
+        if holds(file):
+            tree = change(tree, file)
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+def _hook() -> None:
+    loader = importlib.machinery.SourceFileLoader
+    if loader.get_code.__module__ == __name__:
+        return
+    original = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> CodeType | None:
+        path = os.path.abspath(self.get_filename(fullname))
+        if path in STAND_INS or any(holds(path) for holds, _ in CHANGES):
+            text = STAND_INS.get(path)
+            data = self.get_data(path) if text is None else text.encode()
+            return compiled(ast.parse(data, path), path)
+        return original(self, fullname)
+
+    loader.get_code = get_code  # type: ignore[method-assign]
+
+
+_NEVER_HIDDEN = frozenset(sys.stdlib_module_names) | {"torch", "shapewright"}
+_LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+
+
+@dataclass(slots=True)
+class Program:
+    """A folder of user code and the modules that were imported from it.
+
+    Inside `running()` the folder is first on `sys.path`, as with ``python model.py``,
+    and the program's modules are in `sys.modules`; outside, both are as before, and so
+    are modules of the same names that somebody else had imported. What the program
+    did to `sys.path` itself is kept for its next run. `parent` is the folder that
+    holds the outermost package, where the file belongs to one.
+    """
+
+    folder: Path
+    parent: Path | None = None
+    modules: dict[str, ModuleType] = field(default_factory=dict)
+    path: list[str] | None = None
+    depth: int = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Everything as the program expects it; may be nested."""
+        self.depth += 1
+        if self.depth > 1:
+            try:
+                yield
+            finally:
+                self.depth -= 1
+            return
+        path, caches = list(sys.path), set(sys.path_importer_cache)
+        hidden, before = self._enter()
+        try:
+            yield
+        finally:
+            self.depth = 0
+            self._leave(hidden, before)
+            self.path, sys.path[:] = list(sys.path), path
+            for entry in set(sys.path_importer_cache) - caches:
+                if self.holds(entry):
+                    sys.path_importer_cache.pop(entry, None)
+
+    def _enter(self) -> tuple[dict[str, ModuleType], set[str]]:
+        hidden = {name: sys.modules.pop(name) for name in self._shadowing()}
+        before = set(sys.modules)
+        for name, module in self.modules.items():
+            if name in sys.modules:
+                hidden[name] = sys.modules[name]
+            sys.modules[name] = module
+        sys.path[:] = self._path() if self.path is None else self.path
+        importlib.invalidate_caches()
+        return hidden, before
+
+    def _path(self) -> list[str]:
+        first = [str(self.folder)] + ([str(self.parent)] if self.parent else [])
+        rest = [entry for entry in sys.path if entry not in first]
+        here = os.getcwd()
+        return [*first, *rest, *([] if here in (*first, *rest) else [here])]
+
+    def _shadowing(self) -> list[str]:
+        """Imported modules whose names this program's own files have too."""
+        names = set(self._provided()) - _NEVER_HIDDEN
+        return [name for name in sys.modules if name.partition(".")[0] in names]
+
+    def _provided(self) -> Iterator[str]:
+        if not self.folder.is_dir():
+            return
+        for entry in os.scandir(self.folder):
+            if entry.name.endswith(".py"):
+                yield entry.name.removesuffix(".py")
+            elif os.path.isfile(os.path.join(entry.path, "__init__.py")):
+                yield entry.name
+        if self.parent:
+            yield self.folder.relative_to(self.parent).parts[0]
+
+    def _leave(self, hidden: dict[str, ModuleType], before: set[str]) -> None:
+        # A namespace package looks up its parent: name all before removing any.
+        owned = {
+            name: module
+            for name, module in list(sys.modules.items())
+            if (name not in before or name in self.modules) and self._owns(name, module)
+        }
+        self.modules.update(owned)
+        for name in owned:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+    def _owns(self, name: str, module: ModuleType) -> bool:
+        if name in self.modules:
+            return True
+        if name.partition(".")[0] in ("shapewright", "__main__"):
+            return False
+        file = getattr(module, "__file__", None)
+        if file is None:
+            file = next(iter(getattr(module, "__path__", None) or ()), None)
+        return isinstance(file, str) and self.holds(file)
+
+    def holds(self, file: str) -> bool:
+        """Whether a file is the user's own: below the folder and no library's."""
+        path = Path(os.path.abspath(file))
+        root = self.parent or self.folder
+        inside = path == root or root in path.parents
+        return inside and not _LIBRARY_FOLDERS.intersection(
+            path.relative_to(root).parts
+        )
+
+    def place(self, traceback: TracebackType | None) -> tuple[str | None, int | None]:
+        """File and line of the innermost frame in the user's own files."""
+        found: tuple[str | None, int | None] = (None, None)
+        while traceback is not None:
+            file = traceback.tb_frame.f_code.co_filename
+            if self.holds(file):
+                found = (shown(file), traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return found
+
+
+def shown(file: str | Path) -> str:
+    """A file as the user knows it: relative to the working directory where below it."""
+    path, here = Path(os.path.abspath(file)), Path(os.getcwd())
+    return str(path.relative_to(here)) if here in path.parents else str(path)
+
+
+_TAKEN = frozenset(sys.stdlib_module_names) | {"torch", "shapewright", "__main__"}
+
+
+def read_source(file: str) -> tuple[str, ast.Module]:
+    """The text and tree of a Python file; `InputError` where it is none."""
+    path = Path(file)
+    if not path.exists():
+        raise InputError(_no_such_file(path))
+    try:
+        changed = text_of(file)
+        source = changed or importlib.util.decode_source(path.read_bytes())
+        return source, ast.parse(source, shown(file))
+    except SyntaxError as error:
+        raise syntax_error(error, file) from None
+    except OSError as error:
+        raise InputError(f"cannot read `{file}`: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"`{file}` is not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:
+        raise InputError(f"`{file}` is not Python text: {error}") from None
+
+
+def _no_such_file(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"no such file: `{path}` (there is no folder `{folder}`)"
+    names = sorted(entry.name for entry in folder.glob("*.py"))
+    hint = did_you_mean(path.name, names)
+    if not hint and names:
+        several = ", ".join(f"`{name}`" for name in names[:8])
+        hint = f"; the folder has {several}" + (", ..." if len(names) > 8 else "")
+    return f"no such file: `{path}`{hint}"
+
+
+def syntax_error(error: SyntaxError, file: str) -> InputError:
+    """A syntax error of a user's file, as one sentence and the line with a caret."""
+    where = shown(error.filename if error.filename else file)
+    if error.lineno is None:
+        return InputError(f"{where}: {error.msg}")
+    column = max(error.offset or 1, 1)
+    place = f"{where}:{error.lineno}:{column}"
+    line = (error.text or _line(where, error.lineno)).rstrip("\n")
+    return InputError(f"{place}: {error.msg}", line, min(column - 1, len(line)))
+
+
+def _line(file: str, number: int) -> str:
+    try:
+        return Path(file).read_text(errors="replace").splitlines()[number - 1]
+    except (OSError, IndexError):
+        return ""
+
+
+def program_of(file: str, tree: ast.Module) -> tuple[Program, str]:
+    """The program that a file belongs to, and the file's module name in it.
+
+    A file with relative imports is a member of its package, as under ``python -m``;
+    another one is a module by its own stem. A stem that the standard library has too
+    gets an underscore, so that the file does not replace it.
+    """
+    path = Path(os.path.abspath(file))
+    package_file = path.name == "__init__.py"
+    levels = [n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    depth = max(levels, default=0) or int(package_file)
+    packages = _packages(path.parent, depth)
+    parent = packages[0].parent if packages else None
+    if not depth:
+        stem = path.stem + "_" if path.stem in _TAKEN else path.stem
+        return Program(path.parent, parent), stem
+    names = [folder.name for folder in packages]
+    return Program(path.parent, parent), ".".join(
+        names if package_file else [*names, path.stem]
+    )
+
+
+def _packages(folder: Path, depth: int) -> list[Path]:
+    """The folders that are packages around a file, outermost first.
+
+    A folder with `__init__.py` is one; so are the `depth` nearest ones of a file whose
+    relative imports reach that far.
+    """
+    found: list[Path] = []
+    while folder != folder.parent:
+        if len(found) >= depth and not (folder / "__init__.py").is_file():
+            break
+        found.insert(0, folder)
+        folder = folder.parent
+    return found
+
+
+def import_file(file: str, tree: ast.Module, program: Program, name: str) -> ModuleType:
+    """Run a file as the module `name`; its ``__name__ == "__main__"`` part is not run.
+
+    Raises `ProgramError` for what its code raises.
+    """
+    path = os.path.abspath(file)
+    with program.running(), guarded(program, f"importing `{shown(file)}`"):
+        if os.path.basename(path) == "__init__.py":
+            return importlib.import_module(name)
+        package = name.rpartition(".")[0]
+        if package:
+            importlib.import_module(package)
+            if name in sys.modules:  # its package imports it
+                return sys.modules[name]
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = program.modules[name] = module
+        exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
+        return module
+
+
+@contextmanager
+def guarded(program: Program, doing: str) -> Iterator[None]:
+    """Turn what the user's code raises into `ProgramError` with its file and line."""
+    try:
+        yield
+    except (InputError, ProgramError):
+        raise
+    except SyntaxError as error:
+        if error.filename and program.holds(error.filename):
+            raise syntax_error(error, error.filename) from None
+        raise _program_error(error, program, doing) from error
+    except (Exception, SystemExit) as error:
+        raise _program_error(error, program, doing) from error
+
+
+def _program_error(error: BaseException, program: Program, doing: str) -> ProgramError:
+    file, line = program.place(error.__traceback__)
+    return ProgramError(error, file, line, _said(error), doing)
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"the program exited with status {error.code or 0}"
+    said = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        said += f" (is `{error.name.partition('.')[0]}` installed in this environment?)"
+    return said
+
+
+Key = tuple[str, int]
+"""The name and the first line of a function."""
+
+
+@contextmanager
+def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
+    """The functions of a program's files are changed, where `holds` says so."""
+    before: list[tuple[FunctionType, CodeType]] = []
+    files: dict[str, dict[Key, tuple[CodeType, CodeType]]] = {}
+    for function in functions():
+        code = function.__code__
+        file = code.co_filename
+        if file not in files:
+            files[file] = codes_of(file, change) if holds(file) else {}
+        old, new = files[file].get(key_of(code), (None, None))
+        if old is None or new is None or old != code:
+            continue
+        if new.co_freevars == code.co_freevars and new != code:
+            before.append((function, code))
+            function.__code__ = new
+    try:
+        yield
+    finally:
+        for function, code in before:
+            function.__code__ = code
+
+
+def functions() -> list[FunctionType]:
+    """All functions there are."""
+    return [each for each in gc.get_objects() if type(each) is FunctionType]
+
+
+def codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
+    """The code of each function of a file, as it is written and as it is changed."""
+    text = "".join(linecache.getlines(file))
+    try:
+        plain = compile(text, file, "exec", dont_inherit=True)
+        changed = compile(change(ast.parse(text, file), file), file, "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    old, new = dict(inner(plain)), dict(inner(changed))
+    return {key: (code, new[key]) for key, code in old.items() if key in new}
+
+
+def inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
+    """All code within some code."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield key_of(each), each
+            yield from inner(each)
+
+
+def key_of(code: CodeType) -> Key:
+    return code.co_qualname, code.co_firstlineno

@@ -1,0 +1,266 @@
+"""What a call says of the arguments that it is given."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import FunctionType, MethodType
+from typing import Any
+
+from shapewright.inputs.search import argument_uses
+from shapewright.inputs.search.argument_uses import Beside
+
+SAME = frozenset(
+    "float half double to type_as contiguous clone detach relu tanh sigmoid exp log "
+    "abs cuda cpu neg sqrt pow clamp clamp_ mul_ add_ div_ square sin cos "
+    "softmax log_softmax normalize gelu silu dropout nan_to_num round flip roll cumsum "
+    "masked_fill masked_fill_ sub mul add div type bfloat16 leaky_relu elu".split()
+)  # fmt: skip
+"""Functions and methods whose result has the shape of the first argument."""
+WHOLE = frozenset("long int bincount".split())
+MOVES = frozenset("transpose permute unsqueeze squeeze swapaxes".split())
+ELEMENTWISE = frozenset(
+    "add sub mul div where minimum maximum mse_loss l1_loss smooth_l1_loss "
+    "cosine_similarity binary_cross_entropy binary_cross_entropy_with_logits".split()
+)
+JOINS = frozenset("cat stack concat pad_sequence block_diag vstack hstack".split())
+LAYERS = {"conv1d": 1, "conv2d": 2, "conv3d": 3}
+
+
+def called_method(
+    walk: argument_uses.Walk,
+    method: argument_uses.Method,
+    args: list[argument_uses.Value],
+    kwargs: argument_uses.Names,
+) -> argument_uses.Value:
+    """`x.transpose(1, 2)`, `batch.get("key")`."""
+    given, name = method.of, method.name
+    uses = walk.uses(given)
+    if name in ("get", "pop") and args and _text(args[0]) is not None:
+        key = _text(args[0])
+        assert key is not None
+        if name == "get" and len(args) > 1:
+            return None  # it can be left out
+        uses.keys[key] = None
+        return argument_uses.Given((*given.path, key))
+    if name in ("items", "keys", "values"):
+        uses.attributes[name] = None
+        return None
+    uses.tensor = True
+    if name == "size":
+        return argument_uses.Shape(given) if not args else None
+    return of_tensor(walk, name, [given, *args], kwargs)
+
+
+def called_function(
+    walk: argument_uses.Walk,
+    called: argument_uses.Live,
+    args: list[argument_uses.Value],
+    kwargs: argument_uses.Names,
+) -> argument_uses.Value:
+    """A module, a function of the program, or one of torch."""
+    value = called.value
+    if hasattr(value, "_modules") and hasattr(value, "forward"):
+        return walk.module(value, called.path, args, kwargs)
+    name = getattr(value, "__name__", "")
+    if value in (len, print, isinstance, type, getattr, hasattr):
+        return None
+    if value is range or value in (int, float, bool):
+        for each in args:
+            if isinstance(each, argument_uses.Given):
+                walk.uses(each).number = True
+        return None
+    if value is zip:
+        found = [each for each in args if isinstance(each, argument_uses.Given)]
+        for each in found:
+            walk.uses(each).iterated = True
+        firsts = tuple(_first(each) for each in args)
+        return argument_uses.Several((argument_uses.Several(firsts),))
+    if value in (list, tuple, enumerate, reversed, sorted) and args:
+        first = args[0]
+        if value is enumerate:
+            return argument_uses.Several(
+                (argument_uses.Several((None, _item(walk, first))),)
+            )
+        return first
+    if isinstance(value, MethodType) and not _of_torch(value.__func__):
+        names = walk.bound(value, args, kwargs)
+        if names is None:
+            return None
+        own = argument_uses._self_of(value.__func__)
+        path = called.path.rpartition(".")[0]
+        return walk.function(
+            value, {own: argument_uses.Live(value.__self__, path), **names}
+        )
+    if isinstance(value, FunctionType) and not _of_torch(value):
+        names = walk.bound(value, args, kwargs)
+        return walk.function(value, names) if names is not None else None
+    if name:
+        return of_tensor(walk, name, args, kwargs)
+    return None
+
+
+def _first(value: argument_uses.Value) -> argument_uses.Value:
+    if isinstance(value, argument_uses.Given):
+        return argument_uses.Given((*value.path, 0))
+    if isinstance(value, argument_uses.Several) and value.items:
+        found: argument_uses.Value = value.items[0]
+        return found
+    if isinstance(value, argument_uses.Live):
+        found_first = next(argument_uses.each_of(value.value), None)
+        if found_first is not None:
+            return argument_uses.Live(found_first, f"{value.path}.0")
+    return None
+
+
+def _item(walk: argument_uses.Walk, value: argument_uses.Value) -> argument_uses.Value:
+    if isinstance(value, argument_uses.Given):
+        walk.uses(value).iterated = True
+    return _first(value)
+
+
+def _of_torch(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").split(".")[0] == "torch"
+
+
+def of_tensor(
+    walk: argument_uses.Walk,
+    name: str,
+    args: list[argument_uses.Value],
+    kwargs: argument_uses.Names,
+) -> argument_uses.Value:
+    """A function of torch by its name, or the same as a method."""
+    if not args and kwargs:
+        args = [kwargs.get("input")]
+    first = args[0] if args else None
+    for other in args[1:]:
+        beside(walk, name, first, other)
+    if name in JOINS:
+        if isinstance(first, argument_uses.Given):
+            walk.uses(first).joined = True
+        return None
+    if not isinstance(first, argument_uses.Given):
+        return of_others(walk, name, args, kwargs)
+    uses = walk.uses(first)
+    uses.tensor = True
+    if name in MOVES:
+        return moved(first, name, args[1:])
+    if name in ("one_hot", "embedding", "bincount"):
+        uses.whole = True
+        if name == "embedding" and len(args) > 1:
+            shape = _shape(args[1])
+            if shape:
+                uses.below(shape[0])
+        if (
+            name == "one_hot"
+            and len(args) > 1
+            and isinstance(args[1], argument_uses.Live)
+        ):
+            with suppress(TypeError):
+                uses.below(int(args[1].value))
+        return None
+    if name in WHOLE:
+        uses.whole = name != "int" and True
+        return first
+    if name == "bool":
+        uses.boolean = True
+        return first
+    if name in SAME:
+        return first
+    if name == "linear" and len(args) > 1 and (shape := _shape(args[1])):
+        uses.beside.append(Beside("linear", shape, first.moves))
+        return None
+    if name in LAYERS and len(args) > 1 and (shape := _shape(args[1])):
+        uses.beside.append(Beside(name, shape, first.moves))
+        return None
+    if name in ("matmul", "mm") and len(args) > 1 and (shape := _shape(args[1])):
+        uses.beside.append(Beside("@", shape, first.moves))
+        return None
+    if name in ("bmm",):
+        _ranked(walk, first, 3)
+        return None
+    if name in ("view", "reshape", "flatten", "view_as", "unflatten", "narrow"):
+        return first.changed()
+    if name == "item":
+        uses.number = True
+        return None
+    if name in ("tolist", "tensor_split"):
+        return None
+    return None
+
+
+def of_others(
+    walk: argument_uses.Walk,
+    name: str,
+    args: list[argument_uses.Value],
+    kwargs: argument_uses.Names,
+) -> argument_uses.Value:
+    """The arguments after the first of a function of torch."""
+    second = args[1] if len(args) > 1 else None
+    if name == "embedding" and isinstance(second, argument_uses.Given):
+        walk.uses(second).whole = True
+    if name == "index_select" and isinstance(args[-1], argument_uses.Given):
+        walk.uses(args[-1]).whole = True
+    return None
+
+
+def beside(
+    walk: argument_uses.Walk,
+    name: str,
+    first: argument_uses.Value,
+    other: argument_uses.Value,
+) -> None:
+    """What a function says of an argument that is not its first."""
+    if not isinstance(other, argument_uses.Given):
+        return
+    uses = walk.uses(other)
+    if name in ("masked_fill", "masked_fill_", "masked_select"):
+        uses.boolean = uses.tensor = True
+    elif name in ("cross_entropy", "nll_loss") or name in (
+        "gather",
+        "scatter",
+        "scatter_",
+        "index_add",
+        "index_add_",
+        "index_select",
+        "scatter_add",
+        "scatter_add_",
+        "index_copy_",
+    ):
+        uses.whole = uses.tensor = True
+    elif name == "pack_padded_sequence":
+        uses.lengths = True
+    elif name in ELEMENTWISE and isinstance(first, argument_uses.Given):
+        uses.peers.append(first.path)
+        walk.uses(first).peers.append(other.path)
+
+
+def _ranked(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> None:
+    if given.moves == ():
+        walk.uses(given).ranks.append(rank)
+
+
+def moved(
+    given: argument_uses.Given, name: str, args: list[argument_uses.Value]
+) -> argument_uses.Value:
+    """`x.permute(0, 2, 1)` and the like."""
+    if len(args) == 1 and isinstance(args[0], argument_uses.Several):
+        args = list(args[0].items)
+    places = []
+    for each in args:
+        if not isinstance(each, argument_uses.Live) or type(each.value) is not int:
+            return given.changed()
+        places.append(each.value)
+    if name == "squeeze" and not places:
+        return given.changed()
+    return given.moved("transpose" if name == "swapaxes" else name, *places)
+
+
+def _text(value: argument_uses.Value) -> str | None:
+    known = isinstance(value, argument_uses.Live) and isinstance(value.value, str)
+    return value.value if known and isinstance(value, argument_uses.Live) else None
+
+
+def _shape(value: argument_uses.Value) -> tuple[int, ...] | None:
+    from shapewright.inputs.search.function_bodies import shape_of
+
+    return shape_of(value)

@@ -1,0 +1,390 @@
+"""What a program does with each of its arguments, read from its text; nothing is run.
+
+Names are followed through assignments, methods of the same object, and the modules that
+are called; where a value is no longer an argument, or a moved one, it is forgotten.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+Moves = tuple[tuple[Any, ...], ...] | None
+"""How the dims of an argument were moved, in order: ``(("transpose", 1, 2),)``.
+None: nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A layer that an argument reaches: its path, the layer, the dims moved before.
+
+    `place` is which of the layer's inputs it is: "0", "1", "key_padding_mask".
+    """
+
+    path: str
+    layer: Any
+    moves: Moves
+    place: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A tensor of the model that an argument is put together with."""
+
+    how: str
+    shape: tuple[int, ...]
+    moves: Moves
+
+
+@dataclass(slots=True)
+class Uses:
+    """What is done with one argument, or one part of it.
+
+    `high`: integers lie below it. `joined`: it is handed to `torch.cat` or `stack`
+    whole. `peers` are the places of arguments that it is added to or compared with.
+    """
+
+    layers: list[Met] = field(default_factory=list)
+    beside: list[Beside] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    whole: bool = False
+    boolean: bool = False
+    complex: bool = False
+    high: int | None = None
+    keys: dict[str, None] = field(default_factory=dict)
+    attributes: dict[str, None] = field(default_factory=dict)
+    parts: int = 0
+    iterated: bool = False
+    joined: bool = False
+    number: bool = False
+    lengths: bool = False
+    flag: bool = False
+    optional: bool = False
+    tensor: bool = False
+    peers: list[tuple[str | int, ...]] = field(default_factory=list)
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is known."""
+        return bool(
+            self.layers or self.beside or self.ranks or self.whole or self.boolean
+            or self.keys or self.parts or self.iterated or self.joined or self.number
+            or self.lengths
+        )  # fmt: skip
+
+    def below(self, count: int) -> None:
+        """It is an index into that many."""
+        self.whole = True
+        self.high = count if self.high is None else min(self.high, count)
+
+
+def undone(dims: tuple[Any, ...], moves: Moves) -> tuple[Any, ...] | None:
+    """The dims before they were moved, of those after.
+
+    Example: ``("B", 20, "T")`` after ``transpose(1, 2)`` was ``("B", "T", 20)``.
+    """
+    if moves is None:
+        return None
+    found = list(dims)
+    try:
+        for name, *places in reversed(moves):
+            if name == "transpose":
+                one, two = places
+                found[one], found[two] = found[two], found[one]
+            elif name == "permute":
+                if len(places) != len(found):
+                    return None
+                before = list(found)
+                for at, place in enumerate(places):
+                    before[place] = found[at]
+                found = before
+            elif name == "unsqueeze":
+                at = places[0]
+                del found[at]
+            elif name == "squeeze":
+                at = places[0]
+                found.insert(at if at >= 0 else len(found) + 1 + at, 1)
+            elif name == "item":
+                found.insert(places[0], None)
+    except IndexError:
+        return None
+    return tuple(found)
+
+
+MOST_STEPS = 4000
+"""Expressions that are read."""
+DEEPEST = 12
+"""Calls inside calls that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An argument, or a part of one."""
+
+    path: tuple[str | int, ...]
+    moves: Moves = ()
+
+    def moved(self, *step: Any) -> Given:
+        return Given(self.path, None if self.moves is None else (*self.moves, step))
+
+    def changed(self) -> Given:
+        return Given(self.path, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """An object of the program as it stands."""
+
+    value: Any
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of an argument."""
+
+    of: Given
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of an argument that is about to be called."""
+
+    of: Given
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple or list that the program makes."""
+
+    items: tuple[Any, ...]
+
+
+Value = Given | Live | Shape | Method | Several | None
+Names = dict[str, Value]
+
+
+@dataclass(slots=True)
+class Walk:
+    """One reading; `found` is what is done with each place among the arguments."""
+
+    found: dict[tuple[str | int, ...], Uses] = field(default_factory=dict)
+    steps: int = 0
+    inside: list[Any] = field(default_factory=list)
+
+    def uses(self, given: Given | tuple[str | int, ...]) -> Uses:
+        path = given.path if isinstance(given, Given) else given
+        return self.found.setdefault(path, Uses())
+
+    # -- functions --------------------------------------------------------------
+
+    def function(self, called: Any, values: Names, path: str = "") -> Value:
+        """Read a function's body with these values for its parameters."""
+        function = getattr(called, "__func__", called)
+        function = inspect.unwrap(function)
+        if len(self.inside) >= DEEPEST or function in self.inside:
+            return None
+        node = source_of(function)
+        if node is None:
+            return None
+        self.inside.append(function)
+        try:
+            names = {**_closed(function), **values}
+            body = Body(self, function, names, path)
+            if isinstance(node, ast.Lambda):
+                return body.value(node.body)
+            body.block(node.body)
+            return body.returned
+        finally:
+            self.inside.pop()
+
+    def bound(self, called: Any, args: list[Value], kwargs: Names) -> Names | None:
+        """The parameters of a function with what a call gives them."""
+        try:
+            signature = inspect.signature(inspect.unwrap(called))
+            found = signature.bind_partial(*args, **kwargs)
+        except (TypeError, ValueError):
+            return None
+        names: Names = {}
+        for name, parameter in signature.parameters.items():
+            if name not in found.arguments:
+                if parameter.default is not parameter.empty:
+                    names[name] = Live(parameter.default)
+                continue
+            value = found.arguments[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                value = Several(tuple(value))
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                value = None
+            names[name] = value
+        return names
+
+    # -- modules ----------------------------------------------------------------
+
+    def module(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
+        """A module that is called."""
+        from torch import nn
+
+        if isinstance(layer, nn.Sequential):
+            value = args[0] if args else None
+            for name, child in layer._modules.items():
+                value = self.module(child, f"{path}.{name}", [value], {})
+            return value
+        if type(layer).__module__.startswith("torch.nn."):
+            return self.layer(layer, path, args, kwargs)
+        names = self.bound(layer.forward, args, kwargs)
+        if names is None:
+            return None
+        forward = layer.forward
+        owner = Live(getattr(forward, "__self__", layer), path)
+        first = _self_of(inspect.unwrap(getattr(forward, "__func__", forward)))
+        return self.function(forward, {first: owner, **names}, path)
+
+    def layer(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
+        """A layer of torch's own."""
+        given = [*args, *kwargs.values()]
+        places = [*map(str, range(len(args))), *kwargs]
+        for place, value in zip(places, given, strict=True):
+            if isinstance(value, Given):
+                self.uses(value).tensor = True
+                met = Met(path.lstrip("."), layer, value.moves, place)
+                self.uses(value).layers.append(met)
+        name = type(layer).__name__
+        if name in ("Embedding", "EmbeddingBag") and given:
+            if isinstance(given[0], Given):
+                self.uses(given[0]).below(layer.num_embeddings)
+            return None
+        first = given[0] if given else None
+        same = isinstance(first, Given) and keeps_shape(layer)
+        return first if same else None
+
+
+def keeps_shape(layer: Any) -> bool:
+    """Whether what comes out of a layer has the shape of what went in."""
+    from torch import nn
+
+    kinds = (nn.LayerNorm, nn.Dropout, nn.Identity, nn.modules.batchnorm._NormBase)
+    if isinstance(layer, kinds):
+        return True
+    return type(layer).__module__.endswith((".activation", ".dropout")) and (
+        type(layer).__name__ not in ("MultiheadAttention", "GLU")
+    )
+
+
+def source_of(function: Any) -> Any:
+    """The function's text as a tree; None where there is none."""
+    if not isinstance(function, FunctionType):
+        return None
+    if function.__module__ and function.__module__.split(".")[0] == "torch":
+        return None
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            return node
+        if isinstance(node, ast.Lambda) and function.__name__ == "<lambda>":
+            return node
+    return None
+
+
+def _closed(function: Any) -> Names:
+    cells = function.__closure__ or ()
+    found: Names = {}
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=False):
+        try:
+            found[name] = Live(cell.cell_contents)
+        except ValueError:
+            continue
+    return found
+
+
+def _self_of(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[0] if code and code.co_varnames else "self"
+
+
+def member(value: Any, name: str) -> Any:
+    """An attribute of an object, without running its properties; raises LookupError."""
+    for place in ("_modules", "_parameters", "_buffers"):
+        held = getattr(value, "__dict__", {}).get(place)
+        if isinstance(held, dict) and name in held:
+            return held[name]
+    if isinstance(value, ModuleType):
+        if name in vars(value):
+            return vars(value)[name]
+        raise LookupError(name)
+    try:
+        found = inspect.getattr_static(value, name)
+    except AttributeError:
+        raise LookupError(name) from None
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(found, FunctionType) and not isinstance(value, type):
+        return MethodType(found, value)
+    if isinstance(found, property | classmethod):
+        raise LookupError(name)
+    return found
+
+
+from shapewright.inputs.search.function_bodies import Body  # noqa: E402
+
+
+def walked(called: Any, names: list[str]) -> dict[tuple[str | int, ...], Uses]:
+    """What a callable does with the arguments of these names.
+
+    Those of `*inputs` are named `*inputs0`, `*inputs1`.
+    """
+    walk = Walk()
+    values: Names = {
+        name: Several(tuple(Given((f"{name}{n}",)) for n in range(4)))
+        if name.startswith("*")
+        else Given((name,))
+        for name in names
+    }
+    values = {name.lstrip("*"): value for name, value in values.items()}
+    module = called if hasattr(called, "_modules") else None
+    function: Any = called.forward if module is not None else called
+    if not isinstance(function, FunctionType | MethodType):
+        function = type(function).__call__
+    owner = getattr(function, "__self__", module)
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if module is not None and _is_torch(module):
+        walk.module(module, "", list(values.values()), {})
+        return walk.found
+    if owner is not None:
+        values = {_self_of(plain): Live(owner), **values}
+    try:
+        for name, parameter in inspect.signature(plain).parameters.items():
+            if name not in values and parameter.default is not parameter.empty:
+                values[name] = Live(parameter.default)
+    except (TypeError, ValueError):
+        pass
+    walk.function(function, values)
+    return walk.found
+
+
+def _is_torch(module: Any) -> bool:
+    return type(module).__module__.startswith("torch.nn.")
+
+
+def each_of(value: Any) -> Iterator[Any]:
+    """The members of a live list, if it is one."""
+    if isinstance(value, list | tuple):
+        yield from value
+    elif hasattr(value, "_modules"):
+        yield from value._modules.values()
+
+
+def builtin(name: str) -> Any:
+    """A name of Python's own."""
+    return getattr(builtins, name, None)

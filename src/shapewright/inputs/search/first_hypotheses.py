@@ -1,0 +1,248 @@
+"""The first hypotheses about a target's arguments, and what stands beside each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shapewright.inputs.callables import Loaded, parameters_of
+from shapewright.inputs.search.argument_options import Evidence, Option, described
+from shapewright.inputs.search.argument_uses import Met, walked
+from shapewright.inputs.search.docstrings import MASKS, MEANINGS, read
+from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor, mapped
+from shapewright.inputs.search.layer_inputs import (
+    is_lazy,
+    kind_of,
+    sizes_of,
+    tensors_for,
+)
+
+
+@dataclass(slots=True)
+class Beginning:
+    """What is known before anything runs.
+
+    `needed` are the arguments to be given, True for those given by name; `left` are
+    those that may be given besides.
+    """
+
+    evidence: Evidence
+    needed: dict[str, bool]
+    left: list[str] = field(default_factory=list)
+
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """The likeliest of all, and the same with one argument changed."""
+        choices = {
+            name: self.evidence.options((name,), place)
+            for place, name in enumerate(self.needed)
+        }
+        first = self.made({name: found[0] for name, found in choices.items()})
+        yield first
+        yield from images(first)
+        for name, found in choices.items():
+            for option in found[1:]:
+                yield self.changed(first, (name,), option, found[0].cost)
+
+    def made(self, chosen: dict[str, Option]) -> Hypothesis:
+        """One option for each argument."""
+        sizes = dict(self.evidence.sizes)
+        why = tuple(dict.fromkeys(each.why for each in chosen.values() if each.why))
+        cost = sum(each.cost for each in chosen.values())
+        values = {name: option.value for name, option in chosen.items()}
+        found = Hypothesis(values, sizes, frozenset(), why, cost)
+        several = sum(1 for _ in found.tensors()) > 1
+        if several:
+            found = found.with_sizes({"B": 2})
+        return self.named(settled(found))
+
+    def changed(
+        self, before: Hypothesis, path: Path, option: Option, instead: float = 0.0
+    ) -> Hypothesis:
+        """The same with another option for one argument."""
+        cost = 1 + max(option.cost - instead, 0)
+        made = before.with_value(path, option.value, option.why, cost)
+        if before.sizes["B"] == 1 and sum(1 for _ in made.tensors()) > 1:
+            made = made.with_sizes({"B": 2})
+        if option.why and not before.arguments.keys() - {path[0]}:
+            made = replace(made, why=(option.why,))
+        return self.named(settled(made))
+
+    def alternatives(self, before: Hypothesis, path: Path) -> Iterator[Hypothesis]:
+        """Other options for one argument."""
+        place = list(self.needed).index(path[0]) if path[0] in self.needed else 1
+        options = self.evidence.options(path, place)
+        present = repr(before.at(path))
+        first = next((o.cost for o in options if repr(o.value) == present), 0.0)
+        for option in options:
+            if repr(option.value) != present:
+                yield self.changed(before, path, option, first)
+
+    def with_more(self, before: Hypothesis, name: str, cost: float) -> Hypothesis:
+        """The same with one argument more, which may be left out."""
+        options = self.evidence.options((name,), 1)
+        value = next((o for o in options if o.value is not None), None)
+        if value is None:
+            return before
+        made = before.with_value((name,), value.value, value.why, cost)
+        return self.named(settled(made))
+
+    def wanted(self, name: str) -> bool:
+        """Whether the program uses an argument without asking whether it is None."""
+        uses = self.evidence.uses.get((name,))
+        return uses is not None and not uses.optional and (uses.used or uses.tensor)
+
+    def named(self, found: Hypothesis) -> Hypothesis:
+        """Arguments that follow one that is left out are given by name."""
+        by_name, missing = set(), False
+        ordered = {}
+        for name, parameter in self.evidence.parameters.items():
+            if name in found.arguments:
+                ordered[name] = found.arguments[name]
+                if missing or parameter.kind is parameter.KEYWORD_ONLY:
+                    by_name.add(name)
+            elif parameter.kind is not parameter.VAR_POSITIONAL:
+                missing = True
+        rest = {n: v for n, v in found.arguments.items() if n not in ordered}
+        return replace(found, arguments={**rest, **ordered}, by_name=frozenset(by_name))
+
+
+def images(found: Hypothesis) -> Iterator[Hypothesis]:
+    """The same with as many channels as images have, where there are others.
+
+    The first convolution of a model may come behind a cut into patches: then its
+    channels are those of a patch.
+    """
+    for path, tensor in found.tensors():
+        dims = tensor.dims
+        if len(dims) != 4 or dims[2:] != ("H", "W"):
+            continue
+        channels = dims[1] if isinstance(dims[1], int) else found.sizes[dims[1]]
+        if channels in IMAGE_CHANNELS:
+            continue
+        for n, usual in enumerate(IMAGE_CHANNELS):
+            image = replace(tensor, dims=(dims[0], usual, *dims[2:]))
+            why = f"`{path[-1]}` is an image of {usual} channel{'s' * (usual > 1)}"
+            yield found.with_value(path, image, why, 0.5 + 0.2 * n)
+
+
+IMAGE_CHANNELS = (3, 1, 4)
+"""Channels of images, the likeliest first."""
+
+
+def settled(found: Hypothesis) -> Hypothesis:
+    """Every letter has a size."""
+    missing = {
+        dim: 16
+        for _, tensor in found.tensors()
+        for dim in tensor.dims
+        if isinstance(dim, str) and dim not in found.sizes
+    }
+    return found.with_sizes(missing) if missing else found
+
+
+def beginning(loaded: Loaded) -> Beginning | None:
+    """What is known of a target's arguments; None where it takes none."""
+    parameters = parameters_of(loaded)
+    if parameters is None:
+        empty = inspect.Parameter.empty
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = {"x": inspect.Parameter("x", kind, default=empty)}
+    starred = {
+        name
+        for name, parameter in parameters.items()
+        if parameter.kind is parameter.VAR_POSITIONAL
+    }
+    plain = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD and name not in starred
+    }
+    names = [f"*{name}" if name in starred else name for name in parameters]
+    uses = walked(loaded.callable, names)
+    needed = {
+        name: parameter.kind is parameter.KEYWORD_ONLY
+        for name, parameter in plain.items()
+        if parameter.default is parameter.empty
+    }
+    for name in starred:
+        plain |= {
+            f"*{name}{n}": inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
+            for n in range(4)
+        }
+        taken = [each for each in uses if str(each[0]).startswith(f"*{name}")]
+        if taken or not needed:
+            last = max((int(str(each[0])[-1]) for each in taken), default=0)
+            needed |= {f"*{name}{n}": False for n in range(last + 1)}
+    called = loaded.callable
+    called = getattr(called, "forward", called)
+    evidence = Evidence(
+        uses,
+        read(called, parameters, loaded.module, config_of(loaded)),
+        sizes_of(loaded.module, config_of(loaded)),
+        plain,
+        first_layer(loaded.module),
+        loaded.module is None,
+        patch=patch_of(loaded.module),
+    )
+    left = [name for name, each in plain.items() if each.default is None]
+    if not needed:
+        left = sorted(left, key=lambda name: likeliness(name, evidence))
+        if not left:
+            return None
+        needed, left = {left[0]: False}, left[1:]
+        evidence.main = next(iter(needed))
+    return Beginning(evidence, needed, left)
+
+
+def likeliness(name: str, evidence: Evidence) -> int:
+    """How likely the one input is that a target needs of many, the lower the more."""
+    if name in MASKS:
+        return 3
+    uses = evidence.uses.get((name,))
+    if name in MEANINGS:
+        if name.startswith(("inputs_embeds", "decoder_", "encoder_")):
+            return 2
+        return 0 if MEANINGS[name] is not None else 3
+    if uses is None or not uses.used:
+        return 2
+    return 2 if uses.keys and not uses.layers else 1
+
+
+def config_of(loaded: Loaded) -> Any:
+    """The settings that a model was built from."""
+    if loaded.config is not None or loaded.module is None:
+        return loaded.config
+    held = vars(loaded.module)
+    return next((held[n] for n in ("config", "cfg", "hparams") if n in held), None)
+
+
+def patch_of(module: Any) -> int:
+    """How many numbers a patch has, by the first layer with windows, else the first."""
+    layers = [] if module is None else list(module.modules())
+    kinds = [(kind_of(each) or "", each) for each in layers]
+    met = [(n, one) for n, one in kinds if n.startswith("Conv") or n == "Linear"]
+    met = [(n, one) for n, one in met if not is_lazy(one)]
+    if not met:
+        return 0
+    seen = [one for n, one in met if n in ("Conv2d", "Conv3d")]
+    weight = seen[0].weight if seen else met[0][1].weight
+    return int(weight.numel() // weight.shape[0])
+
+
+def first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
+    """What the first layer that is registered takes."""
+    for path, layer in module.named_modules() if module is not None else ():
+        found = tuple(tensors_for(Met(path, layer, ())))
+        if found:
+            return found, f"sizes by {described(path, layer)}"
+        direct = [one for one in layer.parameters(recurse=False) if one.ndim == 2]
+        if direct and not hasattr(layer, "has_uninitialized_params"):
+            rows, columns = direct[0].shape
+            shapes = (("B", rows), ("B", columns), ("B", "T", rows))
+            return tuple(map(Tensor, shapes)), f"sizes by {described(path, layer)}"
+    return (), ""
+
+
+__all__ = ["Beginning", "beginning", "mapped"]

@@ -1,0 +1,241 @@
+"""What each argument may be, as data that can be changed one thing at a time, and how
+the chosen inputs are reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shapewright.inputs.callables import Loaded, parameters_of
+from shapewright.inputs.spec import Spec, parse
+from shapewright.inputs.spec_syntax import TensorSpec
+from shapewright.trace.fact import SHORT
+from shapewright.trace.report import Chosen
+
+Dim = int | str
+"""A size, or the letter of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor whose dims are sizes or letters: ``("B", 3, "H", "W")``.
+
+    `fill` is its values as a spec writes them; a letter there stands for its size.
+    """
+
+    dims: tuple[Dim, ...]
+    dtype: str = "float32"
+    fill: str = ""
+
+    def text(self, sizes: Mapping[str, int], stated: set[str], shared: set[str]) -> str:
+        """As a spec writes it; a letter that stands once is written as its size."""
+        parts = []
+        for dim in self.dims:
+            if isinstance(dim, int):
+                parts.append(str(dim))
+            elif dim not in shared:
+                parts.append(str(sizes[dim]))
+            else:
+                parts.append(dim if dim in stated else f"{dim}={sizes[dim]}")
+                stated.add(dim)
+        fill = f"={sizes.get(self.fill, self.fill)}" if self.fill else ""
+        return f"{SHORT.get(self.dtype, self.dtype)}[{', '.join(parts)}]{fill}"
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Its sizes."""
+        return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in self.dims)
+
+
+Path = tuple[str | int, ...]
+"""A place among the arguments: ``("batch", "image")``, ``("parts", 0)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Arguments that may run.
+
+    `arguments` are nests of `Tensor` and plain values, `by_name` those that are given
+    by keyword; `cost` is the lower, the likelier.
+    """
+
+    arguments: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    by_name: frozenset[str] = frozenset()
+    why: tuple[str, ...] = ()
+    cost: float = 0.0
+    tried: tuple[str, ...] = field(default=(), compare=False)
+
+    def text(self) -> str:
+        """The spec."""
+        counts = Counter(
+            dim
+            for _, tensor in self.tensors()
+            for dim in tensor.dims
+            if isinstance(dim, str)
+        )
+        shared = {letter for letter, count in counts.items() if count > 1}
+        stated: set[str] = set()
+        items = []
+        for name, value in self.arguments.items():
+            written = _text(value, self.sizes, stated, shared)
+            items.append(f"{name}={written}" if name in self.by_name else written)
+        return ", ".join(items)
+
+    def spec(self) -> Spec:
+        """The same, read back from its text."""
+        return parse(self.text())
+
+    def tensors(self) -> Iterator[tuple[Path, Tensor]]:
+        """Each tensor with its place, in the order of the spec."""
+        for name, value in self.arguments.items():
+            yield from _tensors((name,), value)
+
+    def at(self, path: Path) -> Any:
+        """What stands at a place; None where there is nothing."""
+        found: Any = self.arguments
+        for key in path:
+            try:
+                found = found[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return found
+
+    def with_value(
+        self, path: Path, value: Any, why: str = "", cost: float = 0.0
+    ) -> Hypothesis:
+        """The same with something else at a place."""
+        made = _placed(self.arguments, path, value)
+        reasons = self.why if not why or why in self.why else (*self.why, why)
+        return replace(self, arguments=made, why=reasons, cost=self.cost + cost)
+
+    def with_sizes(
+        self, sizes: Mapping[str, int], why: str = "", cost: float = 0.0
+    ) -> Hypothesis:
+        """The same with other sizes for letters."""
+        reasons = self.why if not why or why in self.why else (*self.why, why)
+        made = {**self.sizes, **sizes}
+        return replace(self, sizes=made, why=reasons, cost=self.cost + cost)
+
+
+def mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """A nest with each tensor changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [mapped(item, change) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _tensors(path: Path, value: Any) -> Iterator[tuple[Path, Tensor]]:
+    if isinstance(value, Tensor):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _tensors((*path, key), item)
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            yield from _tensors((*path, place), item)
+
+
+def _placed(nest: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(nest, list | tuple):
+        items = list(nest)
+        assert isinstance(key, int)
+        items[key] = _placed(items[key], rest, value)
+        return items if isinstance(nest, list) else tuple(items)
+    made = dict(nest) if isinstance(nest, Mapping) else {}
+    made[key] = _placed(made.get(key), rest, value)
+    return made
+
+
+def _text(
+    value: Any, sizes: Mapping[str, int], stated: set[str], shared: set[str]
+) -> str:
+    if isinstance(value, Tensor):
+        return value.text(sizes, stated, shared)
+    if isinstance(value, dict):
+        items = [
+            f"{key!r}: {_text(item, sizes, stated, shared)}"
+            for key, item in value.items()
+        ]
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, list | tuple):
+        each = [_text(item, sizes, stated, shared) for item in value]
+        inside = ", ".join(each)
+        if isinstance(value, list):
+            plain = bool(value) and all(type(item) is int for item in value)
+            return f"list[{inside}]" if plain else f"[{inside}]"
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
+
+
+MOST = 4
+"""Inputs that are told."""
+
+_PLAIN = re.compile(r"[\w./:=-]+")
+
+
+def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> Chosen:
+    """Inputs that were looked for, by name, and how to check with one's own.
+
+    `target` is the command line's; None for a live model.
+
+    Example: ``x is f32[2, 3, 40, 40]``, ``shapewright check -i "f32[...]" net.py:Net``.
+    """
+    named = {**dict(zip(_names(loaded), spec.args, strict=False)), **spec.kwargs}
+    told = [f"{name} is {_describe_input(value)}" for name, value in named.items()]
+    if len(told) > MOST:
+        told[MOST - 1 :] = [f"and {len(told) - MOST + 1} more"]
+    items = [_pattern(value) for value in spec.args]
+    items += [f"{name}={_pattern(value)}" for name, value in spec.kwargs.items()]
+    pattern = ", ".join(items)
+    if target is None:
+        return Chosen(", ".join(told), f'sw.check(model, "{pattern}")')
+    shown = target if _PLAIN.fullmatch(target) else f'"{target}"'
+    return Chosen(", ".join(told), f'shapewright check -i "{pattern}" {shown}')
+
+
+def _names(loaded: Loaded) -> list[str]:
+    """Names for the positional inputs, those behind a star counted."""
+    names: list[str] = []
+    for name, parameter in (parameters_of(loaded) or {}).items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return [*names, *(f"{name}[{n}]" for n in range(64))]
+        if parameter.kind in (
+            parameter.POSITIONAL_ONLY,
+            parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            names.append(name)
+    return names or [f"input {n}" for n in range(1, 64)]
+
+
+def _describe_input(value: Any) -> str:
+    """An input with its sizes."""
+    return _nest(value, str)
+
+
+def _pattern(value: Any) -> str:
+    """An input with its sizes left open."""
+    return _nest(value, lambda leaf: f"{SHORT.get(leaf.dtype, leaf.dtype)}[...]")
+
+
+def _nest(value: Any, leaf: Any) -> str:
+    if isinstance(value, TensorSpec):
+        text: str = leaf(value)
+        return text
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {_nest(v, leaf)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        items = ", ".join(_nest(each, leaf) for each in value)
+        return f"[{items}]" if isinstance(value, list) else f"({items})"
+    return "''" if value == "" else str(value)

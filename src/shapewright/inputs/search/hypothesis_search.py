@@ -1,0 +1,413 @@
+"""The search for inputs: runs the cheapest hypothesis, makes more from its failure, and
+ends where the program itself is at fault.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+from shapewright.inputs.search.hypotheses import Hypothesis, Tensor
+from shapewright.inputs.search.input_sources import Observations, back, nice
+from shapewright.inputs.search.next_hypotheses import OF_RANK, placed
+from shapewright.rules.needs.ending import Ending
+from shapewright.rules.needs.failure import Failure
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+if TYPE_CHECKING:
+    from shapewright.inputs.callables import Loaded
+    from shapewright.inputs.search.first_hypotheses import Beginning
+    from shapewright.inputs.spec import Candidate
+
+
+MOST = 60
+"""Runs of one search."""
+IDLE = 20
+"""Runs in a row that failed as others did before; then no more are made."""
+FAILURES = 4
+"""Failures that a run passes over."""
+CALLS = 40_000
+"""Calls after which a run is ended: it steps through something that is too large."""
+PATIENT = 400_000
+"""The same, once a search, where nothing had failed until then."""
+LATER = 1.0
+"""What a change costs more that mends the end of a run, where a call failed before."""
+NICER = 4
+"""Of these, runs that look for a size that people choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Inputs, whether they run to the end, and after how many runs they were found.
+
+    Where nothing ran to its end, they are those with which it came furthest; `failed`
+    is then what it ended with, and `own` says that this is wrong for all inputs.
+    """
+
+    candidate: Candidate
+    fits: bool
+    runs: int
+    own: bool = False
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One run of a hypothesis."""
+
+    hypothesis: Hypothesis
+    candidate: Candidate
+    trace: Trace
+    failures: tuple[Failure, ...]
+    ending: Ending | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it came to its end and nothing was passed over."""
+        return self.trace.complete and not self.failures
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it was ended for the number of its calls alone."""
+        last = self.trace.findings[-1:]
+        return not self.failures and any(each.code == "timeout" for each in last)
+
+    @property
+    def failed(self) -> str:
+        """What it failed at first, in torch's or the program's words, and where."""
+        if self.failures:
+            failure = self.failures[0]
+            span = self.trace.ops[failure.op].span
+            said = failure.torch_message.strip().splitlines()
+        else:
+            last = self.trace.findings[-1] if self.trace.findings else None
+            span = last.span if last is not None else None
+            said = [last.message] if last is not None else []
+        place = f" at {span.file}:{span.line}" if span is not None else ""
+        return (said[0] if said else "no words") + place
+
+    @property
+    def reach(self) -> int:
+        """How many places of the program ran before something failed."""
+        end = self.failures[0].op if self.failures else len(self.trace.ops)
+        places = {(op.span, op.name) for op in islice(self.trace.ops, end)}
+        return len(places)
+
+
+@dataclass(slots=True)
+class Search:
+    """A search under way."""
+
+    loaded: Loaded
+    known: Beginning
+    observed: Observations = field(default_factory=Observations)
+    queue: list[tuple[float, int, Hypothesis]] = field(default_factory=list)
+    met: set[str] = field(default_factory=set)
+    ends: set[object] = field(default_factory=set)
+    runs: int = 0
+    patient: bool = False
+
+    def add(self, many: Iterable[Hypothesis], nearer: float = 0.0) -> None:
+        """Put hypotheses that are new into the queue, so much cheaper."""
+        for each in many:
+            each = replace(each, cost=each.cost - nearer) if nearer else each
+            text = each.text()
+            if text not in self.met:
+                self.met.add(text)
+                heapq.heappush(self.queue, (each.cost, len(self.met), each))
+
+    def conducted(self) -> Tried | None:
+        """The first run that fits, or the one that came furthest."""
+        from shapewright.inputs.search.next_hypotheses import mender
+        from shapewright.inputs.search.raised_errors import of_ending
+
+        self.add(self.known.hypotheses())
+        best: Tried | None = None
+        idle = 0
+        while self.queue and self.runs < MOST:
+            tried = self.tried(heapq.heappop(self.queue)[2])
+            if tried is None:
+                continue
+            if tried.unfinished and not self.patient:
+                self.patient = True
+                tried = self.tried(tried.hypothesis, PATIENT) or tried
+            if tried.fits:
+                return self.nicer(tried)
+            nearer = 0.0
+            if best is None or tried.reach > best.reach:
+                nearer = self.nearer(tried, best)
+                best = tried
+            idle = 0 if self.news(tried) else idle + 1
+            if idle == IDLE:
+                break
+            each = mender(
+                self.known, self.observed, tried.hypothesis, tried.trace, tried.failures
+            )
+            self.add(each.mended(), nearer)
+            later = LATER if tried.failures else 0.0
+            self.add(of_ending(each, tried.ending), nearer - later)
+        return best
+
+    def nearer(self, tried: Tried, best: Tried | None) -> float:
+        """What a hypothesis that came further than any before is cheaper than it was.
+
+        Its changes are then tried as if it had been the first.
+        """
+        first = best.hypothesis.cost if best is not None else tried.hypothesis.cost
+        return max(tried.hypothesis.cost - first, 0.0)
+
+    def news(self, tried: Tried) -> bool:
+        """Whether it failed at another place, or in other words, than any before."""
+        failed = tuple(
+            (tried.trace.ops[each.op].span, each.torch_message)
+            for each in tried.failures
+        )
+        last = tried.trace.findings[-1] if tried.trace.findings else None
+        said = (last.span, last.message, last.torch_message) if last else ()
+        found = (failed, said, tried.reach)
+        known = found in self.ends
+        self.ends.add(found)
+        return not known
+
+    def flatter(self, best: Tried) -> Tried | None:
+        """The same with a dim less for each input, where that fits."""
+        from shapewright.inputs.search.first_hypotheses import settled
+
+        hypothesis = best.hypothesis
+        wide = [(p, each) for p, each in hypothesis.tensors() if len(each.dims) > 1]
+        for path, each in wide:
+            hypothesis = hypothesis.with_value(path, replace(each, dims=each.dims[1:]))
+        tried = self.tried(settled(hypothesis)) if wide else None
+        return tried if tried is not None and tried.fits else None
+
+    def nicer(self, found: Tried) -> Tried:
+        """The same with a size of images that people choose, if that fits, too."""
+        sizes = found.hypothesis.sizes
+        used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
+        sides = [letter for letter in ("H", "W") if letter in used]
+        if len(sides) != 2 or sizes["H"] != sizes["W"] or sizes["H"] % 32 in (0, 28):
+            return found
+        for side in nice(sizes["H"])[:NICER]:
+            if side % 4 == 0 and side != sizes["H"]:
+                tried = self.tried(found.hypothesis.with_sizes({"H": side, "W": side}))
+                if tried is not None and tried.fits:
+                    return tried
+        return found
+
+    def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> Tried | None:
+        """Run a hypothesis; None where it cannot be written as a spec."""
+        from shapewright.inputs.errors import InputError
+        from shapewright.inputs.spec import Candidate, made_of
+        from shapewright.runtime.run import Settings, record
+
+        why = "; ".join(hypothesis.why) or "usual shapes were tried"
+        try:
+            candidate = Candidate(f"found by search: {why}", hypothesis.spec(), True)
+        except InputError:
+            return None
+        args, kwargs = candidate.arguments(made_of)
+        settings = Settings(go_on=True, quick=True, watch=counted(most))
+        settings.most = FAILURES
+        self.runs += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of inputs that are only tried
+            made = record(self.loaded.callable, args, kwargs, settings)
+        ending = None
+        if settings.ending is not None and tuple(made.ops) is not None:
+            ending = settings.ending()
+        failures = tuple(settings.failures)
+        return Tried(hypothesis, candidate, made, failures, ending)
+
+
+def counted(most: int) -> Any:
+    """What ends a run after so many calls."""
+    from shapewright.engine.failures.run_ends import Stopped
+
+    count = 0
+
+    def watch(plan: Any) -> Any:
+        def counting(engine: Any, func: Any, args: Any, kwargs: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count > most:
+                raise Stopped(f"the run was ended after {most} calls")
+            return plan(engine, func, args, kwargs)
+
+        return counting
+
+    return watch
+
+
+def search(loaded: Loaded) -> Found | None:
+    """Look for inputs with which the target runs to its end."""
+    from shapewright.inputs.search.first_hypotheses import beginning
+    from shapewright.inputs.spec import Candidate, parse
+
+    known = beginning(loaded)
+    if known is None:
+        return Found(Candidate("it needs no inputs", parse("")), True, 0)
+    under_way = Search(loaded, known)
+    best = under_way.conducted()
+    if best is None:
+        return None
+    if best.fits:
+        return Found(best.candidate, True, under_way.runs)
+
+    if (flat := under_way.flatter(best)) is not None:
+        return Found(flat.candidate, True, under_way.runs)
+    own = is_programs_own(best, under_way.tried)
+    return Found(best.candidate, False, under_way.runs, own, best.failed)
+
+
+Run = Callable[[Hypothesis], "Tried | None"]
+
+MOST_RESIZED = 16
+"""Runs at other sizes."""
+
+OWN = re.compile(
+    r"^`?(NameError|UnboundLocalError|ImportError|ModuleNotFoundError"
+    r"|NotImplementedError|RecursionError|SyntaxError)\b"
+    r"|object has no attribute"
+    r"|missing \d+ required (?:positional|keyword-only) argument"
+    r"|got an unexpected keyword argument|positional arguments? but \d+"
+    r"|must be Tensor, not (?:tuple|list)|not callable"
+)
+"""Exceptions of Python that no size of an input takes away."""
+OF_INPUT = re.compile(r"'(?:NoneType|dict|list|int|float|str|bool)' object has no")
+"""But these, where an argument may be of another kind."""
+RANKED = re.compile(r"conv|pool|batch_norm|instance_norm|pixel_|interpolate|upsample")
+"""Calls that fix how many dims their input has."""
+
+
+def is_programs_own(best: Tried, run: Run) -> bool:
+    """Whether what the best inputs failed at is wrong for all inputs.
+
+    A call that torch refused is run again at other sizes of each dim of the inputs: the
+    program is wrong if its two sides stay as they are, or if what varies can never be
+    what is needed. An exception of the program's own counts where it speaks of names
+    and arguments; one that refuses a size or a value may be about the input.
+    """
+    if best.failures:
+        return _is_torch_failure_own(best, best.failures[0], run)
+    last = best.trace.findings[-1] if best.trace.findings else None
+    if last is None or last.code == "timeout":
+        return False
+    if last.code == "program-exit":
+        return True
+    said = f"{last.message} {last.torch_message or ''}"
+    return OWN.search(said) is not None and OF_INPUT.search(said) is None
+
+
+def _is_torch_failure_own(best: Tried, failure: Failure, run: Run) -> bool:
+    ops = tuple(best.trace.ops)
+    op, unmet = ops[failure.op], failure.unmet
+    way = back(best.trace, best.hypothesis)
+    if failure.of_history or not any(way.ancestors(fact) for fact in op.inputs):
+        return True
+    if unmet is not None and unmet.code in OF_RANK:
+        before = (each for fact in op.inputs for each in way.ops(fact))
+        return any(RANKED.search(each.name.lower()) for each in before)
+    if any(repair.kind == "dtype" for repair in failure.repairs[:1]):
+        facts = [op.inputs[r.tensor] for r in failure.repairs[:4] if r.tensor >= 0]
+        return all(way.carried(fact) is None for fact in facts)
+    if unmet is None and any(way.input(fact) for fact in op.inputs):
+        return False  # torch refused the input as it was given, and no rule says why
+    sides = {_sides(failure)}
+    for hypothesis in islice(_resized(best.hypothesis), MOST_RESIZED):
+        tried = run(hypothesis)
+        if tried is None or (not tried.failures and not tried.trace.complete):
+            continue
+        other = _failure_at(tried, op)
+        if other is not None:
+            sides.add(_sides(other))
+        elif _has_passed(tried, op):
+            return False
+    return len(sides) == 1 or _never_meet(sides)
+
+
+def _sides(failure: Failure) -> tuple[object, object]:
+    """What a call has and what it needs; torch's words where no rule says it."""
+    unmet = failure.unmet
+    if unmet is None or unmet.has is None or unmet.needs is None:
+        return failure.torch_message, ""
+    return unmet.has, unmet.needs
+
+
+def _never_meet(sides: set[tuple[object, object]]) -> bool:
+    """Whether one side is fixed, and all that was seen of the other does not divide it.
+
+    Example: 401 features are needed, and 16 channels of any size were there.
+    """
+    pairs = [(a, b) for a, b in sides if isinstance(a, int) and isinstance(b, int)]
+    if len(pairs) != len(sides):
+        return False
+    for fixed, other in ((0, 1), (1, 0)):
+        needs = {pair[fixed] for pair in pairs}
+        unit = gcd(*(pair[other] for pair in pairs))
+        if len(needs) == 1 and unit and needs.pop() % unit:
+            return True
+    return False
+
+
+def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
+    """The same with another size for one dim, or for both sides of an image.
+
+    Each input has a dim more, too: a program that takes a batch may run without one.
+    """
+    used = {dim for _, tensor in hypothesis.tensors() for dim in tensor.dims}
+    changes: list[tuple[str, ...]] = [
+        (letter,) for letter in hypothesis.sizes if letter in used
+    ]
+    if {"H", "W"} <= used:
+        changes.insert(0, ("H", "W"))
+    for letters in changes:
+        for change in (_double, _next):
+            sizes = {each: change(hypothesis.sizes[each]) for each in letters}
+            yield hypothesis.with_sizes(sizes)
+    for path, tensor in hypothesis.tensors():
+        yield hypothesis.with_value(path, replace(tensor, dims=(2, *tensor.dims)))
+    for path, tensor in hypothesis.tensors():
+        for place, dim in enumerate(tensor.dims):
+            for change in (_double, _next) if isinstance(dim, int) else ():
+                assert isinstance(dim, int)
+                yield hypothesis.with_value(path, _with_dim(tensor, place, change(dim)))
+
+
+def _with_dim(tensor: Tensor, place: int, size: int) -> Tensor:
+    return replace(tensor, dims=placed(tensor.dims, place, size))
+
+
+def _double(size: int) -> int:
+    return 2 * size
+
+
+def _next(size: int) -> int:
+    return size + 1
+
+
+def _failure_at(tried: Tried, op: Op) -> Failure | None:
+    """The failure of the same call, where nothing failed before it."""
+    if not tried.failures:
+        return None
+    first = tried.failures[0]
+    other = tried.trace.ops[first.op]
+    return first if _place(other) == _place(op) else None
+
+
+def _place(op: Op) -> tuple[object, ...]:
+    """The line of a call, and the layer, which may be one of several on that line."""
+    return op.span, op.module, op.name
+
+
+def _has_passed(tried: Tried, op: Op) -> bool:
+    """Whether the same call went well before anything failed."""
+    end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
+    before = islice(tried.trace.ops, end)
+    return any(_place(each) == _place(op) for each in before)

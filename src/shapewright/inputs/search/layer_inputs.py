@@ -1,0 +1,251 @@
+"""What the layers of a model take: tensors with letters, image sizes, channels and
+features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shapewright.inputs.search.argument_uses import Beside, Met, undone
+from shapewright.inputs.search.hypotheses import Dim, Tensor
+
+SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
+"""Letters of the dims that windows slide over."""
+
+
+def dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
+    """Dims that a layer takes at one of its inputs.
+
+    Example: for ``nn.Linear(784, 10)`` first ``("B", 784)``, then ``("B", "T", 784)``.
+    """
+    name = kind_of(layer)
+    if is_lazy(layer) or name is None:
+        return
+    if "Conv" in name:
+        yield ("B", layer.in_channels, *SPATIAL[int(name[-2])])
+    elif name.startswith(("BatchNorm", "InstanceNorm")):
+        rank = int(name[-2])
+        if rank == 1 and name.startswith("BatchNorm"):
+            yield ("B", layer.num_features)
+        yield ("B", layer.num_features, *SPATIAL[rank])
+    elif name == "GroupNorm":
+        yield ("B", layer.num_channels, *SPATIAL[2])
+        yield ("B", layer.num_channels)
+        yield ("B", layer.num_channels, *SPATIAL[1])
+    elif name in ("Embedding", "EmbeddingBag"):
+        yield ("B", "T")
+        yield ("B",)
+    elif name in ("Linear", "Bilinear"):
+        second = name == "Bilinear" and place == "1"
+        width = (
+            layer.in2_features
+            if second
+            else getattr(layer, "in_features", None) or layer.in1_features
+        )
+        yield ("B", width)
+        yield ("B", "T", width)
+    elif name in ("RNNBase", "RNNCellBase"):
+        if place == "0":
+            yield from recurrent(layer, name)
+    elif name in ("LayerNorm", "RMSNorm"):
+        shape = tuple(layer.normalized_shape)
+        yield ("B", "T", *shape)
+        yield ("B", *shape)
+    elif name in ("MultiheadAttention", "Transformer", "TransformerEncoderLayer",
+                  "TransformerDecoderLayer", "TransformerEncoder",
+                  "TransformerDecoder"):  # fmt: skip
+        yield from attended(layer, place)
+    elif name.startswith(("MaxPool", "AvgPool", "AdaptiveAvg", "AdaptiveMax")):
+        rank = next((int(each) for each in name if each.isdigit()), 2)
+        yield ("B", 3 if rank > 1 else "C", *SPATIAL[rank])
+
+
+def recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
+    """A sequence, with the batch where the layer has it."""
+    if name == "RNNCellBase":
+        yield ("B", layer.input_size)
+        return
+    first = ("B", "T") if layer.batch_first else ("T", "B")
+    yield (*first, layer.input_size)
+    yield ("T", layer.input_size)
+
+
+def attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
+    """Queries, keys and values; masks."""
+    attention = next(
+        (one for one in layer.modules() if kind_of(one) == "MultiheadAttention"), None
+    )
+    if attention is None:
+        return
+    width = attention.embed_dim
+    first: tuple[Dim, ...] = ("B", "T") if attention.batch_first else ("T", "B")
+    if place in ("0", "query", "src"):
+        yield (*first, width)
+    elif place in ("1", "key", "tgt", "memory"):
+        yield (*first, attention.kdim or width)
+    elif place in ("2", "value") and layer is attention:
+        yield (*first, attention.vdim or width)
+    elif "key_padding_mask" in place or place == "3":
+        yield ("B", "T")
+    elif place.endswith("mask"):
+        yield ("T", "T")
+
+
+def is_lazy(layer: Any) -> bool:
+    """Whether its sizes are not known yet."""
+    lazy = getattr(layer, "has_uninitialized_params", None)
+    return bool(lazy and lazy())
+
+
+KINDS = (
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+    "ConvTranspose3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d",
+    "InstanceNorm2d", "InstanceNorm3d", "GroupNorm", "EmbeddingBag", "Embedding",
+    "Linear", "Bilinear", "RNNBase", "RNNCellBase", "LayerNorm", "RMSNorm",
+    "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer",
+    "TransformerEncoder", "TransformerDecoder", "Transformer", "MaxPool1d", "MaxPool2d",
+    "MaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+)  # fmt: skip
+
+
+def kind_of(layer: Any) -> str | None:
+    """The class of torch that a layer is of, or derives from."""
+    for base in type(layer).__mro__:
+        if base.__module__.startswith("torch.nn.") and base.__name__ in KINDS:
+            return base.__name__
+    return None
+
+
+def tensors_for(met: Met) -> Iterator[Tensor]:
+    """What an argument may be that reaches a layer, its dims put back."""
+    name = kind_of(met.layer)
+    for dims in dims_of(met.layer, met.place):
+        before = undone(dims, met.moves)
+        if before is None:
+            continue
+        dims = named(before)
+        if name in ("Embedding", "EmbeddingBag"):
+            if met.place == "0":
+                yield tokens(dims, met.layer.num_embeddings)
+            continue
+        mask = met.place.endswith("mask")
+        yield Tensor(dims, "bool" if mask else "float32", "zeros" if mask else "")
+
+
+def tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
+    """Whole numbers below a count."""
+    return Tensor(dims, "int64", f"0..{count}" if count > 1 else "zeros")
+
+
+def named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
+    """Dims that nobody knows get a letter of their own."""
+    free = iter("SUVXYZ")
+    return tuple(next(free) if dim is None else dim for dim in dims)
+
+
+def tensors_beside(beside: Beside) -> Iterator[Tensor]:
+    """What an argument may be that meets a tensor of the model."""
+    shape: tuple[Dim, ...] = beside.shape
+    found: list[tuple[Dim, ...]] = []
+    if beside.how == "@" and shape:
+        width = shape[-2] if len(shape) > 1 else shape[-1]
+        found = [("B", width), ("B", "T", width)]
+        if len(shape) > 2:
+            found = [(*shape[:-2], "T", width)]
+    elif beside.how == "@ of the right":
+        found = [(shape[-1], "T"), (shape[-1],)]
+    elif beside.how == "linear" and len(shape) == 2:
+        found = [("B", shape[1]), ("B", "T", shape[1])]
+    elif beside.how.startswith("conv"):
+        found = [("B", shape[1], *SPATIAL[len(shape) - 2])]
+    elif beside.how == "+" and shape:
+        letters: tuple[Dim, ...] = ("B", "T", "H", "W", "D")
+        kept = tuple(
+            size if size != 1 else letters[min(at, 4)] for at, size in enumerate(shape)
+        )
+        found = [kept if shape[0] == 1 and len(shape) > 1 else ("B", *kept)]
+        if len(kept) == 1:
+            found.append(("B", "T", *kept))
+    for dims in found:
+        before = undone(dims, beside.moves)
+        if before is not None:
+            yield Tensor(named(before))
+
+
+USUAL = {
+    "B": 2, "C": 3, "H": 224, "W": 224, "T": 16, "L": 128, "D": 16, "F": 64, "M": 80,
+    "N": 32, "E": 32, "A": 16000, "S": 12, "U": 4, "V": 4, "X": 4, "Y": 4, "Z": 4,
+}  # fmt: skip
+"""What each letter stands for where nothing is known."""
+
+IMAGES = ("image_size", "img_size", "input_size", "input_resolution", "in_size")
+CHANNELS = ("num_channels", "in_channels", "in_chans", "n_channels", "channels")
+FEATURES = ("hidden_size", "d_model", "n_embd", "embed_dim", "dim", "in_features")
+BINS = ("num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel")
+
+
+def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
+    """A size for each letter."""
+    found = dict(USUAL)
+    if module is None:
+        return found
+    image = next(images(module, config), None)
+    layers = [(kind_of(each) or "", each) for each in module.modules()]
+    layers = [(name, each) for name, each in layers if name and not is_lazy(each)]
+    first = next((one for name, one in layers if name.endswith("2d")), None)
+    channels = getattr(first, "in_channels", None) or setting(config, CHANNELS)
+    found["C"] = channels or 3
+    if found["C"] == 1:
+        found["H"] = found["W"] = 28
+    if next((name for name, _ in layers if "Conv" in name), "").endswith("3d"):
+        found["H"] = found["W"] = 112
+    if image is not None:
+        found["H"], found["W"] = image
+    features = next((one.in_features for name, one in layers if name == "Linear"), None)
+    found["F"] = setting(config, FEATURES) or features or found["F"]
+    found["M"] = setting(config, BINS) or found["M"]
+    return found
+
+
+def images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
+    """Heights and widths that the model or its config names."""
+    for owner in (*configs(config), *module.modules()):
+        for name in IMAGES:
+            size = of(owner, name)
+            if isinstance(size, dict):
+                size = (size.get("height"), size.get("width"))
+            if type(size) is int and 4 <= size <= 4096:
+                yield size, size
+            elif isinstance(size, list | tuple) and len(size) in (2, 3):
+                height, width = size[-2:]
+                if type(height) is int and type(width) is int and min(size[-2:]) >= 4:
+                    yield height, width
+
+
+def setting(config: Any, names: tuple[str, ...]) -> int | None:
+    """The first of these settings that a config, or a part of it, has as a number."""
+    for owner in configs(config):
+        for name in names:
+            value = of(owner, name)
+            if type(value) is int and value > 0:
+                return value
+    return None
+
+
+def configs(config: Any) -> Iterator[Any]:
+    """A config and the configs in it."""
+    if config is None:
+        return
+    yield config
+    for value in list(getattr(config, "__dict__", {}).values()):
+        if hasattr(value, "to_dict") or type(value).__name__.endswith("Config"):
+            yield value
+
+
+def of(owner: Any, name: str) -> Any:
+    """An attribute without running a property."""
+    if isinstance(owner, dict):
+        return owner.get(name)
+    return getattr(owner, "__dict__", {}).get(name)

@@ -1,0 +1,410 @@
+"""Hypotheses that take away what a torch call failed at: other sizes, ranks, dtypes or
+values of the inputs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, prod
+
+from shapewright.inputs.search.first_hypotheses import Beginning, settled
+from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
+from shapewright.inputs.search.input_sources import Back, Observations, Source, back
+from shapewright.rules.needs.failure import Failure, Repair
+from shapewright.rules.needs.unmet import Unmet
+from shapewright.trace.fact import Fact
+from shapewright.trace.op import Op
+from shapewright.trace.record import Trace
+
+LARGEST = 1 << 18
+"""A dim of an input does not become larger for a view."""
+VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
+SPATIAL = ("H", "W", "D", "L", "T")
+
+
+def divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
+    """A size with which the elements go into the shape that a view asks for."""
+    said = VIEWED.search(failure.torch_message)
+    if said is None or not op.inputs:
+        return
+    fact, wanted = op.inputs[0], numbers_in(said[1].replace("-1", ""))
+    unit, total = prod(wanted), prod(fact.shape)
+    open_ended = "-1" in said[1]
+    if not unit or not total:
+        return
+    for dim, old in reversed(list(enumerate(fact.shape))):
+        rest = total // old
+        if open_ended:
+            step = unit // gcd(unit, rest)
+            new = -(-old // step) * step
+        else:
+            new = unit // rest
+        if new != old and 0 < new * rest <= LARGEST * total and not new * rest % unit:
+            for each in sized(mender, fact, dim, old, new, op):
+                yield replace(each, cost=each.cost + 0.3)
+
+
+def sized(
+    mender: Mender, fact: Fact, dim: int, old: int, new: int, op: Op
+) -> Iterator[Hypothesis]:
+    """Another size for the dims of inputs that a dim was made of."""
+    sources = mender.way.sources(fact, dim)
+    if len(sources) == 1 and sources[0].exact:
+        yield from resized(mender, sources[0], new, op)
+        return
+    for source in sources:
+        tensor = mender.hypothesis.at(source.path)
+        known = tensor.dims[source.dim] if isinstance(tensor, Tensor) else ""
+        if isinstance(known, int) and known + new > old:  # joined with others
+            yield from resized(mender, source, known + new - old, op)
+    yield from alike(mender, fact, old, new, op)
+    yield from estimated(mender, fact, dim, old, new, op, sources)
+
+
+def resized(mender: Mender, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
+    """One dim of one input."""
+    hypothesis = mender.hypothesis
+    tensor = hypothesis.at(source.path)
+    if not isinstance(tensor, Tensor) or source.dim >= len(tensor.dims):
+        return
+    dim = tensor.dims[source.dim]
+    why = f"`{source.path[-1]}` has a dim of {new} by `{op.name}`"
+    uses = [d for _, each in hypothesis.tensors() for d in each.dims].count(dim)
+    if dim in ("H", "W") and "H" in tensor.dims and "W" in tensor.dims:
+        yield hypothesis.with_sizes({"H": new, "W": new}, why, 0.3)
+        yield hypothesis.with_sizes({str(dim): new}, why, 1.5)
+        return
+    if isinstance(dim, str) and uses > 1:
+        yield hypothesis.with_sizes({dim: new}, why, 0.6)
+    letters = [
+        letter
+        for _, each in hypothesis.tensors()
+        for letter in each.dims
+        if isinstance(letter, str) and letter != dim
+        and hypothesis.sizes[letter] == new
+    ]  # fmt: skip
+    for letter in dict.fromkeys(letters):
+        if letter != "B" or source.dim == 0:
+            dims = placed(tensor.dims, source.dim, letter)
+            made = replace(tensor, dims=dims)
+            yield hypothesis.with_value(source.path, made, "", 0.3)
+    made = replace(tensor, dims=placed(tensor.dims, source.dim, new))
+    yield hypothesis.with_value(
+        source.path, made, why, 0.4 if isinstance(dim, str) else 1.2
+    )
+
+
+def alike(
+    mender: Mender, fact: Fact, old: int, new: int, op: Op
+) -> Iterator[Hypothesis]:
+    """Dims of inputs that have the wrong size themselves, each alone."""
+    for path in mender.way.ancestors(fact):
+        tensor = mender.hypothesis.at(path)
+        shape = tensor.shape(mender.hypothesis.sizes)
+        for dim, size in enumerate(shape):
+            if size == old and tensor.dims[dim] != "B":
+                for each in resized(mender, Source(path, dim, False), new, op):
+                    yield replace(each, cost=each.cost - 0.1)
+
+
+def estimated(
+    mender: Mender,
+    fact: Fact,
+    dim: int,
+    old: int,
+    new: int,
+    op: Op,
+    sources: list[Source],
+) -> Iterator[Hypothesis]:
+    """The sizes from which a derived size becomes what is needed."""
+    hypothesis = mender.hypothesis
+    letters = []
+    for source in sources:
+        tensor = hypothesis.at(source.path)
+        if isinstance(tensor, Tensor) and source.dim < len(tensor.dims):
+            letter = tensor.dims[source.dim]
+            if isinstance(letter, str) and letter not in letters:
+                letters.append(letter)
+    if not letters:
+        for path in mender.way.ancestors(fact):
+            tensor = hypothesis.at(path)
+            if isinstance(tensor, Tensor):
+                letters += [d for d in tensor.dims if d in SPATIAL]
+    letters = [letter for letter in dict.fromkeys(letters) if isinstance(letter, str)]
+    spatial = [letter for letter in letters if letter != "B"] or letters
+    if not spatial:
+        return
+    if set(spatial) & {"H", "W"}:
+        spatial = list(dict.fromkeys([*spatial, "H", "W"]))
+        spatial = [one for one in spatial if one in hypothesis.sizes]
+    power = max(len(spatial), 1)
+    key = (op.name, op.span, dim, new, tuple(spatial))
+    size = hypothesis.sizes[spatial[0]]
+    why = f"{new} features at `{op.name}` ask for {' x '.join(spatial)}"
+    tries = mender.observed.estimates(key, size, old, new, power)
+    for n, each in enumerate(tries):
+        sizes = dict.fromkeys(spatial, each)
+        yield hypothesis.with_sizes(sizes, why, 0.1 + 0.25 * n)
+
+
+def placed(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
+    """The dims with another at a place."""
+    return (*dims[:place], dim, *dims[place + 1 :])
+
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
+
+
+def numbers_in(text: str) -> list[int]:
+    """Whole numbers that a message names."""
+    return [int(each) for each in NUMBER.findall(text)]
+
+
+OF_RANK = frozenset(
+    {"wrong-rank", "einsum-letters", "too-many-indices", "dim-out-of-range"}
+)
+"""Codes of calls that want another number of dims."""
+
+FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
+
+
+@dataclass(slots=True)
+class Mender:
+    """What a failed run says of one hypothesis."""
+
+    known: Beginning
+    observed: Observations
+    hypothesis: Hypothesis
+    made: Trace
+    failures: Sequence[Failure]
+    way: Back
+    ops: tuple[Op, ...]
+
+    def mended(self) -> Iterator[Hypothesis]:
+        """Hypotheses to try next, each with its cost."""
+        blamed: list[Path] = []
+        for count, failure in enumerate(self.failures[:6]):
+            op = self.ops[failure.op]
+            paths = [path for fact in op.inputs for path in self.way.ancestors(fact)]
+            fresh = [path for path in paths if path not in blamed]
+            if count and not fresh:
+                continue
+            blamed += fresh
+            for each in self.of_failure(failure, op):
+                yield replace(each, cost=each.cost + 1.5 * count)
+            if count == 0:
+                for path in dict.fromkeys(paths):
+                    yield from self.known.alternatives(self.hypothesis, path)
+
+    # -- a call that torch refused ------------------------------------------------
+
+    def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
+        """By the changes with which torch takes the call, and by what it needs."""
+        yield from self.batches(failure)
+        yield from divided(self, failure, op)
+        for place, repair in enumerate(failure.repairs[:12]):
+            if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
+                fact = op.inputs[repair.tensor]
+                for each in self.of_repair(repair, fact, op):
+                    yield replace(each, cost=each.cost + 0.3 * place)
+        unmet = failure.unmet
+        if unmet is None or unmet.got is None:
+            return
+        yield from self.matched(failure, op, unmet)
+        names = list(failure.arguments)
+        at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
+        if at >= 0:
+            fact = op.inputs[at]
+            more = missing_dims(unmet, len(fact.shape))
+            doubt = 3.0 if unmet.code == "dim-out-of-range" else 0.0
+            for each in self.ranked(fact, more) if more else ():
+                yield replace(each, cost=each.cost + doubt)
+
+    def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
+        """Either side of two sizes that do not fit, as the other has it."""
+        if type(unmet.has) is not int or type(unmet.needs) is not int:
+            return
+        names = list(failure.arguments)
+        sides = (
+            (unmet.got, unmet.has, unmet.needs),
+            (unmet.wanted, unmet.needs, unmet.has),
+        )
+        said = [place.argument for place, _, _ in sides if place is not None]
+        places = [names.index(name) for name in said if name in names]
+        decided = any(not self.way.ancestors(op.inputs[at]) for at in places)
+        for place, old, new in sides:
+            known = place is not None and place.argument in names
+            if place is None or not known or place.dim is None:
+                continue
+            fact = op.inputs[names.index(place.argument)]
+            fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
+            if fits and self.way.ancestors(fact):
+                for each in sized(self, fact, place.dim, old, new, op):
+                    yield replace(each, cost=each.cost + (0 if decided else 2))
+
+    def batches(self, failure: Failure) -> Iterator[Hypothesis]:
+        """More than one row, where a norm in training needs them."""
+        if "more than 1 value per channel" in failure.torch_message:
+            yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
+
+    def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
+        """The change of an operand as a change of the inputs that it came from."""
+        if repair.kind == "dtype" and isinstance(repair.new, str):
+            yield from self.typed(fact, repair.new, op)
+        elif repair.kind == "values":
+            yield from self.valued(fact, op, repair)
+        elif repair.kind == "size" and repair.dim is not None:
+            if type(repair.new) is int and type(repair.old) is int:
+                yield from sized(self, fact, repair.dim, repair.old, repair.new, op)
+        elif repair.kind in ("unsqueeze", "squeeze", "permute"):
+            yield from self.moved(fact, repair)
+
+    def typed(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
+        """Another dtype for the input whose elements are taken."""
+        path = self.way.carried(fact)
+        tensor = self.hypothesis.at(path) if path is not None else None
+        if path is None or not isinstance(tensor, Tensor) or tensor.dtype == dtype:
+            return
+        fill = ""
+        if dtype in ("int64", "int32"):
+            table = table_of(op, fact)
+            fill = f"0..{table}" if table is not None and table > 1 else "zeros"
+        elif dtype == "bool":
+            fill = "zeros"
+        cost = 0.1 if tensor.dtype == fact.dtype else 1.0
+        made = replace(tensor, dtype=dtype, fill=fill)
+        why = f"`{path[-1]}` is {dtype} by what `{op.name}` takes"
+        yield self.hypothesis.with_value(path, made, why, cost)
+        if len(tensor.dims) != 2 and fill:  # rows of tokens are likelier than others
+            rows = replace(made, dims=("B", "T"))
+            yield settled(self.hypothesis.with_value(path, rows, why, cost - 0.05))
+
+    def valued(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
+        """Indices below what they are looked up in."""
+        path = self.way.carried(fact)
+        tensor = self.hypothesis.at(path) if path is not None else None
+        if path is None or not isinstance(tensor, Tensor):
+            return
+        table = table_of(op, fact)
+        for cost, fill in enumerate(
+            (f"0..{table}" if table else "zeros", "zeros", "ones")
+        ):
+            if fill != tensor.fill:
+                why = f"`{path[-1]}` has values that `{op.name}` takes"
+                made = replace(tensor, fill=fill)
+                yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
+
+    def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
+        """A dim more or less, or dims in another order, where the rank was kept."""
+        path = self.whole(fact)
+        tensor = self.hypothesis.at(path) if path is not None else None
+        if path is None or not isinstance(tensor, Tensor):
+            return
+        dims = list(tensor.dims)
+        if repair.kind == "unsqueeze" and repair.dim is not None:
+            dims.insert(repair.dim, self.fresh())
+        elif repair.kind == "squeeze" and repair.dim is not None:
+            if repair.dim < len(dims):
+                del dims[repair.dim]
+        elif isinstance(repair.new, tuple) and len(repair.new) == len(dims):
+            dims = [dims[place] for place in repair.new]
+        made = replace(tensor, dims=tuple(dims))
+        yield self.hypothesis.with_value(path, made, "", 0.9)
+
+    def whole(self, fact: Fact) -> Path | None:
+        """The input of the same rank that each dim of a tensor is a dim of."""
+        path = self.way.input(fact)
+        if path is not None:
+            return path
+        found = [self.way.sources(fact, dim) for dim in range(len(fact.shape))]
+        places = [(s[0].path, s[0].dim) for s in found if s]
+        if not places or len({path for path, _ in places}) != 1:
+            return None
+        tensor = self.hypothesis.at(places[0][0])
+        same = isinstance(tensor, Tensor) and len(tensor.dims) == len(fact.shape)
+        return places[0][0] if same else None
+
+    def ranked(self, fact: Fact, more: int) -> Iterator[Hypothesis]:
+        """Another number of dims for the inputs that a tensor was made of."""
+        for path in self.way.ancestors(fact):
+            yield from reranked(self, path, more)
+
+    def fresh(self) -> str:
+        """A letter that is not used."""
+        used = {dim for _, each in self.hypothesis.tensors() for dim in each.dims}
+        return next(letter for letter in FRESH if letter not in used)
+
+
+def missing_dims(unmet: Unmet, rank: int) -> int:
+    """How many dims a tensor lacks for a call; below 0 has too many; 0 if unknown."""
+    if unmet.code in ("wrong-rank", "einsum-letters") and type(unmet.needs) is int:
+        return unmet.needs - rank
+    if unmet.code == "too-many-indices" and type(unmet.has) is int:
+        return unmet.has - rank
+    if unmet.code == "dim-out-of-range" and type(unmet.has) is int:
+        dim = unmet.has
+        return (dim + 1 if dim >= 0 else -dim) - rank
+    return 0
+
+
+def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
+    """An input with so many dims more: as the evidence has it, else anywhere."""
+    hypothesis = mender.hypothesis
+    tensor = hypothesis.at(path)
+    if not isinstance(tensor, Tensor) or more == 0:
+        return
+    rank = len(tensor.dims) + more
+    if rank < 0 or rank > 7:
+        return
+    why = f"`{path[-1]}` has {rank} dims"
+    for each in mender.known.alternatives(hypothesis, path):
+        other = each.at(path)
+        if isinstance(other, Tensor) and len(other.dims) == rank:
+            yield replace(each, cost=hypothesis.cost + 0.5 + 0.1 * (each.cost > 8))
+    dims = tensor.dims
+    if more > 0:
+        fresh = [letter for letter in FRESH if letter not in dims][:more]
+        for n, place in enumerate((1, len(dims), 0, 2)):
+            if place <= len(dims):
+                found = (*dims[:place], *fresh, *dims[place:])
+                made = replace(tensor, dims=found)
+                cost = 0.8 + 0.2 * n
+                yield settled(hypothesis.with_value(path, made, why, cost))
+    else:
+        for n, place in enumerate((1, 0, len(dims) - 1)):
+            if place >= 0 and place - more <= len(dims):
+                found = (*dims[:place], *dims[place - more :])
+                yield hypothesis.with_value(
+                    path, replace(tensor, dims=found), why, 0.8 + 0.2 * n
+                )
+
+
+def table_of(op: Op, index: Fact) -> int | None:
+    """How many rows an index is looked up in."""
+    others = [fact for fact in op.inputs if fact.tensor != index.tensor and fact.shape]
+    if not others:
+        numbers = [value for _, value in op.arguments if type(value) is int]
+        return numbers[0] if op.name.endswith("one_hot") and numbers else None
+    if op.name.rpartition(".")[2] in ("cross_entropy", "nll_loss"):
+        shape = others[0].shape
+        return shape[1] if len(shape) > 1 else shape[0]
+    if op.name.rpartition(".")[2] in ("gather", "index_select", "scatter", "scatter_"):
+        dim = next((v for _, v in op.arguments if type(v) is int), 0)
+        shape = others[0].shape
+        return shape[dim] if -len(shape) <= dim < len(shape) else None
+    return others[0].shape[0]
+
+
+def mender(
+    known: Beginning,
+    observed: Observations,
+    hypothesis: Hypothesis,
+    made: Trace,
+    failures: Sequence[Failure],
+) -> Mender:
+    """A mender for one run."""
+    ops = tuple(made.ops)
+    way = back(made, hypothesis)
+    return Mender(known, observed, hypothesis, made, failures, way, ops)

@@ -1,0 +1,176 @@
+"""Hypotheses that take away what the program's own Python raised at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from shapewright.inputs.search.docstrings import SHAPE, dims_of
+from shapewright.inputs.search.first_hypotheses import settled
+from shapewright.inputs.search.hypotheses import Hypothesis, Path
+from shapewright.inputs.search.next_hypotheses import (
+    Mender,
+    numbers_in,
+    placed,
+    reranked,
+)
+from shapewright.rules.needs.ending import Ending
+from shapewright.trace.fact import Fact
+
+UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
+NOTHING = re.compile(
+    r"NoneType|is None|must (?:be )?(?:given|specif|provide|pass)|[Yy]ou have to"
+    r"|[Pp]rovide|need to (?:be )?(?:give|specif|pass)|required"
+)
+DIVIDING = re.compile(r"\bdivi(?:de|ded|sible)\b|\bmultiples? of\b")
+DIVISIBLE = (256, 512, 384, 192, 128, 64)
+"""Sides of images that are halved often without a rest."""
+
+
+def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
+    """What to try after an exception of the program's own."""
+    error = mender.made.findings[-1] if mender.made.findings else None
+    if error is None or mender.made.complete:
+        return
+    message = f"{error.message} {error.torch_message or ''}"
+    named = dict(named_tensors(mender, ending)) if ending is not None else {}
+    unpacking = UNPACKING.search(message)
+    if unpacking:
+        yield from unpacked(mender, named, int(unpacking[1]))
+    yield from more_given(mender, message)
+    yield from resized(mender, message)
+    yield from said(mender, message)
+    paths = [path for fact in named.values() for path in mender.way.ancestors(fact)]
+    if not mender.failures:
+        paths += [path for path, _ in mender.hypothesis.tensors()]
+        paths += [(name,) for name in mender.hypothesis.arguments]
+    for path in dict.fromkeys(paths):
+        yield from mender.known.alternatives(mender.hypothesis, path)
+
+
+def named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
+    """The tensors that the failing line names."""
+    line = failing_line(mender)
+    for name, fact in ending.tensors.items():
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
+            yield name, fact
+
+
+def failing_line(mender: Mender) -> str:
+    """The text of the line that ended the run."""
+    span = mender.made.findings[-1].span
+    source = mender.made.sources.get(span.file) if span is not None else None
+    if span is None or source is None or source.text is None:
+        return ""
+    lines = source.text.split("\n")
+    return "\n".join(lines[span.line - 1 : span.end_line])
+
+
+def unpacked(
+    mender: Mender, named: Mapping[str, Fact], count: int
+) -> Iterator[Hypothesis]:
+    """As many dims as a shape is unpacked into."""
+    for fact in named.values():
+        more = count - len(fact.shape)
+        for path in mender.way.ancestors(fact):
+            yield from reranked(mender, path, more)
+
+
+def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """Arguments that may be left out, where something is missing.
+
+    Those that the message or the failing line names come first, then those that the
+    program uses without asking whether they are None.
+    """
+    given = mender.hypothesis.arguments
+    left = [name for name in mender.known.left if name not in given]
+    missing = NOTHING.search(message) is not None
+    said = f"{message} {failing_line(mender)}" if missing else message
+    mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
+    words = set(re.findall(r"[a-z]+_\w+", message)) if missing else set()
+    mentioned += [n for n in left if any(n.endswith(f"_{one}") for one in words)]
+    wanted = [n for n in left if n not in mentioned and mender.known.wanted(n)]
+    others = [n for n in left if n not in mentioned and n not in wanted]
+    for names, cost in (
+        (mentioned, 0.2),
+        (wanted, 0.4 if missing else 3.0),
+        (others, 3.0 if not missing else 1.2 if mentioned or wanted else 0.6),
+    ):
+        for n, name in enumerate(names):
+            more = mender.known.with_more(mender.hypothesis, name, cost + 0.2 * n)
+            yield more
+    if len(mentioned) + len(wanted) > 1 and missing:
+        more = mender.hypothesis
+        for name in (*mentioned, *wanted):
+            more = mender.known.with_more(more, name, 0.1)
+        yield more
+    for name, value in given.items():
+        if value is None:
+            path: Path = (name,)
+            for each in mender.known.alternatives(mender.hypothesis, path):
+                yield replace(each, cost=mender.hypothesis.cost + 0.5)
+
+
+def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """A size that a message names beside one that was given."""
+    sizes, found = mender.hypothesis.sizes, numbers_in(message)
+    used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
+    for number in dict.fromkeys(found):
+        letters = [one for one in sizes if one in used and sizes[one] == number]
+        if not letters:
+            continue
+        for other in dict.fromkeys(found):
+            if other != number and 0 < other <= 8192:
+                change = dict.fromkeys(letters, other)
+                why = f"the program asks for {other}"
+                yield mender.hypothesis.with_sizes(change, why, 0.5)
+    if mender.made.findings[-1].code == "program-error":
+        yield from fixed(mender, found)
+    if "H" in used and "too small" in message:
+        for n, times in enumerate((4, 2)):
+            change = {side: sizes[side] * times for side in ("H", "W")}
+            why = f"{sizes['H']} is too small"
+            yield mender.hypothesis.with_sizes(change, why, 0.3 + 0.1 * n)
+    if {"H", "W"} <= used and DIVIDING.search(message):
+        for n, side in enumerate(DIVISIBLE):
+            if side != sizes["H"]:
+                why = f"{sizes['H']} is not divided as the program wants"
+                change = {"H": side, "W": side}
+                yield mender.hypothesis.with_sizes(change, why, 0.5 + 0.1 * n)
+    usual = [256, 288, 384, 448, 512, 192, 128, 96, 64, 32, 299, 240, 260, 336]
+    for number in found:
+        if "H" in used and "W" in used and 8 <= number <= 1024 and number != sizes["H"]:
+            change = {"H": number, "W": number}
+            yield mender.hypothesis.with_sizes(change, f"the program names {number}", 1)
+    if {"H", "W"} & used:
+        for n, side in enumerate(usual):
+            if side != sizes["H"]:
+                change = {"H": side, "W": side}
+                yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)
+
+
+def fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
+    """A dim that is no letter, as the other of the sizes that a message names."""
+    for path, tensor in mender.hypothesis.tensors():
+        for place, dim in enumerate(tensor.dims):
+            others = [one for one in found if one != dim and 0 < one <= 8192]
+            for n, other in enumerate(others if dim in found else ()):
+                made = replace(tensor, dims=placed(tensor.dims, place, other))
+                why = f"the program asks for {other}"
+                yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)
+
+
+def said(mender: Mender, message: str) -> Iterator[Hypothesis]:
+    """Dims that a message writes out: `of shape (batch_size, 2, height, width)`."""
+    of_program = mender.made.findings[-1].code == "program-error"
+    for written in SHAPE.finditer(message if of_program else ""):
+        words = written[1].strip(" ,").split(",")
+        dims = dims_of(words, (None, None)) if len(words) > 1 else None
+        given = mender.hypothesis.tensors() if dims else ()
+        for path, tensor in list(given)[:2]:
+            if dims and dims != tensor.dims:
+                made = replace(tensor, dims=dims)
+                why = f"the program asks for ({written[1].strip()})"
+                found = mender.hypothesis.with_value(path, made, why, 0.4)
+                yield settled(found)

@@ -1,0 +1,199 @@
+"""What a target's expression names: objects of the user's file, built as written."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+from shapewright.inputs import target
+from shapewright.inputs.errors import InputError, did_you_mean
+from shapewright.inputs.python_files import Program, guarded
+from shapewright.inputs.target import Attribute, Call, Constant, Expression, Name
+
+_NESTS = {"list": list, "tuple": tuple, "set": set}
+_LONGEST_SIGNATURE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Works out expressions over the names of one module.
+
+    `place` is the module as the target names it (`model.py`), `text` the whole target.
+    """
+
+    module: ModuleType
+    place: str
+    text: str
+    program: Program
+
+    def value(self, written: Expression) -> Any:
+        """The object that an expression stands for."""
+        match written:
+            case Constant(value):
+                return value
+            case Name():
+                return self._named(written)
+            case Attribute():
+                return self._attribute(written)
+            case Call():
+                return self._called(written)
+        items = [self.value(item) for item in written.items]
+        if written.kind == "dict":
+            keys = [self.value(key) for key in written.keys]
+            return dict(zip(keys, items, strict=True))
+        return _NESTS[written.kind](items)
+
+    def _named(self, name: Name) -> Any:
+        missing = object()
+        found = getattr(self.module, name.name, missing)
+        if found is missing and name.name == "torch":
+            found = sys.modules.get("torch", missing)
+        if found is missing:
+            hint = did_you_mean(name.name, _public(self.module))
+            raise InputError(
+                f"`{self.place}` does not define `{name.name}`{hint}"
+                f" ({definitions(self.module)})",
+                self.text,
+                name.position,
+            )
+        return found
+
+    def _attribute(self, written: Attribute) -> Any:
+        owner = self.value(written.of)
+        if isinstance(owner, type) and _needs_instance(owner, written.name):
+            owner = self.built(owner, written.of)
+        with guarded(self.program, f"reading `{target.text(written)}`"):
+            try:
+                return getattr(owner, written.name)
+            except AttributeError:
+                if inspect.getattr_static(owner, written.name, None) is not None:
+                    raise  # its own code raised it
+        hint = did_you_mean(written.name, [n for n in dir(owner) if n[0] != "_"])
+        raise InputError(
+            f"`{target.text(written.of)}` has no `{written.name}`{hint}",
+            self.text,
+            written.position,
+        )
+
+    def _called(self, written: Call) -> Any:
+        called = self.value(written.of)
+        args = [self.value(arg) for arg in written.args]
+        kwargs = {name: self.value(value) for name, value in written.kwargs}
+        said = target.text(written)
+        if not callable(called):
+            kind = type(called).__name__
+            of = target.text(written.of)
+            raise InputError(
+                f"`{of}` is of type {kind} and cannot be called",
+                self.text,
+                written.position,
+            )
+        try:
+            signature = signature_of(called)
+            if signature is not None:
+                signature.bind(*args, **kwargs)
+        except TypeError as error:
+            accepts = described(target.text(written.of), called)
+            raise InputError(
+                f"`{said}` does not fit {accepts}: {error}", self.text, written.position
+            ) from None
+        with guarded(self.program, f"building `{said}`"):
+            return called(*args, **kwargs)
+
+    def built(self, made: type, written: Expression) -> Any:
+        """An instance of a class that the target names without brackets."""
+        name = target.text(written)
+        needed = required(made)
+        if needed:
+            missing = ", ".join(f"`{each}`" for each in needed)
+            values = ", ".join(f"{each}=..." for each in needed)
+            start = self.text[: self.text.index(":") + 1]
+            raise InputError(
+                f"`{name}` needs {missing}; it is {described(name, made)};"
+                f" write `{start}{name}({values})`"
+            )
+        with guarded(self.program, f"building `{name}()`"):
+            return made()
+
+
+def _needs_instance(owner: type, name: str) -> bool:
+    """Whether a class's attribute is a method to be called on an instance."""
+    return isinstance(inspect.getattr_static(owner, name, None), FunctionType)
+
+
+def signature_of(called: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature, or None where Python cannot tell."""
+    try:
+        return inspect.signature(called)
+    except (ValueError, TypeError):
+        return None
+
+
+def required(called: Callable[..., Any]) -> list[str]:
+    """Names of the arguments that have to be given."""
+    signature = signature_of(called)
+    if signature is None:
+        return []
+    return [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def described(name: str, called: Callable[..., Any]) -> str:
+    """How a thing is called, as text: ``Net(hidden: int, depth: int = 2)``."""
+    signature = signature_of(called)
+    if signature is None:
+        return f"{name}(...)"
+    text = str(signature.replace(return_annotation=inspect.Signature.empty))
+    if len(text) > _LONGEST_SIGNATURE:
+        text = text[:_LONGEST_SIGNATURE].rpartition(",")[0] + ", ...)"
+    return f"`{name}{text}`"
+
+
+def definitions(module: ModuleType) -> str:
+    """What a file defines, in words: modules first, then other classes, functions."""
+    own = [
+        (name, value)
+        for name, value in vars(module).items()
+        if not name.startswith("_") and _defined_here(value, module)
+    ]
+    groups: dict[str, list[str]] = {"modules": [], "classes": [], "functions": []}
+    for name, value in own:
+        groups[_group(value)].append(f"`{name}`")
+    parts = [
+        f"{group} {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+        for group, names in groups.items()
+        if names
+    ]
+    return "it defines " + "; ".join(parts) if parts else "it defines nothing to call"
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in vars(module) if not name.startswith("_")]
+
+
+def _defined_here(value: Any, module: ModuleType) -> bool:
+    if isinstance(value, type | FunctionType):
+        return value.__module__ == module.__name__
+    return is_module(value)
+
+
+def _group(value: Any) -> str:
+    torch = sys.modules.get("torch")
+    if isinstance(value, type):
+        derived = torch is not None and issubclass(value, torch.nn.Module)
+        return "modules" if derived else "classes"
+    return "modules" if is_module(value) else "functions"
+
+
+def is_module(value: Any) -> bool:
+    """Whether an object is an `nn.Module`, without importing torch to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.nn.Module)

@@ -1,0 +1,250 @@
+"""The object that a target names: the file is imported, the name looked up, the model
+built.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from shapewright.inputs import target as expression
+from shapewright.inputs.callables import (
+    Loaded,
+    command_line,
+    declared_by,
+    load_script,
+    loaded_object,
+    owner_of,
+)
+from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
+from shapewright.inputs.python_files import (
+    Program,
+    guarded,
+    import_file,
+    program_of,
+    read_source,
+)
+from shapewright.inputs.spec import Candidate
+from shapewright.inputs.target import LIBRARIES, Target
+from shapewright.inputs.target_names import Lookup, is_module, required
+from shapewright.source.targets import own_nodes
+
+_BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
+_SELF = frozenset(
+    "to cuda cpu eval train half float double bfloat16 requires_grad_".split()
+)
+"""Methods of a module that return it."""
+_DEEP = 3
+"""Functions that call each other before one returns a module."""
+
+
+def is_builder(found: Any) -> bool:
+    """Whether a function can be called without arguments and makes the model.
+
+    It says that it returns a module, by its annotation or in its text, or is named
+    like a builder (`build`, `make_model`, `get_net`) and says nothing.
+    """
+    if not isinstance(found, FunctionType) or required(found):
+        return False
+    if returns_module(found):
+        return True
+    named = _BUILDER.fullmatch(found.__name__) is not None
+    return found.__annotations__.get("return") is None and named
+
+
+def returns_module(found: Any, deep: int = _DEEP) -> bool:
+    """Whether a function's annotation or text says that it returns a module."""
+    if not isinstance(found, FunctionType) or not deep:
+        return False
+    returned = found.__annotations__.get("return")
+    if returned is not None:
+        named = isinstance(returned, str) and returned.endswith("Module")
+        return named or _is_module_class(_resolved(found, returned))
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(found)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    if not tree.body or not isinstance(tree.body[0], ast.FunctionDef):
+        return False
+    nodes = list(own_nodes(tree.body[0]))
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
+        return False
+    made = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and _makes_module(found, node.value, deep)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    values = [_unwrapped(n.value) for n in nodes if isinstance(n, ast.Return)]
+    return any(
+        (isinstance(value, ast.Name) and value.id in made)
+        or (value is not None and _makes_module(found, value, deep))
+        for value in values
+    )
+
+
+def _unwrapped(value: ast.expr | None) -> ast.expr | None:
+    """The module in ``module.to(device).eval()``."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr not in _SELF:
+            break
+        value = value.func.value
+    return value
+
+
+def _makes_module(found: FunctionType, value: ast.expr, deep: int) -> bool:
+    """Whether an expression in a function builds a module: ``Net(3).eval()``."""
+    call = _unwrapped(value)
+    if not isinstance(call, ast.Call):
+        return False
+    called = _resolved(found, ast.unparse(call.func))
+    return _is_module_class(called) or returns_module(called, deep - 1)
+
+
+def _resolved(found: FunctionType, name: Any) -> Any:
+    """What a dotted name stands for in a function's file; None where it is local."""
+    if not isinstance(name, str):
+        return name
+    first, *rest = name.split(".")
+    value = found.__globals__.get(first)
+    for each in rest:
+        value = inspect.getattr_static(value, each, None)
+    return value
+
+
+def _is_module_class(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and isinstance(value, type)
+        and issubclass(value, torch.nn.Module)
+    )
+
+
+def load(target: Target, building: AbstractContextManager[Any] | None = None) -> Loaded:
+    """Import a target's code and build it inside the context `building`.
+
+    Raises `InputError` for a target that cannot be used and `ProgramError` for what
+    the user's own code raises.
+    """
+    context = building if building is not None else nullcontext()
+    if target.kind == "script":
+        return load_script(target, target.arguments)
+    if target.kind in ("file", "module"):
+        return _load_python(target, context)
+    library = importlib.import_module(f"shapewright.inputs.libraries.{target.kind}")
+    loaded: Loaded = library.load(target, context)
+    return loaded
+
+
+def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+    bring, program = _python_code(target)
+    with program.running(), command_line(target.place, target.arguments), building:
+        module = bring()
+        lookup = Lookup(module, target.place, target.text, program)
+        return _from_module(target, lookup)
+
+
+def _python_code(target: Target) -> tuple[Callable[[], ModuleType], Program]:
+    """How to import the target's module, and the program that it belongs to."""
+    if target.kind == "module":
+        program = Program(Path(os.getcwd()))
+        return partial(_import_module, target, program), program
+    _, tree = read_source(target.place)
+    program, name = program_of(target.place, tree)
+    return partial(import_file, target.place, tree, program, name), program
+
+
+def _import_module(target: Target, program: Program) -> ModuleType:
+    name = target.place
+    try:
+        with guarded(program, f"importing `{name}`"):
+            return importlib.import_module(name)
+    except ProgramError as error:
+        missing = error.cause
+        absent = isinstance(missing, ModuleNotFoundError) and missing.name
+        if absent and f"{name}.".startswith(f"{absent}."):
+            raise InputError(_no_module(name), target.text, 0) from None
+        raise
+
+
+def _no_module(name: str) -> str:
+    file = f"{name.replace('.', '/')}.py"
+    if Path(file).is_file():
+        return f"there is no module `{name}`; write `{file}:NAME` for a file"
+    names = [entry.stem for entry in Path(os.getcwd()).glob("*.py")] + [*LIBRARIES]
+    return f"there is no module `{name}` here or installed{did_you_mean(name, names)}"
+
+
+def _from_module(target: Target, lookup: Lookup) -> Loaded:
+    """The object that the target names, made callable."""
+    assert target.expression is not None
+    found = lookup.value(target.expression)
+    notes: tuple[str, ...] = ()
+    if isinstance(found, type):
+        found = lookup.built(found, target.expression)
+    elif isinstance(found, FunctionType) and required(found) and returns_module(found):
+        raise _unbuilt(target, found)
+    elif is_builder(found):
+        said = expression.text(target.expression)
+        with guarded(lookup.program, f"building `{said}()`"):
+            returned = found()
+        if is_module(returned):
+            found = returned
+            notes = (f"`{said}` was called, the target is the module it returned",)
+    name = expression.text(target.expression)
+    if not callable(found):
+        raise InputError(_not_callable(name, found), target.text, _start(target))
+    examples = [*_beside(lookup), *declared_by(owner_of(found))]
+    file = getattr(lookup.module, "__file__", None)
+    return loaded_object(
+        found, name, lookup.program, file, tuple(examples), notes=notes
+    )
+
+
+def _start(target: Target) -> int:
+    return target.text.index(":", len(target.place)) + 1
+
+
+def _not_callable(name: str, found: Any) -> str:
+    methods = [
+        method
+        for method, value in vars(type(found)).items()
+        if isinstance(value, FunctionType) and not method.startswith("_")
+    ]
+    hint = f"; name a method, as in `{name}.{methods[0]}`" if methods else ""
+    return f"`{name}` is of type {type(found).__name__} and cannot be called{hint}"
+
+
+def _unbuilt(target: Target, found: Callable[..., Any]) -> InputError:
+    """A builder that needs arguments: nothing can be fed before it was called."""
+    names = required(found)
+    said = expression.text(target.expression) if target.expression else ""
+    start = target.text[: target.text.index(":") + 1]
+    values = ", ".join(f"{name}=..." for name in names)
+    needs = ", ".join(f"`{name}`" for name in names)
+    return InputError(
+        f"`{said}` builds a module and needs {needs}; write `{start}{said}({values})`"
+    )
+
+
+def _beside(lookup: Lookup) -> list[Candidate]:
+    """`example_inputs` of the file that defines the model."""
+    found = getattr(lookup.module, "example_inputs", None)
+    if found is None:
+        return []
+    making = found if callable(found) else lambda: found
+    said = "example_inputs()" if callable(found) else "example_inputs"
+    return [Candidate(f"`{said}` of {lookup.place}", making)]

@@ -1,1 +1,0 @@
-"""What breaks only at sizes that nobody gave."""

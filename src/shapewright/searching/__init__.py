@@ -1,5 +1,0 @@
-"""Inputs for a target when nobody gave any: hypotheses are run until one fits."""
-
-from shapewright.searching.loop import MOST, Found, search
-
-__all__ = ["MOST", "Found", "search"]
