@@ -27,7 +27,6 @@ RELATIONS = {
 }  # fmt: skip
 OPPOSITE = {"==": "!=", "!=": "==", ">=": "<", "<": ">=", ">": "<=", "<=": ">"}
 
-__all__ = ["Compared", "Condition", "Every", "Ladder", "Some", "always", "denied"]
 
 
 class Condition(Protocol):

@@ -40,7 +40,6 @@ WORK = 250_000
 PROBES, FAR = 500, 1_000
 """Points tried where they would be too many, and how far up those lie."""
 
-__all__ = ["WORK", "Decision", "Ladder", "Pattern", "equal", "pattern"]
 
 
 @dataclass(frozen=True, slots=True)

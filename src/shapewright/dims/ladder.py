@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 
 
@@ -66,5 +66,5 @@ def points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]
     """Every point of some letters, each of which has a greatest size."""
     names = sorted(letters)
     ranges = [ladders[name].first(ladders[name].count or 0) for name in names]
-    for sizes in product(*ranges):
+    for sizes in itertools.product(*ranges):
         yield dict(zip(names, sizes, strict=True))

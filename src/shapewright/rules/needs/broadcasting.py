@@ -23,7 +23,7 @@ from shapewright.rules.promotion import FLOATING, KIND, KNOWN, result_type
 from shapewright.rules.registry import RULES
 
 SECOND = ("other", "exponent")
-FAMILIES = ("arithmetic", "division", "comparison")
+FAMILIES = ("arithmetic_shapes",)
 SUBTRACTIONS = frozenset("sub subtract __sub__ rsub __rsub__ sub_ __isub__".split())
 BITWISE = frozenset(
     f"{before}{name}{after}"
