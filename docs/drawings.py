@@ -37,7 +37,7 @@ def made(call: str, body: str) -> Any:
 
 def html(drawing: Any) -> str:
     """The picture, in the colours of the theme that the reader has chosen."""
-    from shapewright.views.lab.canvas import style
+    from shapewright.views.drawing.svg_canvas import style
 
     themes = {False: "body[data-theme=light]", True: "body[data-theme=dark]"}
     sheet = "\n".join(

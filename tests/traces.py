@@ -9,12 +9,10 @@ from math import prod
 from typing import Any
 
 from shapewright.findings.finding import Finding, Related
-from shapewright.source.span import Frame, Span
-from shapewright.trace.encode import contiguous
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import ModuleCall, State
-from shapewright.trace.op import Op
-from shapewright.trace.record import Assumption, Source, Trace
+from shapewright.program.spans import Frame, Span
+from shapewright.record.json_writer import contiguous
+from shapewright.record.ops import Fact, ModuleCall, Op, State
+from shapewright.record.trace import Assumption, Source, Trace
 
 Shape = tuple[int, ...]
 

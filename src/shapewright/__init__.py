@@ -25,7 +25,7 @@ from shapewright.api import (
     solve,
     trace,
 )
-from shapewright.trace.record import Trace
+from shapewright.record.trace import Trace
 
 __all__ = [
     "Options",

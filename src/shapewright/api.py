@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.targets import Outcome, Progress
 from shapewright.commands.trace import searched, with_loops
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.record.ops import Op
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from shapewright.commands.explain import Explaining
     from shapewright.engine.memo import Memo
+    from shapewright.record.report import Rehearsal, Report
+    from shapewright.record.solution import Solution
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.recorded_values import Recording
-    from shapewright.trace.rehearsal import Rehearsal
-    from shapewright.trace.report import Report
-    from shapewright.trace.solution import Solution
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Options:
     memo: Memo | None = field(default=None, repr=False)
 
     def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
-        """`shapewright.trace` under these options."""
+        """`shapewright.record` under these options."""
         return _trace(target, args, kwargs, self)
 
     def formulas(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
@@ -177,7 +176,7 @@ def explain(call: Any, *args: Any, **kwargs: Any) -> Drawing:
     What torch refuses is drawn with torch's message. Raises `TypeError` for a function
     that is not torch's, `InputError` for a text that is not a call of an operator.
     """
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
     if isinstance(call, Op):
         from shapewright.runtime.operator_calls.recorded_calls import replay
@@ -218,7 +217,7 @@ def explain_line(
     line = read_line(place, spec is not None)
     from shapewright.commands.explain import drawn_line
     from shapewright.runtime.operator_calls.recorded_calls import Watch
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
     watch = Watch()
     made = trace_target(
@@ -244,7 +243,7 @@ def draw(tensor: Any, name: str = "tensor") -> Drawing:
     which cells of its storage it reaches. Nothing of it is changed.
     """
     from shapewright.runtime.operator_calls.live_tensors import stored
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
     return Drawing(stored(tensor, name))
 

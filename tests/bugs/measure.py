@@ -52,7 +52,7 @@ def target(name: str) -> str:
 def checked(name: str) -> dict[str, Any]:
     """The report of one program as data; run in a child."""
     from shapewright import api
-    from shapewright.views.json import report_data
+    from shapewright.views.data_formats import report_data
 
     began = time.perf_counter()
     report = api.check_target(target(name))
@@ -124,8 +124,7 @@ def edits_text(fix: dict[str, Any]) -> str:
 
 def fixed(name: str, fixes: list[dict[str, Any]]) -> str:
     """The program with these fixes; of two at one place the first counts."""
-    from shapewright.source.editing import apply_edits
-    from shapewright.source.span import Span
+    from shapewright.program.spans import Span, apply_edits
 
     edits: dict[tuple[int, ...], tuple[Span, str]] = {}
     for fix in fixes:

@@ -74,7 +74,7 @@ def spec_of(name: str) -> str | None:
     """The shapes of a program's example as a spec; None where they are no tensors."""
     import torch
 
-    from shapewright.trace.fact import SHORT
+    from shapewright.record.ops import SHORT
 
     space: dict[str, Any] = {"__name__": name, "__file__": name}
     exec(compile(verify.source(name), name, "exec"), space)

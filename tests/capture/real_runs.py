@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_flatten
 import shapewright as sw
 from shapewright.engine.backward import backward_seen, under
 from shapewright.engine.function_names import OPERATORS, plain_name
-from shapewright.trace import Fact
+from shapewright.record import Fact
 
 Tensor = torch.Tensor
 Built = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 import shapewright as sw
 from shapewright.engine import autocast
-from shapewright.trace.module import leaves
+from shapewright.record.ops import leaves
 from tests.capture.autocast_programs import LAYERS, OPS
 from tests.capture.real_runs import Built, check
 

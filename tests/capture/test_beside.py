@@ -25,9 +25,8 @@ from maps import (
     test_views,
 )
 from maps.oracle import Case, function
-from shapewright.rules.maps.beside import Autograd, Dispatch
-from shapewright.rules.maps.costs import repeats
-from shapewright.rules.maps.drawn import Drawn
+from shapewright.index_maps.costs import repeats
+from shapewright.index_maps.drawn_calls import Autograd, Dispatch, Drawn
 
 F = nn.functional
 GENERATORS: list[Callable[[random.Random], Iterator[Case]]] = [

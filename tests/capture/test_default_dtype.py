@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import shapewright as sw
-from shapewright.trace import leaves
+from shapewright.record import leaves
 
 CALLS: dict[str, Callable[[torch.Tensor], Any]] = {
     "x / 2": lambda x: x / 2,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import shapewright as sw
-from shapewright.trace.module import leaves
+from shapewright.record.ops import leaves
 
 
 def devices(trace: sw.Trace) -> set[str]:

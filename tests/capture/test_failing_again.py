@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from shapewright.rules.needs.failure import Failure
+from shapewright.operators.failed_calls import Failure
 from shapewright.runtime import run
 
 

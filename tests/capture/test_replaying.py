@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import shapewright as sw
-from shapewright.rules.maps.drawn import Drawn
-from shapewright.trace.op import Op
+from shapewright.index_maps.drawn_calls import Drawn
+from shapewright.record.ops import Op
 
 
 def last_op(program: Callable[..., Any], *specs: str) -> Op:

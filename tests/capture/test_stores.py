@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.rules.maps.stored import offsets
-from shapewright.rules.strides import is_contiguous
-from shapewright.views.lab.page import Drawing
+from shapewright.index_maps.drawn_calls import offsets
+from shapewright.sizes.strides import is_contiguous
+from shapewright.views.drawing.drawing import Drawing
 
 X = torch.arange(24.0).view(4, 6)
 

@@ -9,8 +9,8 @@ import pytest
 
 from shapewright import api
 from shapewright.findings.finding import Finding
-from shapewright.source.editing import apply_edits
-from shapewright.trace.report import Report
+from shapewright.program.spans import apply_edits
+from shapewright.record.report import Report
 
 THREE = """\
 import torch
@@ -181,7 +181,7 @@ def test_an_error_on_import_names_what_explains_it(tmp_path: Path) -> None:
 
 
 def test_json_has_the_fixed_fields(three: Report) -> None:
-    from shapewright.views.json import report_json
+    from shapewright.views.data_formats import report_json
 
     data = json.loads(report_json(three))
     assert data["version"] == 1

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import shapewright as sw
 from shapewright.api import check_target
 from shapewright.cli.main import main
-from shapewright.views.json import report_data
+from shapewright.views.data_formats import report_data
 
 MODEL = """\
 import torch

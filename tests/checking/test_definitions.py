@@ -12,7 +12,7 @@ import pytest
 from shapewright.api import check_target, trace_target
 from shapewright.cli.main import main
 from shapewright.inputs.errors import InputError
-from shapewright.source.targets import find_runnables
+from shapewright.program.runnable_definitions import find_runnables
 
 HEAD = """\
 import torch

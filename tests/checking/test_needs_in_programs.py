@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shapewright import api
-from shapewright.views.terminal.report import text
+from shapewright.views.terminal.findings import text
 
 PROGRAM = """\
 import torch

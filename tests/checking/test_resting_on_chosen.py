@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.trace.report import Report
+from shapewright.record.report import Report
 
 HEAD = """
 import numpy

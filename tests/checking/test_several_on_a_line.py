@@ -8,8 +8,8 @@ import pytest
 
 import shapewright as sw
 from shapewright import api
-from shapewright.source.editing import apply_edits
-from shapewright.trace.report import Report
+from shapewright.program.spans import apply_edits
+from shapewright.record.report import Report
 
 NET = """\
 import torch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shapewright import api
-from shapewright.source.editing import apply_edits
+from shapewright.program.spans import apply_edits
 
 PROGRAM = """\
 import torch

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
-from shapewright.trace.guards import COMPARED, Read, value_of
+from shapewright.record.guards import COMPARED, Read, value_of
 
 Program = Callable[[list[Any]], Any]
 

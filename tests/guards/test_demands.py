@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from shapewright.source.demands import Demand
+from shapewright.program.assertions import Demand
 from tests.guards.watching import told
 
 BAD = Demand("ValueError", "bad")

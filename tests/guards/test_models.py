@@ -14,12 +14,11 @@ from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.engine.tracked_sizes.guards_of_a_run import Numbers, guards_of
 from shapewright.inputs.target import parse_target
+from shapewright.program.assertions import Demand
+from shapewright.record.guards import Guard, outcome_of, reads_of, thresholds
+from shapewright.record.ops import Fact
+from shapewright.record.trace import Trace
 from shapewright.runtime.run import Settings, record
-from shapewright.source.demands import Demand
-from shapewright.trace.fact import Fact
-from shapewright.trace.guards import Guard, outcome_of, reads_of
-from shapewright.trace.record import Trace
-from shapewright.trace.thresholds import thresholds
 from tests.guards import programs
 from tests.guards.watching import shown, watched
 

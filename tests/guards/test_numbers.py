@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
+from shapewright.record.guards import reads_of
 from shapewright.runtime.run import Settings, record
-from shapewright.trace.guards import reads_of
 from tests.guards.watching import program, told, watched
 
 USES = [

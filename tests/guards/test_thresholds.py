@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import tracked
-from shapewright.trace.guards import Guard, Read
-from shapewright.trace.thresholds import thresholds
+from shapewright.record.guards import Guard, Read, thresholds
 
 CASES: list[tuple[Callable[[Any], Any], int, tuple[int, ...]]] = [
     (lambda t: t <= 1024, 16, (1025,)),

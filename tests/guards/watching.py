@@ -12,8 +12,8 @@ from torch import Tensor
 import shapewright as sw
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.engine.tracked_sizes.guards_of_a_run import guards_of
+from shapewright.record.guards import Guard, Guards
 from shapewright.runtime.run import Settings, record
-from shapewright.trace.guards import Guard, Guards
 
 
 def watched(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shapewright.findings.pages import codes
+from shapewright.findings.codes import codes
 from tests.house import pages
 
 ERRORS = [page for page in pages.PAGES if page.startswith("docs/errors/")]

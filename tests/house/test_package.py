@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def test_types_and_schema_ship_with_the_package() -> None:
     package = files("shapewright")
     assert package.joinpath("py.typed").is_file()
-    schema = json.loads(package.joinpath("trace/schema.json").read_text("utf-8"))
+    schema = json.loads(package.joinpath("record/schema.json").read_text("utf-8"))
     assert schema["$schema"].startswith("https://json-schema.org/")
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import shapewright as sw
 from shapewright.findings import Finding
-from shapewright.trace.fact import SHORT
+from shapewright.record.ops import SHORT
 from tests.loops import naive
 
 Shape = tuple[int, ...]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from shapewright.rules.maps.drawn import Drawn
+from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.runtime.operator_calls.drawing import draw_call
 
 Case = tuple[str, tuple[Any, ...], dict[str, Any]]

@@ -11,9 +11,9 @@ from torch import nn
 
 from maps.oracle import Case, assert_all_drawn, drawn, shape
 from shapewright import explain
-from shapewright.rules.maps.evaluating import sources
-from shapewright.views.lab.formula import formulas, loop
-from shapewright.views.lab.geometry import keys_read
+from shapewright.index_maps.evaluation import sources
+from shapewright.views.drawing.element_reads import keys_read
+from shapewright.views.drawing.index_formulas import formulas, loop
 
 F = "torch.nn.functional."
 SDPA = F + "scaled_dot_product_attention"

@@ -14,8 +14,8 @@ from torch import nn
 import shapewright as sw
 from shapewright.commands.explain import explain_call
 from shapewright.engine import nests
+from shapewright.index_maps.drawn_calls import Side
 from shapewright.inputs.errors import InputError
-from shapewright.rules.maps.drawn import Side
 
 CALLS = """\
 nn.MultiheadAttention(16,4)(ROWS, attn_mask=bool[5,5])

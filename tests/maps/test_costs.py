@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-import shapewright.rules.all  # noqa: F401  (every rule)
+import shapewright.operators.all_shapes  # noqa: F401  (every rule)
 from maps import (
     test_along_a_dim,
     test_convolving,
@@ -28,13 +28,13 @@ from maps import (
     test_views,
 )
 from maps.oracle import Case, drawn
-from shapewright.rules.maps.costs import costs, repeats
-from shapewright.rules.maps.counting import times_read
-from shapewright.rules.maps.drawn import Drawn
-from shapewright.rules.registry import RULES
+from shapewright.index_maps.costs import costs, repeats
+from shapewright.index_maps.drawn_calls import Drawn
+from shapewright.index_maps.evaluation import times_read
+from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls.drawing import arguments_of, tensors_in
-from shapewright.views.lab.following import reader
-from shapewright.views.lab.formula import loop
+from shapewright.views.drawing.element_reads import reader
+from shapewright.views.drawing.index_formulas import loop
 
 Generator = Callable[[random.Random], Iterator[Case]]
 GENERATORS: list[Generator] = [

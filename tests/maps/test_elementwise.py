@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape, whole
-from shapewright.rules.maps.pointwise import ACTIVATIONS
+from shapewright.operators.pointwise.index_map import ACTIVATIONS
 
 TWO = """add sub mul div remainder fmod maximum minimum atan2 hypot copysign eq lt ge
 logical_and logical_xor true_divide floor_divide pow xlogy fmax""".split()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from shapewright.dims.expression import Expression, Letter
+from shapewright.sizes.expressions import Expression, Letter
 
 A, B = Letter("a"), Letter("b")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
-from shapewright.rules.maps.counting import times_met, times_read
+from shapewright.index_maps.evaluation import times_met, times_read
 
 F = "torch.nn.functional."
 

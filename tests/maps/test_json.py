@@ -12,11 +12,10 @@ import torch
 import shapewright as sw
 from maps.families import families
 from maps.oracle import drawn
-from shapewright.rules.maps.decode import UnreadableDrawing, decode
-from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.encode import VERSION, encode
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.json_codec import VERSION, UnreadableDrawing, decode, encode
 from shapewright.runtime.operator_calls.drawing import SHOWN, check
-from shapewright.views.lab.page import Drawing
+from shapewright.views.drawing.drawing import Drawing
 
 
 def tensor_of(side: Side) -> torch.Tensor:

@@ -6,8 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from shapewright.api import rehearse_script
-from shapewright.trace.rehearsal import Moment
-from shapewright.trace.report import Report
+from shapewright.record.report import Moment, Report
 
 
 def rehearsed(folder: Path, text: str, *arguments: str, device: str = "cpu") -> Report:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shapewright.trace.report import Report
+from shapewright.record.report import Report
 from tests.rehearsing.rehearsed import moments, rehearsed
 
 HEAD = """\

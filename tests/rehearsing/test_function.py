@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 import shapewright as sw
 from shapewright.inputs.errors import InputError
-from shapewright.views.json import report_json
+from shapewright.views.data_formats import report_json
 from tests.rehearsing.rehearsed import moments
 
 calls = 0

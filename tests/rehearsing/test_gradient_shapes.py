@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import shapewright as sw
-from shapewright.views.json import report_json
+from shapewright.views.data_formats import report_json
 from shapewright.views.terminal.rehearsal import text
 from tests.rehearsing.rehearsed import rehearsed
 

@@ -12,9 +12,9 @@ from torch.utils.checkpoint import checkpoint
 
 from shapewright.engine.engine import Engine
 from shapewright.engine.memo import Memo
+from shapewright.record.ops import Fact
+from shapewright.record.trace import Trace
 from shapewright.runtime import run
-from shapewright.trace.fact import Fact
-from shapewright.trace.record import Trace
 
 
 def conv() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from shapewright.source.span import Span
+from shapewright.program.spans import Span
 from tests.rehearsing.rehearsed import moments, rehearsed
 
 LIBRARY = """\

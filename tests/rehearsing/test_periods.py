@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from shapewright.trace.report import Report
+from shapewright.record.report import Report
 from tests.rehearsing.rehearsed import rehearsed
 
 LIBRARY = """\

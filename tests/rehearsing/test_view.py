@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from expecttest import assert_expected_inline
 
-from shapewright.trace.record import Assumption
-from shapewright.trace.rehearsal import Moment, Rehearsal
-from shapewright.trace.report import Report
+from shapewright.record.report import Moment, Rehearsal, Report
+from shapewright.record.trace import Assumption
 from shapewright.views.terminal.rehearsal import text
 from tests.rehearsing.rehearsed import rehearsed
 

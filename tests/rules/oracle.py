@@ -22,9 +22,9 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
-import shapewright.rules.all
-from shapewright.rules import registry
-from shapewright.rules.meta import Made, Misfit, Rule, Same
+import shapewright.operators.all_shapes
+from shapewright.operators import metadata_rules
+from shapewright.operators.metadata_rules import Made, Misfit, Rule, Same
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ def resolve(name: str) -> Any:
 @cache
 def rules_by_function() -> dict[Any, tuple[str, Rule]]:
     """Every registered rule under the function objects that its names name."""
-    assert shapewright.rules.all is not None
-    return {resolve(name): (name, rule) for name, rule in registry.RULES.items()}
+    assert shapewright.operators.all_shapes is not None
+    return {resolve(name): (name, rule) for name, rule in metadata_rules.RULES.items()}
 
 
 def rule_of(func: Any) -> tuple[str, Rule] | None:

@@ -11,7 +11,7 @@ import torch
 from layouts import DTYPES, laid_out, partner, random_shape
 from oracle import Tally, Verdict, resolve, rules_by_function, run
 
-from shapewright.rules import registry
+from shapewright.operators import metadata_rules
 
 NUMBERS = (True, 2, 3, 1.5, 2.0)
 
@@ -53,7 +53,7 @@ per channel, n a number, p a probability, 1 true, d a dim, D dims, k true or fal
 
 def pattern(name: str) -> str:
     """The pattern for a rule, "" for rules that are tested elsewhere."""
-    module = registry.RULES[name].metadata.__module__.rpartition(".")[2]
+    module = metadata_rules.RULES[name].metadata.__module__.rpartition(".")[2]
     plain = name.replace("torch.Tensor.", "torch.").removesuffix("_")
     return PATTERNS.get(name) or PATTERNS.get(plain) or PATTERNS.get(module, "")
 
@@ -109,14 +109,18 @@ def sweep(name: str, seeds: int) -> Tally:
     return tally
 
 
-@pytest.mark.parametrize("name", [name for name in registry.RULES if pattern(name)])
+@pytest.mark.parametrize(
+    "name", [name for name in metadata_rules.RULES if pattern(name)]
+)
 def test_elementwise_rule_on_random_layouts(name: str) -> None:
     tally = sweep(name, 8)
     assert not tally.wrong, "\n".join(tally.wrong[:10])
 
 
 @pytest.mark.zoo
-@pytest.mark.parametrize("name", [name for name in registry.RULES if pattern(name)])
+@pytest.mark.parametrize(
+    "name", [name for name in metadata_rules.RULES if pattern(name)]
+)
 def test_elementwise_rule_on_many_random_layouts(name: str) -> None:
     tally = sweep(name, 2000)
     assert not tally.wrong, "\n".join(tally.wrong[:10])

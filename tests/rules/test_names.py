@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from oracle import Checking, TensorMeta, check, resolve, rule_of
 
-from shapewright.rules import registry
-from shapewright.rules.meta import Misfit, Rule, setting
+from shapewright.operators import metadata_rules
+from shapewright.operators.metadata_rules import Misfit, Rule, setting
 
 
-@pytest.mark.parametrize("name", registry.RULES)
+@pytest.mark.parametrize("name", metadata_rules.RULES)
 def test_name_is_a_function_of_torch(name: str) -> None:
     assert callable(resolve(name))
 
@@ -61,7 +61,7 @@ def test_default_dtype_decides_what_integers_become(monkeypatch: Any) -> None:
 def test_misfit_says_what_torch_says() -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.add(torch.ones(2, 3), torch.ones(4))
-    rule = registry.RULES["torch.add"]
+    rule = metadata_rules.RULES["torch.add"]
     metas = TensorMeta((2, 3), (3, 1), "float32"), TensorMeta((4,), (1,), "float32")
     with pytest.raises(Misfit) as misfit:
         rule.metadata(*metas)

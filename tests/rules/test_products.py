@@ -12,7 +12,7 @@ from oracle import Verdict, check
 from test_layers import Call, Chance, verdict_of
 from torch.overrides import TorchFunctionMode
 
-from shapewright.rules.einsum_equation import Axes, read
+from shapewright.operators.einsum.shapes import Axes, read
 
 LETTERS = "abcdeXYZ"
 

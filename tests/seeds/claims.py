@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from shapewright.trace.fact import SHORT
+from shapewright.record.ops import SHORT
 
 DTYPES = "|".join(SHORT.values())
 _TENSOR = re.compile(rf"\b({DTYPES})\[([\d, ]*)\]")

@@ -13,9 +13,8 @@ from typing import Any
 import torch
 
 import shapewright as sw
-from shapewright.trace import Fact, Trace
-from shapewright.trace.fact import SHORT
-from shapewright.trace.module import leaves
+from shapewright.record import Fact, Trace
+from shapewright.record.ops import SHORT, leaves
 from tests.seeds.blocks import Block, watched
 from tests.seeds.claims import Claim, Tensor
 

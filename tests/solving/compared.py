@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import shapewright as sw
-from shapewright.dims.size import Size
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import leaves
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op, leaves
+from shapewright.sizes.expressions import Size
 
 
 def agrees(size: int, real: int, sizes: dict[str, int]) -> bool:

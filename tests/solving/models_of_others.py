@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import torch  # noqa: E402
 
 import shapewright as sw  # noqa: E402
-from shapewright.trace.solution import Solution  # noqa: E402
+from shapewright.record.solution import Solution  # noqa: E402
 
 SIZES = 50
 WIDEST = 1024

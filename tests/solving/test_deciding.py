@@ -6,15 +6,19 @@ import random
 
 import pytest
 
-from shapewright.dims.bounds import bounds, settled
-from shapewright.dims.condition import Compared, Every, Some, always, denied
-from shapewright.dims.deciding import equal
-from shapewright.dims.dividing import Over, Rest, undivided
-from shapewright.dims.expression import Expression, Letter, number
-from shapewright.dims.ladder import Ladder, points
-from shapewright.dims.reading import read
-from shapewright.dims.several import least, most, product
-from shapewright.dims.solver import asked
+from shapewright.sizes.conditions import Compared, Every, Some, always, denied, equal
+from shapewright.sizes.expressions import (
+    Expression,
+    Letter,
+    least,
+    most,
+    number,
+    product,
+    read,
+)
+from shapewright.sizes.formula_division import Over, Rest, undivided
+from shapewright.sizes.ranges import Ladder, bounds, points, settled
+from shapewright.sizes.z3_solver import asked
 
 DIVISORS = (2, 3, 4, 6)
 

@@ -11,13 +11,11 @@ from torch import Tensor, nn
 import shapewright as sw
 from shapewright.commands.solve.proofs import proved
 from shapewright.commands.solve.runs import of_arguments
-from shapewright.dims.demand import AtLeast, Between, Multiple
-from shapewright.dims.expression import Letter
-from shapewright.dims.reading import read
-from shapewright.dims.size import Size
+from shapewright.record.solution import Proof, Statement
 from shapewright.runtime.symbolic.symbolic_run import missing
-from shapewright.trace.proof import Proof, Statement
-from shapewright.views.terminal.proof import proof_text
+from shapewright.sizes.demands import AtLeast, Between, Multiple
+from shapewright.sizes.expressions import Letter, Size, read
+from shapewright.views.terminal.solution import proof_text
 from solving.test_formulas import Cropped, Crossed, Encoder, LeNet, Triangle, UNet
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import traces
-from shapewright.trace import Fact, Trace, UnreadableTrace
-from shapewright.trace.schema import schema
+from shapewright.record import Fact, Trace, UnreadableTrace
+from shapewright.record.json_writer import schema
 
 VALIDATOR = Draft202012Validator(schema())
 
@@ -154,7 +154,7 @@ def test_reading_a_record_loads_no_torch(tmp_path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(traces.lenet().to_json(), encoding="utf-8")
     program = (
-        "import sys; from shapewright.trace import Trace; "
+        "import sys; from shapewright.record import Trace; "
         f"t = Trace.from_json(open({str(path)!r}, encoding='utf-8').read()); "
         "print(t.module('fc1').output.shape, 'torch' in sys.modules)"
     )

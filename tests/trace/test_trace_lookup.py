@@ -3,7 +3,7 @@
 import pytest
 
 import traces
-from shapewright.trace import NotInTrace
+from shapewright.record import NotInTrace
 
 
 def test_a_module_by_its_path() -> None:

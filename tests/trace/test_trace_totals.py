@@ -3,8 +3,8 @@
 import pytest
 
 import traces
-from shapewright.trace import Fact
-from shapewright.trace.totals import parameters_under, storage_bytes
+from shapewright.record import Fact
+from shapewright.record.totals import parameters_under, storage_bytes
 
 
 def test_gpt2_small_counts_tied_weights_once() -> None:

@@ -9,7 +9,7 @@ import torch
 
 import shapewright as sw
 from shapewright.cli.main import main
-from shapewright.rules.maps.drawn import Drawn
+from shapewright.index_maps.drawn_calls import Drawn
 
 
 @pytest.mark.parametrize(

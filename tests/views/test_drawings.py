@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import shapewright as sw
-from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.views.lab.page import Drawing
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.views.drawing.drawing import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
 GATHER = "torch.gather(f32[4, 6], 0, i64[2, 6])"

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import shapewright as sw
-from shapewright.views.lab.ink import seen
-from shapewright.views.terminal.paint import CODES
+from shapewright.views.drawing.grids import seen
+from shapewright.views.styled_text import CODES
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 GATHER = "torch.gather(f32[4, 6], 0, i64[2, 6])"

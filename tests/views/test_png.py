@@ -12,7 +12,7 @@ import pytest
 
 import shapewright as sw
 from shapewright.cli.main import main
-from shapewright.views.lab.png import rendered
+from shapewright.views.drawing.drawing import rendered
 
 CALL = "torch.gather(f32[4, 6], 0, i64[2, 6])"
 

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
-from shapewright.source.span import Span
-from shapewright.trace import Fact, Trace
-from shapewright.views.glyphs import UNICODE
+from shapewright.program.spans import Span
+from shapewright.record import Fact, Trace
+from shapewright.views.styled_text import UNICODE, Terminal, cells, lower
 from shapewright.views.terminal import text
-from shapewright.views.terminal.paint import Terminal, cells, lower
-from shapewright.views.terminal.table import Column, table
+from shapewright.views.terminal.trace_tables import Column, table
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -209,7 +208,7 @@ def test_views_load_neither_torch_nor_rich(tmp_path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(traces.lenet().to_json(), encoding="utf-8")
     program = (
-        "import sys; from shapewright.trace import Trace; "
+        "import sys; from shapewright.record import Trace; "
         "from shapewright.views.terminal import text; "
         f"text(Trace.from_json(open({str(path)!r}, encoding='utf-8').read())); "
         "print([m for m in ('torch', 'rich', 'pygments') if m in sys.modules])"
@@ -267,7 +266,7 @@ def test_a_program_without_modules_shows_its_first_ops_and_counts_the_rest():
 
 def test_a_program_that_did_not_begin_shows_its_error_and_nothing_else():
     from shapewright.findings import Finding
-    from shapewright.trace import Trace
+    from shapewright.record import Trace
     from shapewright.views.terminal import text
 
     error = Finding("program-error", "error", "`NameError`: name 'x' is not defined")

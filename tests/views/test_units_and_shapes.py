@@ -2,8 +2,8 @@
 
 import pytest
 
-from shapewright.trace import Fact
-from shapewright.views import shapes, units
+from shapewright.record import Fact
+from shapewright.views import formatting
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from shapewright.views import shapes, units
     ],
 )  # fmt: skip
 def test_counts(number: int, text: str) -> None:
-    assert units.count(number) == text
+    assert formatting.count(number) == text
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ def test_counts(number: int, text: str) -> None:
     ],
 )  # fmt: skip
 def test_bytes(number: int, text: str) -> None:
-    assert units.nbytes(number) == text
+    assert formatting.nbytes(number) == text
 
 
 def test_flops() -> None:
-    assert units.flops(32_228_179_968) == "32.2 GFLOPs"
-    assert units.flops(640) == "640 FLOPs"
+    assert formatting.flops(32_228_179_968) == "32.2 GFLOPs"
+    assert formatting.flops(640) == "640 FLOPs"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_flops() -> None:
     ],
 )  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
-    assert units.duration(seconds) == text
+    assert formatting.duration(seconds) == text
 
 
 def fact(*shape: int, dtype: str = "float32", **more) -> Fact:
@@ -50,32 +50,32 @@ def fact(*shape: int, dtype: str = "float32", **more) -> Fact:
 
 
 def test_shapes_read_as_tuples() -> None:
-    assert shapes.shape(fact()) == "()"
-    assert shapes.shape(fact(10)) == "(10,)"
-    assert shapes.with_dtype(fact(2, 3, dtype="int64")) == "(2, 3) i64"
-    assert shapes.shape(fact(2, 3, layout="sparse_coo")) == "(2, 3) sparse_coo"
+    assert formatting.shape(fact()) == "()"
+    assert formatting.shape(fact(10)) == "(10,)"
+    assert formatting.with_dtype(fact(2, 3, dtype="int64")) == "(2, 3) i64"
+    assert formatting.shape(fact(2, 3, layout="sparse_coo")) == "(2, 3) sparse_coo"
 
 
 def test_nests_fold_equal_neighbours_and_say_one_dtype_once() -> None:
     cache = [fact(2, 12, 16, 64)] * 12
-    assert shapes.nest(cache) == "[12 x (2, 12, 16, 64)] f32"
-    assert shapes.nest((fact(8, 10), 8)) == "((8, 10), 8) f32"
-    assert shapes.nest((fact(8, 10),)) == "((8, 10),) f32"
-    assert shapes.nest((fact(2), fact(2, dtype="bool"))) == "((2,) f32, (2,) bool)"
-    assert shapes.nest({"a": fact(1), "b": None}) == "{a: (1,), b: None} f32"
-    assert shapes.nest(None) == "None"
-    assert shapes.nest("x" * 99) == "'" + "x" * 20 + "..."
+    assert formatting.nest(cache) == "[12 x (2, 12, 16, 64)] f32"
+    assert formatting.nest((fact(8, 10), 8)) == "((8, 10), 8) f32"
+    assert formatting.nest((fact(8, 10),)) == "((8, 10),) f32"
+    assert formatting.nest((fact(2), fact(2, dtype="bool"))) == "((2,) f32, (2,) bool)"
+    assert formatting.nest({"a": fact(1), "b": None}) == "{a: (1,), b: None} f32"
+    assert formatting.nest(None) == "None"
+    assert formatting.nest("x" * 99) == "'" + "x" * 20 + "..."
 
 
 def test_several_results() -> None:
-    assert shapes.results([fact(1, 768)] * 3) == "3 x (1, 768) f32"
-    assert shapes.results([fact(1), fact(2)]) == "(1,), (2,) f32"
-    assert shapes.results([fact(5), fact(5, dtype="int64")]) == "(5,) f32, (5,) i64"
-    assert shapes.results([]) == ""
+    assert formatting.results([fact(1, 768)] * 3) == "3 x (1, 768) f32"
+    assert formatting.results([fact(1), fact(2)]) == "(1,), (2,) f32"
+    assert formatting.results([fact(5), fact(5, dtype="int64")]) == "(5,) f32, (5,) i64"
+    assert formatting.results([]) == ""
 
 
 def test_plain_values() -> None:
-    assert shapes.plain(slice(1, None)) == "1:"
-    assert shapes.plain(slice(None, -1, 2)) == ":-1:2"
-    assert shapes.plain(...) == "..."
-    assert shapes.plain("a\nb") == r"'a\nb'"
+    assert formatting.format_value(slice(1, None)) == "1:"
+    assert formatting.format_value(slice(None, -1, 2)) == ":-1:2"
+    assert formatting.format_value(...) == "..."
+    assert formatting.format_value("a\nb") == r"'a\nb'"

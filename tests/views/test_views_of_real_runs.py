@@ -6,7 +6,7 @@ import pytest
 
 import traces
 from shapewright.api import trace_target
-from shapewright.trace import Trace
+from shapewright.record import Trace
 from shapewright.views.notebook import html
 from shapewright.views.terminal import text
 

@@ -1,9 +1,8 @@
 """What each line made: visits, loops, helper functions, several values."""
 
 import traces
-from shapewright.source.span import Frame
-from shapewright.views.lines import files
-from shapewright.views.visits import looping_lines
+from shapewright.program.spans import Frame
+from shapewright.views.source_lines import files, looping_lines
 
 
 def facts(trace, file: str = "") -> dict[int, tuple[str, int]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import shapewright as sw
-from shapewright.trace import Fact, Trace, leaves
+from shapewright.record import Fact, Trace, leaves
 from zoo.observe import Observation, Seen, TooSlow, refusal
 
 

@@ -88,7 +88,7 @@ def written_out() -> Iterator[None]:
 
 def claimed(name: str) -> tuple[Calls, str]:
     """Trace a case; the trace's module calls, and what went wrong or was assumed."""
-    from shapewright.trace import leaves
+    from shapewright.record import leaves
     from zoo.ours import not_recorded, traced
 
     model, args, kwargs = CASES[name]()

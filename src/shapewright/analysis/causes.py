@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from shapewright.analysis.program_run import Program, shape_text
 from shapewright.analysis.provenance.origins import origin, product_text
 from shapewright.findings.finding import Related
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
 
 STEPS = 24
 """Ops that are followed back."""

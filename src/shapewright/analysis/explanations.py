@@ -14,10 +14,8 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.analysis.provenance.origins import decided, once, origin
 from shapewright.findings.finding import Finding, Related
-from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.rules.needs.unmet import Place
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.operators.failed_calls import Failure, Place, Repair
+from shapewright.record.ops import Fact, Op
 
 CODES = {
     "values": "index-out-of-range",

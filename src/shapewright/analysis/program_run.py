@@ -8,16 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from shapewright.rules.needs.ending import Ending
-from shapewright.rules.needs.failure import Failure
-from shapewright.rules.needs.loading import Misloaded
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import ModuleCall, leaves
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
-from shapewright.trace.rehearsal import Remainder
+from shapewright.operators.failed_calls import Ending, Failure, Misloaded
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, ModuleCall, Op, leaves
+from shapewright.record.report import Remainder
+from shapewright.record.trace import Trace
 
 Item = TypeVar("Item")
 

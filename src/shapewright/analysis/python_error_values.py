@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shapewright.analysis.program_run import Program
-from shapewright.rules.needs.ending import Ending
-from shapewright.source.expressions import Text
-from shapewright.trace.fact import Fact
+from shapewright.operators.failed_calls import Ending
+from shapewright.program.source_text import Text
+from shapewright.record.ops import Fact
 
 ARITHMETIC: dict[type[ast.operator], Any] = {
     ast.Add: operator.add,

@@ -17,10 +17,10 @@ from shapewright.analysis.causes import actual, short_name
 from shapewright.analysis.program_run import Program, shape_text
 from shapewright.analysis.python_error_values import Frame, Known, operands, reasons
 from shapewright.findings.finding import Finding, Related
-from shapewright.rules.needs.shapes import dims
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
+from shapewright.operators.need_checks import dims
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact
 
 CODE = "unpacked-sizes"
 MOST = 4

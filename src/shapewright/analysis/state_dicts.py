@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.program_run import Program
-from shapewright.findings.finding import Finding
-from shapewright.findings.fix import Edit, Fix
-from shapewright.rules.needs.loading import Misloaded, prefix_of
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Misloaded, prefix_of
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
 
 
 def explained_load(span: Span, one: Misloaded) -> Finding:

@@ -12,7 +12,7 @@ from shapewright.cli import parser as shared
 from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
-    from shapewright.trace.report import Report
+    from shapewright.record.report import Report
 
 SUMMARY = "every shape error, where it came from, and a fix that was tried"
 
@@ -144,7 +144,7 @@ def report_of_ended(
 ) -> Report:
     """What there is to say where the program took the check with it."""
     from shapewright.cli.child_process import trace_of_ended
-    from shapewright.trace.report import Report
+    from shapewright.record.report import Report
 
     trace = trace_of_ended(target, child, options.timeout)
     return Report(target, tuple(trace.findings), (), False, trace)
@@ -168,23 +168,23 @@ def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
 def rendered(report: Report, options: argparse.Namespace) -> str:
     """The report in the format that was asked for."""
     if options.format == "json":
-        from shapewright.views.json import report_json
+        from shapewright.views.data_formats import report_json
 
         return f"{report_json(report)}\n"
     if options.format == "github":
-        from shapewright.views.github import report_commands
+        from shapewright.views.data_formats import report_commands
 
         return report_commands(report)
     if options.format == "sarif":
         from shapewright import __version__
-        from shapewright.views.sarif import report_sarif
+        from shapewright.views.data_formats import report_sarif
 
         return f"{report_sarif(report, __version__)}\n"
     if options.format == "concise":
-        from shapewright.views.concise import report_lines
+        from shapewright.views.data_formats import report_lines
 
         return report_lines(report)
-    from shapewright.views.terminal.report import text
+    from shapewright.views.terminal.findings import text
 
     seen = output.of(sys.stdout)
     return text(report, seen.width, seen.color, seen.unicode)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shapewright.findings.finding import Finding
-    from shapewright.source.span import Span
-    from shapewright.trace.record import Source, Trace
+    from shapewright.program.spans import Span
+    from shapewright.record.trace import Source, Trace
 
 
 PATIENCE = 0.1
@@ -385,7 +385,7 @@ def trace_of(
     target: str, finding: Finding, sources: Mapping[str, Source] | None = None
 ) -> Trace:
     """A trace of no call, which was not completed, with a finding."""
-    from shapewright.trace.record import Trace
+    from shapewright.record.trace import Trace
 
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,

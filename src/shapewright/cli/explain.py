@@ -16,7 +16,7 @@ from shapewright.cli.output import Display
 from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
 SUMMARY = "what an operator does with each element, or what a finding means"
 
@@ -152,7 +152,7 @@ def drawn(
 def writable(file: Path, code: bool) -> None:
     """Raise `Unusable` for an ending that asks for what cannot be written there."""
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
-        from shapewright.views.lab.page import unsaved
+        from shapewright.views.drawing.drawing import unsaved
 
         said = unsaved(file)
         if code:
@@ -166,7 +166,7 @@ def writable(file: Path, code: bool) -> None:
 
 def page_of(code: str) -> str | None:
     """The page of a finding's code; None for what is no code."""
-    from shapewright.findings.pages import codes, page
+    from shapewright.findings.codes import codes, page
     from shapewright.inputs.errors import did_you_mean
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():

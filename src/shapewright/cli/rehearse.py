@@ -18,10 +18,9 @@ from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.cli.child_process import Ended
+    from shapewright.record.report import Moment, Rehearsal, Report
+    from shapewright.record.trace import Source
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.trace.record import Source
-    from shapewright.trace.rehearsal import Moment, Rehearsal
-    from shapewright.trace.report import Report
 
 SUMMARY = "a whole training script, from the data set to the last batch"
 
@@ -117,8 +116,8 @@ def rehearsed(
 def unfinished(options: argparse.Namespace, child: Ended) -> Report:
     """What there is to say where the program took the rehearsal with it."""
     from shapewright.cli.child_process import finding_of_ended, trace_of
-    from shapewright.source.span import Span
-    from shapewright.trace.report import Report
+    from shapewright.program.spans import Span
+    from shapewright.record.report import Report
 
     seen, span, told, sources = "", None, None, {}
     if child.told is not None:
@@ -145,7 +144,7 @@ def files(story: Moment) -> Iterator[str]:
 
 def source_of(file: str) -> Source:
     """A file of the program, as it is now."""
-    from shapewright.trace.record import Source
+    from shapewright.record.trace import Source
 
     try:
         kept = Path(file).read_bytes()

@@ -12,7 +12,7 @@ from shapewright.cli import parser as shared
 from shapewright.cli.parser import PROOF_SECONDS, Parser, Unusable, seconds
 
 if TYPE_CHECKING:
-    from shapewright.trace.solution import Solution
+    from shapewright.record.solution import Solution
 
 SUMMARY = "which sizes a model takes, and what comes out"
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
     def ended(child: child_process.Ended) -> int:
         from shapewright.cli.child_process import finding_of_ended
-        from shapewright.trace.solution import Solution
+        from shapewright.record.solution import Solution
 
         why = finding_of_ended(child, options.timeout).message
         spec = shared.spec_of(options) or ""
@@ -118,7 +118,7 @@ def solved(options: argparse.Namespace, folder: str | None) -> Solution:
 def rendered(solution: Solution, options: argparse.Namespace) -> str:
     """The solution in the format that was asked for."""
     if options.format == "json":
-        from shapewright.views.solution_json import solution_json
+        from shapewright.views.data_formats import solution_json
 
         return f"{solution_json(solution)}\n"
     from shapewright.views.terminal.solution import text

@@ -122,12 +122,12 @@ def _rendered(outcome: Outcome, options: argparse.Namespace, display: Display) -
     trace = outcome.trace
     json = options.file is not None and options.file.suffix == ".json"
     if options.format == "json" or (options.format is None and json):
-        from shapewright.views.several import traces_json
+        from shapewright.views.data_formats import traces_json
 
         if outcome.parts:
             return f"{traces_json(trace.target, outcome.parts, outcome.skipped)}\n"
         return f"{trace.to_json()}\n"
-    from shapewright.views.several import traces_summary
+    from shapewright.views.data_formats import traces_summary
     from shapewright.views.terminal import text
 
     parts = [

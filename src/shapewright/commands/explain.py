@@ -16,22 +16,26 @@ from os.path import abspath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from shapewright.trace.record import Trace
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
+    from shapewright.index_maps.drawn_calls import Drawn
     from shapewright.inputs.program_lines import Line
-    from shapewright.rules.maps.drawn import Drawn
     from shapewright.runtime.operator_calls.recorded_calls import Watch
-    from shapewright.views.lab.line_page import DrawnLine
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
+    from shapewright.views.drawing.line_page import DrawnLine
 
 
 def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
     """The calls of a line, each called again and drawn."""
     from shapewright.runtime.operator_calls.recorded_calls import replay
-    from shapewright.views.lab.line_calls import line_calls, nearest, variants
-    from shapewright.views.lab.line_page import MOST_STEPS, DrawnLine, DrawnStep
-    from shapewright.views.lab.line_words import worded
+    from shapewright.views.drawing.line_calls import line_calls, nearest, variants
+    from shapewright.views.drawing.line_page import (
+        MOST_STEPS,
+        DrawnLine,
+        DrawnStep,
+        worded,
+    )
 
     file = abspath(line.file).removeprefix(f"{getcwd()}{sep}")
     calls = line_calls(made, file, line.text, line.number)
@@ -54,7 +58,7 @@ def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
 def explained(text: str) -> Drawing:
     """The drawing of a call in text; a tensor by itself with its storage."""
     from shapewright.inputs.operator_calls import parse_call
-    from shapewright.views.lab.page import Drawing
+    from shapewright.views.drawing.drawing import Drawing
 
     call = parse_call(text)
     if call.name != "tensor":
@@ -156,7 +160,7 @@ def text_of(error: Exception) -> str:
     """The note, empty where nothing can be said; a fault of ours is one short line."""
     try:
         from shapewright.commands.check.real_errors import explained
-        from shapewright.views.terminal.report import note_text
+        from shapewright.views.terminal.findings import note_text
 
         found = explained(error)
         return "" if found is None else note_text(*found, unicode=shows_unicode())

@@ -17,17 +17,17 @@ from shapewright.commands.check.fix_trials import place_of, places
 from shapewright.commands.check.session import ALL_TRIES
 from shapewright.commands.script_runs import Script, told_alone
 from shapewright.commands.trace import fed
-from shapewright.source.loops import with_loops_told
+from shapewright.program.loop_instrumentation import with_loops_told
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
     from shapewright.commands.check.fix_trials import Place
+    from shapewright.record.report import Report
+    from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
     from shapewright.runtime.run import Settings
     from shapewright.runtime.training.rehearsal import Heard, Rehearsing
-    from shapewright.trace.record import Trace
-    from shapewright.trace.report import Report
 
 
 CALLS_TRIED = 60_000

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.check import program_of
 from shapewright.commands.trace import with_loops
-from shapewright.source.epochs import with_epochs_told
-from shapewright.source.loops import with_loops_told
-from shapewright.source.periods import with_periods_told, with_settings_told
-from shapewright.trace.record import Assumption
+from shapewright.program.loop_conditions import with_periods_told, with_settings_told
+from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
+from shapewright.record.trace import Assumption
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
     from shapewright.commands.check.fix_trials import Place
     from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
+    from shapewright.record.report import Moment, Rehearsal
+    from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.run import Settings
     from shapewright.runtime.training.rehearsal import Heard, Rehearsing
-    from shapewright.trace.record import Trace
-    from shapewright.trace.rehearsal import Moment, Rehearsal
 
 
 def new_memo() -> Memo:

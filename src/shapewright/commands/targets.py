@@ -4,7 +4,7 @@ a file defines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,45 @@ from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source, shown
 from shapewright.inputs.target import parse_target
-from shapewright.source.targets import Runnable, find_runnables, outermost
-from shapewright.trace.coverage import has_exited, only_defines, ran
-from shapewright.trace.record import Trace
-from shapewright.trace.report import Chosen, Report, Skipped
+from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
+from shapewright.record.report import Chosen, Report, Skipped
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
+
+
+def ran(trace: Trace, file: str, runnable: Runnable) -> bool:
+    """Whether a run called the forward of a class, or came through a function."""
+    if runnable.kind == "class":
+        return any(call.class_name == runnable.name for call in trace.calls)
+    if runnable.kind != "function":
+        return False
+    return any(
+        frame.span.file == file and runnable.first <= frame.span.line <= runnable.last
+        for op in trace.ops
+        for frame in op.frames
+    )
+
+
+def only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
+    """Whether a script that ran made no call of a module or a tensor function.
+
+    What it builds, and constants at its top level, are definitions too. One that was
+    ended by an error or for its time does not count, one that called `sys.exit` does.
+    """
+    if not trace.complete and not has_exited(trace):
+        return False
+    if any(call.parent is not None for call in trace.calls):
+        return False
+    return not any(ran(trace, file, each) for each in runnables)
+
+
+def has_exited(trace: Trace) -> bool:
+    """Whether the program called `sys.exit`, as argparse does."""
+    return not trace.complete and any(
+        finding.code == "program-exit" for finding in trace.findings[-1:]
+    )
 
 
 Progress = Callable[[str], None]
@@ -67,7 +99,7 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
     outcome = _trace_one(target, spec, how)
     if how.watch is not None:
         return outcome
-    from shapewright.trace.report import Report
+    from shapewright.record.report import Report
 
     def report_of(name: str, one: Outcome) -> Report:
         made = one.trace

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from shapewright.findings.finding import Finding
 from shapewright.inputs import search
 from shapewright.inputs.spec import made_of
-from shapewright.source.span import Span
-from shapewright.trace.record import Source, Trace
+from shapewright.program.spans import Span
+from shapewright.record.trace import Source, Trace
 
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded
     from shapewright.inputs.python_files import Program
     from shapewright.inputs.search import Found
     from shapewright.inputs.spec import Candidate, Spec
-    from shapewright.trace.report import Chosen
+    from shapewright.record.report import Chosen
 
 
 Given = Callable[["Loaded", Any, Any], Trace]

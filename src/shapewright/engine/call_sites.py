@@ -15,9 +15,8 @@ from types import CodeType, FrameType
 import torch
 
 from shapewright.engine.function_names import OPERATORS
-from shapewright.source.span import Frame, Span
-from shapewright.source.stand_ins import STAND_INS
-from shapewright.trace.record import Source
+from shapewright.program.spans import STAND_INS, Frame, Span
+from shapewright.record.trace import Source
 
 TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
 OURS = f"{Path(__file__).parents[1]}{os.sep}"

@@ -46,7 +46,7 @@ from shapewright.engine.values.supposed_values import Supposed
 
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons
-    from shapewright.rules.needs.failure import Failure
+    from shapewright.operators.failed_calls import Failure
 
 Tensor = torch.Tensor
 STRIDED = torch.strided

@@ -24,10 +24,8 @@ from shapewright.engine.memo import (
     places,
 )
 from shapewright.engine.module_calls import Call
-from shapewright.source.span import Frame, Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import ModuleCall, State
-from shapewright.trace.op import Op
+from shapewright.program.spans import Frame, Span
+from shapewright.record.ops import Fact, ModuleCall, Op, State
 
 Item = TypeVar("Item")
 

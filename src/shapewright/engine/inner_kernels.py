@@ -12,7 +12,7 @@ from shapewright.engine import nests
 from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.memo import READ, Answer
 from shapewright.engine.private import in_transform
-from shapewright.trace.fact import SHORT
+from shapewright.record.ops import SHORT
 
 if TYPE_CHECKING:
     from shapewright.engine.dispatch.plans import Plan

@@ -12,7 +12,7 @@ from shapewright.engine.identity import Meta, Metas
 if TYPE_CHECKING:
     from shapewright.engine.autograd_graph import Hanging
     from shapewright.engine.layers.recurrent_layers import RecurrentPlan
-    from shapewright.rules.needs.failure import Repair
+    from shapewright.operators.failed_calls import Repair
 
 
 NEW, VIEW, COPY, INPLACE, SAME, READ, OPAQUE = range(7)

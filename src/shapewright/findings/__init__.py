@@ -1,6 +1,5 @@
 """Findings: data only."""
 
-from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.findings.fix import Edit, Fix, Grade
+from shapewright.findings.finding import Edit, Finding, Fix, Grade, Related, Severity
 
 __all__ = ["Edit", "Finding", "Fix", "Grade", "Related", "Severity"]

@@ -23,7 +23,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
-from shapewright.source.stand_ins import STAND_INS
+from shapewright.program.spans import STAND_INS
 
 Change = Callable[[ast.Module, str], ast.Module]
 """What is done to the tree of a file before it is compiled."""

@@ -16,7 +16,7 @@ from shapewright.inputs import spec_syntax as sizes
 from shapewright.inputs.errors import InputError, did_you_mean
 from shapewright.inputs.spec_parser import Reader, Written
 from shapewright.inputs.spec_syntax import Range, TensorSpec
-from shapewright.trace.fact import ITEMSIZE, SHORT
+from shapewright.record.ops import ITEMSIZE, SHORT
 
 if TYPE_CHECKING:
     import torch

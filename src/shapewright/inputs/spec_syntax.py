@@ -11,7 +11,7 @@ from operator import add, floordiv, mod, mul, sub
 from typing import Any, Literal, NoReturn
 
 from shapewright.inputs.errors import InputError
-from shapewright.trace.fact import ITEMSIZE, SHORT
+from shapewright.record.ops import ITEMSIZE, SHORT
 
 Kind = Literal["string", "float", "integer", "name", "symbol", "end"]
 

@@ -38,7 +38,7 @@ from shapewright.inputs.python_files import (
 from shapewright.inputs.spec import Candidate
 from shapewright.inputs.target import LIBRARIES, Target
 from shapewright.inputs.target_names import Lookup, is_module, required
-from shapewright.source.targets import own_nodes
+from shapewright.program.runnable_definitions import own_nodes
 
 _BUILDER = re.compile(r"_*(build|make|create)|\w*(model|net|network)", re.I)
 _SELF = frozenset(

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from shapewright.trace.numbers import Numbers
+from shapewright.record.formulas import Numbers
 
 CONFIGS = ("config", "cfg", "conf", "args")
 """Attributes under which models keep the numbers that they were built from."""

@@ -46,14 +46,13 @@ from shapewright.engine.unseen_calls import (
     transforms_seen,
 )
 from shapewright.engine.values.supposed_errors import rests_on_chosen
-from shapewright.rules.needs.ending import Ending
-from shapewright.rules.needs.failure import Failure
+from shapewright.operators.failed_calls import Ending, Failure
+from shapewright.program.spans import Span
+from shapewright.record.trace import Assumption, Source, Trace
 from shapewright.runtime.limits import Heard, undisturbed
 from shapewright.runtime.model_building import blank_parameters
 from shapewright.runtime.restore.process_state import leave_if_forked
 from shapewright.runtime.restore.snapshot import Taken, as_taken, module_of, take
-from shapewright.source.span import Span
-from shapewright.trace.record import Assumption, Source, Trace
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.rehearsal import Rehearsing

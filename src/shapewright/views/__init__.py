@@ -4,11 +4,11 @@ Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
 ``notebook.html(trace)``.
 """
 
-from shapewright.trace.record import Trace, renderers
-from shapewright.trace.report import Report
-from shapewright.trace.report import renderers as report_renderers
-from shapewright.trace.solution import Solution
-from shapewright.trace.solution import renderers as solution_renderers
+from shapewright.record.report import Report
+from shapewright.record.report import renderers as report_renderers
+from shapewright.record.solution import Solution
+from shapewright.record.solution import renderers as solution_renderers
+from shapewright.record.trace import Trace, renderers
 
 
 def _text(trace: Trace) -> str:
@@ -32,7 +32,7 @@ def _report(report: Report) -> str:
         from shapewright.views.terminal import rehearsal
 
         return rehearsal.text(report)
-    from shapewright.views.terminal.report import text
+    from shapewright.views.terminal.findings import text
 
     return text(report)
 

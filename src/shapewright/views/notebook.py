@@ -8,17 +8,22 @@ from html import escape
 from importlib.resources import files as resources
 
 from shapewright.findings.finding import Finding
-from shapewright.trace.record import Trace
-from shapewright.trace.totals import Totals
-from shapewright.views import shapes, units
-from shapewright.views.glyphs import UNICODE
-from shapewright.views.lines import Row as LineRow
-from shapewright.views.lines import files
-from shapewright.views.modules import ELSEWHERE, STOPPED, ModuleRow, module_rows
-from shapewright.views.ops import OpRow, op_rows
+from shapewright.record.totals import Totals
+from shapewright.record.trace import Trace
+from shapewright.views import formatting
+from shapewright.views.source_lines import Row as LineRow
+from shapewright.views.source_lines import files
+from shapewright.views.styled_text import UNICODE, Line, Terminal
+from shapewright.views.table_rows import (
+    ELSEWHERE,
+    STOPPED,
+    ModuleRow,
+    OpRow,
+    module_rows,
+    op_rows,
+)
 from shapewright.views.terminal.findings import finding_lines
-from shapewright.views.terminal.footer import totals_rows
-from shapewright.views.terminal.paint import Line, Terminal
+from shapewright.views.terminal.totals import totals_rows
 
 MOST_ROWS = 1000
 """Rows of the op table; a notebook keeps every cell's output in its file."""
@@ -43,10 +48,10 @@ def html(trace: Trace) -> str:
         _header(trace),
         *(_finding(finding, trace) for finding in trace.findings),
         _cards(totals),
-        _section("Modules", units.plural(len(trace.calls), "call"), modules,
+        _section("Modules", formatting.plural(len(trace.calls), "call"), modules,
                  _modules(trace, totals)) if trace.calls else "",
         _section("Lines", "", False, _lines(trace)) if trace.ops else "",
-        _section("Ops", units.plural(totals.ops, "op"), not modules, _ops(trace)),
+        _section("Ops", formatting.plural(totals.ops, "op"), not modules, _ops(trace)),
         _section("Totals", "", False, _totals(trace, totals)),
         _notes(trace),
         _footer(trace, totals),
@@ -71,24 +76,24 @@ def _header(trace: Trace) -> str:
 
 
 def _cards(totals: Totals) -> str:
-    size = units.nbytes(totals.parameter_bytes)
+    size = formatting.nbytes(totals.parameter_bytes)
     cards = [
-        ("parameters", units.count(totals.parameters), size),
+        ("parameters", formatting.count(totals.parameters), size),
         (
             "arithmetic",
-            units.flops(totals.flops),
-            f"{units.count(totals.multiply_adds)} multiply-adds",
+            formatting.flops(totals.flops),
+            f"{formatting.count(totals.multiply_adds)} multiply-adds",
         ),
         (
             "activations",
-            units.nbytes(totals.activation_bytes),
-            units.plural(totals.activations, "new tensor"),
+            formatting.nbytes(totals.activation_bytes),
+            formatting.plural(totals.activations, "new tensor"),
         ),
     ]
     if totals.largest is not None:
         op, fact = totals.largest
-        rest = f"{units.nbytes(fact.nbytes)} from {op.name}"
-        cards.append(("largest tensor", shapes.with_dtype(fact), rest))
+        rest = f"{formatting.nbytes(fact.nbytes)} from {op.name}"
+        cards.append(("largest tensor", formatting.with_dtype(fact), rest))
     return f"<dl>{''.join(_card(*card) for card in cards)}</dl>"
 
 
@@ -251,6 +256,7 @@ def _notes(trace: Trace) -> str:
 
 def _footer(trace: Trace, totals: Totals) -> str:
     return (
-        f"<footer>traced in {units.duration(trace.seconds)} with no data; a real run "
-        f"would have allocated <b>{units.nbytes(totals.real_bytes)}</b></footer>"
+        f"<footer>traced in {formatting.duration(trace.seconds)} with no data; a real "
+        "run would have allocated "
+        f"<b>{formatting.nbytes(totals.real_bytes)}</b></footer>"
     )

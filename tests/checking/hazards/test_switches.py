@@ -11,8 +11,7 @@ import pytest
 
 from checking.hazards import found, program, warned
 from shapewright import api
-from shapewright.findings.hazards import HAZARDS
-from shapewright.findings.pages import codes, page
+from shapewright.findings.codes import HAZARDS, codes, page
 from shapewright.inputs.errors import InputError
 
 LOSS = (

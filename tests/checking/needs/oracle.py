@@ -23,10 +23,10 @@ from rules.oracle import fresh
 from shapewright.engine.dispatch.rule_lookup import needs_of
 from shapewright.engine.failures.granted_calls import with_grants
 from shapewright.engine.failures.layer_refusals import with_layer
-from shapewright.findings.pages import codes
-from shapewright.rules.meta import Made
-from shapewright.rules.needs.shapes import text as shape_text
-from shapewright.rules.needs.unmet import Unmet
+from shapewright.findings.codes import codes
+from shapewright.operators.failed_calls import Unmet
+from shapewright.operators.metadata_rules import Made
+from shapewright.operators.need_checks import text as shape_text
 
 TAKEN, UNKNOWN, ANSWERED = "taken", "unknown", "answered"
 MOST = 10

@@ -24,7 +24,7 @@ from shapewright.analysis.edges.other_runs import (
 from shapewright.analysis.explanations import MOST_RELATED
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity
-from shapewright.trace.module import leaves
+from shapewright.record.ops import leaves
 
 SMALL = (1, 2, 3)
 """Batches that are tried."""
@@ -162,7 +162,7 @@ def expected(two: Shape, three: Shape) -> Shape | None:
 
 def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """An output that has the given batch whatever comes in, and grows elsewhere."""
-    from shapewright.trace.module import leaves
+    from shapewright.record.ops import leaves
 
     given = [fact.shape for fact in leaves(program.trace.output)]
     seen = [runs.at(Request(((free, n),), False)) for n in (2, 3)]

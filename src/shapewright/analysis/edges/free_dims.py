@@ -10,8 +10,7 @@ from shapewright.analysis.hazards.context import Scene
 from shapewright.analysis.provenance.axes import Axis
 from shapewright.analysis.provenance.axis_flow import Call
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import leaves
+from shapewright.record.ops import Fact, leaves
 
 Role = Literal["batch", "sequence", "depth", "height", "width", "length"]
 Place = tuple[int, int]

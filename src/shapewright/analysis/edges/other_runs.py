@@ -14,8 +14,8 @@ from shapewright.analysis.edges.free_dims import Free
 from shapewright.analysis.explanations import explained_with
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.source.span import Span
-from shapewright.trace.module import leaves
+from shapewright.program.spans import Span
+from shapewright.record.ops import leaves
 
 Shape = tuple[int, ...]
 State = Literal["runs", "fails", "refuses", "unsure"]

@@ -18,9 +18,8 @@ from shapewright.analysis.fixes import (
 from shapewright.analysis.fixes import constructors as created
 from shapewright.analysis.fixes.suspect_lines import suspects, suspects_of_error
 from shapewright.analysis.program_run import Program, as_far_as_known
-from shapewright.findings.finding import Finding
-from shapewright.findings.fix import Fix
-from shapewright.rules.needs.failure import Failure
+from shapewright.findings.finding import Finding, Fix
+from shapewright.operators.failed_calls import Failure
 
 STEP = 0.01
 """How much dearer each further change of one kind is."""

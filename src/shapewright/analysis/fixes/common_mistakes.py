@@ -16,11 +16,11 @@ from shapewright.analysis.fixes.operands import after, with_method
 from shapewright.analysis.fixes.suspect_lines import nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
-from shapewright.findings.fix import Edit, Fix
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.expressions import Text
-from shapewright.trace.op import Op
-from shapewright.trace.rehearsal import Remainder
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import Text
+from shapewright.record.ops import Op
+from shapewright.record.report import Remainder
 
 
 def of_family(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -17,12 +17,11 @@ from shapewright.analysis.fixes.suspect_lines import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import arguments_with, constructor, set_in
-from shapewright.findings.fix import Edit, Fix
-from shapewright.rules.meta import Made
-from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.source.expressions import Text, flat
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure, Repair
+from shapewright.operators.metadata_rules import Made
+from shapewright.program.source_text import Text, flat
+from shapewright.record.ops import Fact, Op
 
 
 def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from shapewright.analysis.fixes.suspect_lines import Line, nodes_on
 from shapewright.analysis.program_run import Program
-from shapewright.findings.fix import Edit, Fix
-from shapewright.source.expressions import Text, flat
-from shapewright.source.span import Span
+from shapewright.findings.finding import Edit, Fix
+from shapewright.program.source_text import Text, flat
+from shapewright.program.spans import Span
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
 REDUCING = frozenset(

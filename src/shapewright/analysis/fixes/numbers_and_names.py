@@ -16,9 +16,9 @@ from shapewright.analysis.fixes.suspect_lines import (
 )
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
-from shapewright.findings.fix import Edit, Fix
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.expressions import Text
+from shapewright.findings.finding import Edit, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import Text
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:

@@ -16,15 +16,11 @@ from shapewright.analysis.provenance.call_expressions import (
     is_namespace,
     tensor_expressions,
 )
-from shapewright.findings.finding import Finding
-from shapewright.findings.fix import Edit, Fix
-from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.source.definitions import defining
-from shapewright.source.expressions import Text, flat
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import leaves
-from shapewright.trace.op import Op
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.operators.failed_calls import Failure, Repair
+from shapewright.program.source_text import Text, defining, flat
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op, leaves
 
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 """Expressions that a method call can follow without parentheses."""

@@ -12,13 +12,10 @@ from shapewright.analysis.explanations import both_sides, sides
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.analysis.provenance.origins import known_value
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.definitions import defining
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import ModuleCall, leaves
-from shapewright.trace.op import Op
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import Text, defining
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, ModuleCall, Op, leaves
 
 Line = tuple[str, int]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shapewright.analysis.formulas.fitted import Dims
-from shapewright.dims.expression import Expression
-from shapewright.source.span import Span
-from shapewright.trace.guards import Guard, Guards, Read, outcome_of, reads_of
+from shapewright.program.spans import Span
+from shapewright.record.guards import Guard, Guards, Read, outcome_of, reads_of
+from shapewright.sizes.expressions import Expression
 
 Sizes = Mapping[str, int]
 Outcome = Callable[[Sizes], bool]

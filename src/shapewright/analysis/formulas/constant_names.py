@@ -9,13 +9,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shapewright.dims.size import Size
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.formulas import Named
-from shapewright.trace.numbers import Numbers
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.formulas import Named, Numbers
+from shapewright.record.ops import Op
+from shapewright.record.trace import Trace
+from shapewright.sizes.expressions import Size
 
 SHAPING = frozenset(
     "view reshape expand broadcast_to zeros ones empty randn rand new_zeros new_ones "

@@ -9,10 +9,9 @@ from math import prod
 from operator import le
 from typing import Any, Protocol
 
-from shapewright.dims.expression import Expression, Letter
-from shapewright.dims.fitting import Column, Fit, Fitter
-from shapewright.dims.rounding import divided
-from shapewright.dims.several import product
+from shapewright.sizes.expressions import Expression, Letter, product
+from shapewright.sizes.floor_division import divided
+from shapewright.sizes.formula_fits import Column, Fit, Fitter
 
 Shapes = tuple[tuple[int, ...], ...]
 

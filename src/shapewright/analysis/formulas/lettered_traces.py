@@ -9,14 +9,10 @@ from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from shapewright.analysis.formulas.fitted import UNKNOWN, CallFormulas, Dims, Sample
-from shapewright.dims.exact import on_multiples
-from shapewright.dims.expression import Expression
-from shapewright.dims.rounding import is_rounded
-from shapewright.dims.size import sized
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import ModuleCall
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.record.ops import Fact, ModuleCall, Op
+from shapewright.record.trace import Trace
+from shapewright.sizes.expressions import Expression, sized
+from shapewright.sizes.floor_division import is_rounded, on_multiples
 
 Item = TypeVar("Item")
 

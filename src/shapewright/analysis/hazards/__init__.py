@@ -21,7 +21,7 @@ from shapewright.analysis.hazards import wrong_axis as wrong_axis
 from shapewright.analysis.hazards.context import KINDS, Kind, Scene
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding
-from shapewright.source.span import Span
+from shapewright.program.spans import Span
 
 COMMENT = re.compile(r"#\s*shapewright:\s*ignore\[([\w\s,-]+)\]")
 

@@ -12,7 +12,7 @@ from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import Call, length
 from shapewright.analysis.provenance.layer_axes import softmax_dim
 from shapewright.findings.finding import Finding
-from shapewright.trace.fact import Fact
+from shapewright.record.ops import Fact
 
 OTHER = {"past": "future", "future": "past", None: None}
 PLAIN = frozenset(

@@ -19,8 +19,7 @@ from shapewright.analysis.provenance.axis_flow import Call, length
 from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op
 
 BATCH_FIRST = re.compile(
     r"[(\[]\s*(batch\w*|bsz|bs|b|n)\s*,\s*(time\w*|seq\w*|steps?|t|l|s|len\w*|frames?)"

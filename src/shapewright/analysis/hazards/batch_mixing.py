@@ -19,7 +19,7 @@ from shapewright.analysis.provenance.layer_axes import (
     softmax_dim,
 )
 from shapewright.findings.finding import Finding
-from shapewright.trace.fact import Fact
+from shapewright.record.ops import Fact
 
 NORMALISERS = frozenset({"softmax", "log_softmax", "normalize", "softmin"})
 

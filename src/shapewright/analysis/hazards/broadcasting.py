@@ -18,9 +18,8 @@ from shapewright.analysis.provenance.axes import Axis, Dim, Dims
 from shapewright.analysis.provenance.axis_flow import KEEPS, Call, length
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
 
 
 @hazard("implicit-broadcast")

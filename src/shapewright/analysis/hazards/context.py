@@ -16,8 +16,7 @@ from shapewright.analysis.provenance.axis_flow import Call, Flow
 from shapewright.analysis.provenance.call_expressions import operation, tensor_names
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
 from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op
 
 ARITHMETIC = frozenset(
     "- + * / == != > < >= <= sub add mul div eq ne gt lt ge le subtract multiply "

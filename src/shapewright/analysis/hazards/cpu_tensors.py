@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from shapewright.analysis.hazards.context import Scene, hazard
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity
-from shapewright.trace.module import leaves
-from shapewright.trace.op import Op
+from shapewright.record.ops import Op, leaves
 
 FACTORIES = frozenset(
     "zeros ones empty full rand randn randint arange linspace logspace eye tensor "

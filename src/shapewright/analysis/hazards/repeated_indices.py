@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from shapewright.analysis.hazards.context import Scene, hazard
 from shapewright.findings.finding import Finding
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op
 
 SUMS = frozenset("+ - += -= add sub add_ sub_".split())
 

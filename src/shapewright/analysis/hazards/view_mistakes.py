@@ -11,8 +11,7 @@ from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Block
 from shapewright.analysis.provenance.axis_flow import Call, length
 from shapewright.findings.finding import Finding
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op
 
 
 @hazard("lost-batch")

@@ -16,8 +16,7 @@ from shapewright.analysis.provenance.axes import (
     fresh,
     worth,
 )
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.record.ops import Fact, Op
 
 Outputs = list[Dims] | Dims | None
 Follower = Callable[["Flow", "Call"], Outputs]
@@ -135,7 +134,7 @@ class Flow:
         calls = self.program.trace.calls
         if not calls:
             return
-        from shapewright.trace.module import leaves
+        from shapewright.record.ops import leaves
 
         args, kwargs = calls[0].inputs
         words = self.program.inputs

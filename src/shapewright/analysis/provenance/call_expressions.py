@@ -6,10 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from shapewright.analysis.program_run import Program
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.expressions import Text, flat, receiver
-from shapewright.trace.module import ModuleCall, leaves
-from shapewright.trace.op import Op
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import Text, flat, receiver
+from shapewright.record.ops import ModuleCall, Op, leaves
 
 LONGEST = 40
 """Characters of an expression that a message quotes."""

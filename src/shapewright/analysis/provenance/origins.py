@@ -12,12 +12,10 @@ from typing import Any
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.definitions import defining
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.source_text import Text, defining
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
 
 
 @dataclass(frozen=True, slots=True)

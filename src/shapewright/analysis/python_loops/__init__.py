@@ -40,9 +40,9 @@ from shapewright.analysis.python_loops.replacements import (
 )
 from shapewright.analysis.python_loops.vectorization import Range
 from shapewright.findings.finding import Finding, Related
-from shapewright.source.span import Span
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.program.spans import Span
+from shapewright.record.ops import Op
+from shapewright.record.trace import Trace
 
 AT_LEAST = 8
 """Rounds of a loop from which on it is worth a note; see `engine/event_record.py`."""

@@ -20,7 +20,7 @@ from shapewright.analysis.python_loops.vectorization import (
     method,
     shifted,
 )
-from shapewright.trace.fact import Fact
+from shapewright.record.ops import Fact
 
 
 @dataclass(frozen=True, slots=True)

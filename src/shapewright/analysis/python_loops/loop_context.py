@@ -24,9 +24,8 @@ from shapewright.analysis.python_loops.loop_nests import (
     substituted,
     used_outside,
 )
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
 
 Place = tuple[int, int, int, int]
 

@@ -30,7 +30,7 @@ from shapewright.analysis.python_loops.vectorized_statements import (
     stacked,
     writes,
 )
-from shapewright.trace.fact import Fact
+from shapewright.record.ops import Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.python_loops.loop_nests import SUM, Unread, dotted, loaded
-from shapewright.trace.fact import Fact
+from shapewright.record.ops import Fact
 
 ELEMENTWISE = frozenset(
     """

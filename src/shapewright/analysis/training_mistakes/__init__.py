@@ -9,7 +9,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import loss_averages, optimization
 from shapewright.analysis.training_mistakes.context import Scene
 from shapewright.findings.finding import Finding
-from shapewright.trace.rehearsal import Rehearsal
+from shapewright.record.report import Rehearsal
 
 KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
     optimization.stale_gradients,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.rehearsal import Moment, Rehearsal
-from shapewright.trace.training import Place, Training
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.report import Moment, Place, Rehearsal, Training
 
 LOOPS = ast.For, ast.While, ast.AsyncFor
 

@@ -16,8 +16,8 @@ from shapewright.analysis.training_mistakes.context import (
     finding,
 )
 from shapewright.findings.finding import Finding
-from shapewright.source.expressions import Text
-from shapewright.trace.op import Op
+from shapewright.program.source_text import Text
+from shapewright.record.ops import Op
 
 LOSSES = frozenset(
     "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss kl_div "

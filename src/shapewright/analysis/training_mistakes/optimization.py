@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from shapewright.analysis.training_mistakes.context import LOOPS, Scene, called, finding
 from shapewright.findings.finding import Finding
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
-from shapewright.trace.rehearsal import Moment
-from shapewright.trace.training import Met
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, Op
+from shapewright.record.report import Met, Moment
 
 
 def stale_gradients(scene: Scene) -> Iterator[Finding]:

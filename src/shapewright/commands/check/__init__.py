@@ -20,13 +20,13 @@ from shapewright.commands.trace import (
     unborn,
     with_loops,
 )
-from shapewright.trace.record import Trace
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.commands.check.fix_trials import Place
     from shapewright.inputs.spec import Spec
+    from shapewright.record.report import Report
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.trace.report import Report
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis.hazards import hazards
 from shapewright.analysis.program_run import Program, kept
-from shapewright.rules.needs.failure import Failure
-from shapewright.trace.module import leaves
+from shapewright.operators.failed_calls import Failure
+from shapewright.record.ops import leaves
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 from pathlib import Path
 
-from shapewright.findings.finding import Finding
-from shapewright.findings.fix import Edit, Fix
-from shapewright.source.editing import apply_edits
-from shapewright.trace.report import Report
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.spans import apply_edits
+from shapewright.record.report import Report
 
 
 def chosen(report: Report, unsafe: bool) -> list[Fix]:

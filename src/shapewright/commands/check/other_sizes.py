@@ -17,7 +17,7 @@ from shapewright.analysis.hazards import ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_names
 from shapewright.findings.finding import Finding
-from shapewright.trace.report import Report
+from shapewright.record.report import Report
 
 if TYPE_CHECKING:
     from shapewright.commands.trace import Fed

@@ -21,11 +21,10 @@ from shapewright.commands.check.fix_trials import LOAD, Overlay, Tried, in_short
 from shapewright.commands.check.fix_trials import Place as Line
 from shapewright.commands.check.session import Session, Told
 from shapewright.commands.trace import nothing
-from shapewright.findings.finding import Finding
-from shapewright.findings.fix import Fix
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.span import Span
-from shapewright.trace.record import Trace
+from shapewright.findings.finding import Finding, Fix
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import Span
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.runtime.real_errors.second_run import Again, Load, Place, Run
@@ -314,8 +313,8 @@ def attempts(
 
 def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
     """The call with one changed text."""
+    from shapewright.program.source_text import Text
     from shapewright.runtime.real_errors.layer_owners import rebuilt
-    from shapewright.source.expressions import Text
 
     again = met.again
     layers = rebuilt(met.place.owner, met.program.built, texts)

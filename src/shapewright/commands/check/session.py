@@ -24,13 +24,11 @@ from shapewright.commands.check.fix_trials import (
     place_of,
     places,
 )
-from shapewright.findings.finding import Finding, Related
-from shapewright.findings.fix import Fix
-from shapewright.findings.hazards import HAZARDS
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.editing import apply_edits
-from shapewright.source.span import Span
-from shapewright.trace.report import Report
+from shapewright.findings.codes import HAZARDS
+from shapewright.findings.finding import Finding, Fix, Related
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import Span, apply_edits
+from shapewright.record.report import Report
 
 ROUNDS = 4
 """How often a program that ended at an error is mended and run again."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
 from shapewright.commands.solve.size_search import Wanted
 from shapewright.commands.solve.solution import solved
-from shapewright.trace.solution import Solution
+from shapewright.record.solution import Solution
 
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded

@@ -16,8 +16,8 @@ from shapewright.commands.solve.size_trials import (
     Trials,
     refused_call,
 )
-from shapewright.dims.demand import Always, Both, Demand, Equal, Fits, Square
-from shapewright.dims.learning import Evidence, demands
+from shapewright.sizes.demand_search import Evidence, demands
+from shapewright.sizes.demands import Always, Both, Demand, Equal, Fits, Square
 
 MOST = 150
 """Runs for one or two letters; each letter more has half as many again."""

@@ -24,8 +24,8 @@ from shapewright.commands.solve.sample_sizes import (
     is_batch,
     spread,
 )
-from shapewright.dims.fitting import Fitter
-from shapewright.trace.formulas import Branch
+from shapewright.record.formulas import Branch
+from shapewright.sizes.formula_fits import Fitter
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding

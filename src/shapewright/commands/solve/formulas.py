@@ -39,10 +39,10 @@ from shapewright.commands.solve.sample_sizes import (
     telling_apart,
 )
 from shapewright.commands.trace import run_once
-from shapewright.dims.expression import Expression
-from shapewright.source.span import Span
-from shapewright.trace.formulas import Branch, Checked, Formulas
-from shapewright.trace.record import Trace
+from shapewright.program.spans import Span
+from shapewright.record.formulas import Branch, Checked, Formulas
+from shapewright.record.trace import Trace
+from shapewright.sizes.expressions import Expression
 
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded

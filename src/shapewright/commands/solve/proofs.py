@@ -21,14 +21,12 @@ from shapewright.commands.solve.symbolic_regions import (
     narrowed,
     region,
 )
-from shapewright.dims.condition import Condition
-from shapewright.dims.deciding import Decision
-from shapewright.dims.expression import Expression, number
-from shapewright.dims.ladder import Ladder, Ladders
-from shapewright.dims.size import Size
-from shapewright.trace.module import leaves
-from shapewright.trace.proof import PROVEN, REFUTED, UNDECIDED, Proof, Statement
-from shapewright.trace.record import Trace
+from shapewright.record.ops import leaves
+from shapewright.record.solution import PROVEN, REFUTED, UNDECIDED, Proof, Statement
+from shapewright.record.trace import Trace
+from shapewright.sizes.conditions import Condition, Decision
+from shapewright.sizes.expressions import Expression, Size, number
+from shapewright.sizes.ranges import Ladder, Ladders
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
-from shapewright.rules.needs.failure import Failure
-from shapewright.trace.guards import Guards
-from shapewright.trace.numbers import Numbers
-from shapewright.trace.record import Trace
+from shapewright.operators.failed_calls import Failure
+from shapewright.record.formulas import Numbers
+from shapewright.record.guards import Guards
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.inputs.spec import Spec

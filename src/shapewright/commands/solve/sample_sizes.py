@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from math import isqrt
 
 from shapewright.commands.solve.runs import Run, Runner
-from shapewright.dims.expression import Expression
+from shapewright.sizes.expressions import Expression
 
 STEPS = (2, 4, 8, 16, 32, 7, 14, 28, 3, 6, 5, 12, 24, 10, 9, 64, 56, 48, 128)
 WIDE = 64

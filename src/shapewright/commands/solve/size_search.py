@@ -11,10 +11,9 @@ from itertools import product as every
 from shapewright.commands.solve.accepted_sizes import Domain
 from shapewright.commands.solve.sample_sizes import others
 from shapewright.commands.solve.size_trials import Refused, Trial, Trials, refused_call
-from shapewright.dims.expression import Expression
-from shapewright.dims.size import Size
-from shapewright.trace.module import leaves
-from shapewright.trace.record import Trace
+from shapewright.record.ops import leaves
+from shapewright.record.trace import Trace
+from shapewright.sizes.expressions import Expression, Size
 
 LARGEST_WANTED = 4096
 """Sizes of a letter that are looked through."""

@@ -11,11 +11,10 @@ from typing import Any
 
 from shapewright.analysis.formulas.fitted import Work, until
 from shapewright.commands.solve.runs import Run, Runner
-from shapewright.dims.expression import Expression, number
-from shapewright.dims.several import product
-from shapewright.rules.needs.failure import Failure
-from shapewright.source.span import Span
-from shapewright.trace.record import Trace
+from shapewright.operators.failed_calls import Failure
+from shapewright.program.spans import Span
+from shapewright.record.trace import Trace
+from shapewright.sizes.expressions import Expression, number, product
 
 
 @dataclass(frozen=True, slots=True)

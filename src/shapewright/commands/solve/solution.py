@@ -20,13 +20,13 @@ from shapewright.commands.solve.runs import Feeding, Runner
 from shapewright.commands.solve.sample_sizes import is_batch
 from shapewright.commands.solve.size_search import Wanted, sizes_giving, witnessed
 from shapewright.commands.solve.size_trials import Refusal, Trial, Trials
-from shapewright.dims.demand import Always, Demand, Sizes
-from shapewright.dims.fitting import Fitter
-from shapewright.dims.learning import Evidence, in_short
-from shapewright.trace.formulas import Checked, Formulas
-from shapewright.trace.record import Trace
-from shapewright.trace.solution import Demanded, Example, Needed, Solution
-from shapewright.views.shapes import nest
+from shapewright.record.formulas import Checked, Formulas
+from shapewright.record.solution import Demanded, Example, Needed, Solution
+from shapewright.record.trace import Trace
+from shapewright.sizes.demand_search import Evidence, in_short
+from shapewright.sizes.demands import Always, Demand, Sizes
+from shapewright.sizes.formula_fits import Fitter
+from shapewright.views.formatting import nest
 
 FITTED, CHECKED = 16, 8
 """Runs more at random sizes, to fit a formula and to check it."""

@@ -14,12 +14,20 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.solve.runs import Run, Runner, symbolic_arguments
-from shapewright.dims.condition import Compared, Condition, Every, Some, always
-from shapewright.dims.deciding import WORK, Decision, equal
-from shapewright.dims.dividing import undivided
-from shapewright.dims.expression import Expression
-from shapewright.dims.ladder import Ladder, Ladders
-from shapewright.dims.solver import asked
+from shapewright.sizes.conditions import (
+    WORK,
+    Compared,
+    Condition,
+    Decision,
+    Every,
+    Some,
+    always,
+    equal,
+)
+from shapewright.sizes.expressions import Expression
+from shapewright.sizes.formula_division import undivided
+from shapewright.sizes.ranges import Ladder, Ladders
+from shapewright.sizes.z3_solver import asked
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding

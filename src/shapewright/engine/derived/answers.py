@@ -11,8 +11,8 @@ from shapewright.engine import nests
 from shapewright.engine.derived.recipe import TENSOR, Place, Step
 from shapewright.engine.dispatch.rule_answers import flat_of
 from shapewright.engine.identity import DTYPES, Info, Meta, contiguous_stride
-from shapewright.rules.meta import Same
-from shapewright.trace.guards import Applied, Read
+from shapewright.operators.metadata_rules import Same
+from shapewright.record.guards import Applied, Read
 
 Shape = tuple[int, ...]
 Layout = tuple[Shape, Shape]

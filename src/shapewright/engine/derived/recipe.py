@@ -17,8 +17,8 @@ from shapewright.engine.module_calls import Call
 from shapewright.engine.tracked_sizes.comparisons import Comparisons, Seen, Sides
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain
 from shapewright.engine.tracked_sizes.stand_ins import Standing
-from shapewright.rules.meta import Rule
-from shapewright.trace.guards import Applied, Expression, Read
+from shapewright.operators.metadata_rules import Rule
+from shapewright.record.guards import Applied, Expression, Read
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -28,8 +28,8 @@ from shapewright.engine.derived.recipe import (
 )
 from shapewright.engine.identity import DTYPE_NAMES, Meta, contiguous_stride
 from shapewright.engine.memo import Answer, arguments
-from shapewright.rules.meta import setting
-from shapewright.trace.guards import COMPARED, Expression, Read, value_of
+from shapewright.operators.metadata_rules import setting
+from shapewright.record.guards import COMPARED, Expression, Read, value_of
 
 A_TENSOR = Meta((), (), torch.float32, 0, "cpu", False, "strided")
 Shapes = tuple[tuple[int, ...], ...]

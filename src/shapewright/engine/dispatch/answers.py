@@ -13,7 +13,7 @@ from shapewright.engine.dispatch.results import follow, poison
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import BLANK, META, Info, Meta, Storage
 from shapewright.engine.memo import INPLACE, SAME, Answer
-from shapewright.rules.meta import Made
+from shapewright.operators.metadata_rules import Made
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

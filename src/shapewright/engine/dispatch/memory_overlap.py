@@ -20,7 +20,7 @@ from shapewright.engine import nests
 from shapewright.engine.dispatch.results import failed, recorded_arguments, writes
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import Info, Meta
-from shapewright.rules.strides import is_dense
+from shapewright.sizes.strides import is_dense
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

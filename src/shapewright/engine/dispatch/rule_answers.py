@@ -21,7 +21,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import INPLACE, NEW, SAME, Answer
 from shapewright.engine.private import any_autocast
-from shapewright.rules.meta import Made, Misfit, Same, setting
+from shapewright.operators.metadata_rules import Made, Misfit, Same, setting
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-import shapewright.rules.all  # noqa: F401  (before a run, whose time is limited)
-from shapewright.rules.meta import Rule
-from shapewright.rules.needs.registry import Needs
-from shapewright.rules.registry import RULES
+import shapewright.operators.all_shapes  # noqa: F401  (before a run, whose time is limited)
+from shapewright.operators.metadata_rules import RULES, Rule
+from shapewright.operators.needs_registry import Needs
 
 _by_function: dict[Any, Rule] = {}
 _seen = 0
@@ -29,8 +28,8 @@ def rule_of(func: Any) -> Rule | None:
 @cache
 def _needs_by_function() -> dict[Any, Needs]:
     """Asked only after a failure: most runs never import a need."""
-    import shapewright.rules.needs.all  # noqa: F401
-    from shapewright.rules.needs.registry import NEEDS
+    import shapewright.operators.all_needs  # noqa: F401
+    from shapewright.operators.needs_registry import NEEDS
 
     return {
         func: need

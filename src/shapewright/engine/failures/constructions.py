@@ -20,9 +20,9 @@ from shapewright.engine.call_sites import (
     source_of,
 )
 from shapewright.engine.replacement import resemble
-from shapewright.rules.needs.loading import Misloaded
-from shapewright.source.span import Span
-from shapewright.trace.record import Source
+from shapewright.operators.failed_calls import Misloaded
+from shapewright.program.spans import Span
+from shapewright.record.trace import Source
 
 
 @dataclass(slots=True)

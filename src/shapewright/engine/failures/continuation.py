@@ -38,10 +38,9 @@ from shapewright.engine.identity import (
 from shapewright.engine.layers.nested_tensors import has_nested
 from shapewright.engine.memo import NEW, Answer
 from shapewright.engine.values.reads import described
-from shapewright.rules.meta import Made
-from shapewright.rules.needs.failure import OF_HISTORY, Failure, Repair
-from shapewright.rules.needs.registry import Needs, unmet
-from shapewright.rules.needs.unmet import Unmet
+from shapewright.operators.failed_calls import OF_HISTORY, Failure, Repair, Unmet
+from shapewright.operators.metadata_rules import Made
+from shapewright.operators.needs_registry import Needs, unmet
 
 if TYPE_CHECKING:
     from shapewright.engine.dispatch.plans import Plan

@@ -14,10 +14,9 @@ from torch.nn.utils.rnn import PackedSequence
 from shapewright.engine import nests
 from shapewright.engine.failures.trials import FAILED, copies, fresh, replaced, tried
 from shapewright.engine.identity import VALUED, Info, Meta
-from shapewright.rules.meta import Made
-from shapewright.rules.needs.failure import Repair
-from shapewright.rules.needs.registry import Needs, unmet
-from shapewright.rules.needs.unmet import Grant, Unmet
+from shapewright.operators.failed_calls import Grant, Repair, Unmet
+from shapewright.operators.metadata_rules import Made
+from shapewright.operators.needs_registry import Needs, unmet
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -17,7 +17,7 @@ from shapewright.engine.call_sites import TORCH
 from shapewright.engine.dispatch.rule_lookup import needs_of
 from shapewright.engine.failures.continuation import passed
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.rules.needs.registry import Needs
+from shapewright.operators.needs_registry import Needs
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -26,7 +26,7 @@ from shapewright.engine.failures.trials import (
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info
 from shapewright.engine.private import any_autocast
-from shapewright.rules.needs.failure import Repair
+from shapewright.operators.failed_calls import Repair
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -19,7 +19,7 @@ from shapewright.engine.engine import Engine
 from shapewright.engine.event_record import Fold, innermost
 from shapewright.engine.identity import Info
 from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.rules.needs.ending import Ending
+from shapewright.operators.failed_calls import Ending
 
 MOST = 400
 """Names that are kept."""

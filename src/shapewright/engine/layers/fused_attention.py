@@ -27,8 +27,8 @@ from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.engine.layers.padded_sequences import call_of_padded, padded_of
 from shapewright.engine.private import any_autocast, function_modes, in_transform
 from shapewright.engine.replacement import replaced
-from shapewright.rules.encoder_layer import UNMERGED
-from shapewright.rules.wording import SCALAR_TYPE
+from shapewright.operators.attention.encoder_layer_shapes import UNMERGED
+from shapewright.operators.metadata_rules import SCALAR_TYPE
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -48,8 +48,8 @@ from shapewright.engine.private import (
     in_transform,
     saving_hooks,
 )
-from shapewright.rules.meta import Made
-from shapewright.rules.recurrent import GATES, Layers, layers_of, outputs_of
+from shapewright.operators.metadata_rules import Made
+from shapewright.operators.recurrent.shapes import GATES, Layers, layers_of, outputs_of
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import OURS, TORCH, USER, Positions, Sites, source_of
 from shapewright.engine.tracked_sizes.stand_ins import Names
-from shapewright.source.demands import Demand, demand_at
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
-from shapewright.trace.guards import (
+from shapewright.program.assertions import Demand, demand_at
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
+from shapewright.record.guards import (
     Expression,
     Guard,
     Guards,

@@ -7,11 +7,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.trace.fact import Fact
-from shapewright.trace.guards import Guard, Guards, Read, exchanged
-from shapewright.trace.module import ModuleCall, State
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.record.guards import Guard, Guards, Read, exchanged
+from shapewright.record.ops import Fact, ModuleCall, Op, State
+from shapewright.record.trace import Trace
 
 
 def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:

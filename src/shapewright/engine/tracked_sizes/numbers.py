@@ -8,7 +8,7 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from shapewright.trace.guards import COMPARED, Applied, Expression, Read
+from shapewright.record.guards import COMPARED, Applied, Expression, Read
 
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons

@@ -18,7 +18,7 @@ from shapewright.engine.private import is_transformed
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
 from shapewright.engine.tracked_sizes.stand_ins import STANDING, standing
-from shapewright.trace.guards import Read
+from shapewright.record.guards import Read
 
 if TYPE_CHECKING:
     from shapewright.engine.dispatch.plans import Plan

@@ -1,8 +1,8 @@
 """Reads of unknown data that a loop waits for: after a few turns they end it.
 
 `while mask.any(): ...` would never end on a truth that is always the same. Whose end
-hangs on a read is found in the text (`source/endless_loops.py`); what is read elsewhere
-keeps its answer, however often it is asked.
+hangs on a read is found in the text (`program/loop_conditions.py`); what is read
+elsewhere keeps its answer, however often it is asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import OURS, TORCH, source_of
-from shapewright.source.endless_loops import NOTHING, Waiting, waiting_at
+from shapewright.program.loop_conditions import NOTHING, Waiting, waiting_at
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

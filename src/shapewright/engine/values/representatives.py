@@ -296,8 +296,8 @@ def by_share(
 
 def mismatch(infos: list[Info]) -> RuntimeError | None:
     """What eager torch says of two shapes that do not broadcast."""
-    from shapewright.rules.broadcasting import broadcast
-    from shapewright.rules.meta import Misfit
+    from shapewright.operators.metadata_rules import Misfit
+    from shapewright.operators.promotion_and_broadcasting import broadcast
 
     try:
         broadcast(infos[1].meta.shape, infos[0].meta.shape)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import OURS, TORCH
 from shapewright.engine.values.endless_loops import place_at, tree_of
-from shapewright.source.endless_loops import Flow, Function, path_to
+from shapewright.program.loop_conditions import Flow, Function, path_to
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -16,7 +16,7 @@ from shapewright.engine.dispatch.results import recorded_arguments
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import Info, numel
 from shapewright.engine.values import supposed_values
-from shapewright.rules.elementwise import not_implemented
+from shapewright.operators.promotion_and_broadcasting import not_implemented
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

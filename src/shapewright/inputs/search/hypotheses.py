@@ -13,8 +13,8 @@ from typing import Any
 from shapewright.inputs.callables import Loaded, parameters_of
 from shapewright.inputs.spec import Spec, parse
 from shapewright.inputs.spec_syntax import TensorSpec
-from shapewright.trace.fact import SHORT
-from shapewright.trace.report import Chosen
+from shapewright.record.ops import SHORT
+from shapewright.record.report import Chosen
 
 Dim = int | str
 """A size, or the letter of one."""

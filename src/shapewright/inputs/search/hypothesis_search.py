@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from shapewright.inputs.search.hypotheses import Hypothesis, Tensor
 from shapewright.inputs.search.input_sources import Observations, back, nice
 from shapewright.inputs.search.next_hypotheses import OF_RANK, placed
-from shapewright.rules.needs.ending import Ending
-from shapewright.rules.needs.failure import Failure
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.operators.failed_calls import Ending, Failure
+from shapewright.record.ops import Op
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded

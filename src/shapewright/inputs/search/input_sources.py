@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 
 from shapewright.analysis.provenance.origins import origin
 from shapewright.inputs.search.hypotheses import Hypothesis, Path
-from shapewright.trace.fact import Fact
-from shapewright.trace.module import leaves
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.record.ops import Fact, Op, leaves
+from shapewright.record.trace import Trace
 
 LARGEST = 4096
 

@@ -12,11 +12,9 @@ from math import gcd, prod
 from shapewright.inputs.search.first_hypotheses import Beginning, settled
 from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
 from shapewright.inputs.search.input_sources import Back, Observations, Source, back
-from shapewright.rules.needs.failure import Failure, Repair
-from shapewright.rules.needs.unmet import Unmet
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
-from shapewright.trace.record import Trace
+from shapewright.operators.failed_calls import Failure, Repair, Unmet
+from shapewright.record.ops import Fact, Op
+from shapewright.record.trace import Trace
 
 LARGEST = 1 << 18
 """A dim of an input does not become larger for a view."""

@@ -15,8 +15,8 @@ from shapewright.inputs.search.next_hypotheses import (
     placed,
     reranked,
 )
-from shapewright.rules.needs.ending import Ending
-from shapewright.trace.fact import Fact
+from shapewright.operators.failed_calls import Ending
+from shapewright.record.ops import Fact
 
 UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)")
 NOTHING = re.compile(

@@ -17,6 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.replacement import resemble
+from shapewright.record.trace import Assumption
 from shapewright.runtime.files.confinement import confine
 from shapewright.runtime.files.layer import Layer, temporary_folder
 from shapewright.runtime.files.library_files import library_files_kept
@@ -29,11 +30,10 @@ from shapewright.runtime.files.os_functions import (
     starting_processes,
 )
 from shapewright.runtime.files.torch_files import saves_kept
-from shapewright.trace.record import Assumption
 
 if TYPE_CHECKING:
+    from shapewright.record.trace import Trace
     from shapewright.runtime.files.torch_files import Witness
-    from shapewright.trace.record import Trace
 
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC

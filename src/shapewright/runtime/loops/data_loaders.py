@@ -17,12 +17,12 @@ from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced
+from shapewright.record.report import Remainder
 from shapewright.runtime.loops.batch_items import check_items
 from shapewright.runtime.loops.epochs import is_own_package
 from shapewright.runtime.loops.iterables import Source
 from shapewright.runtime.loops.loop_calls import over
 from shapewright.runtime.training.story import shown
-from shapewright.trace.rehearsal import Remainder
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.turns import Stage

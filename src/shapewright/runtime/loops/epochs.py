@@ -8,11 +8,11 @@ from threading import get_ident
 from typing import Any
 
 from shapewright.engine.call_sites import USER, classify, is_installed
+from shapewright.program.loop_conditions import counts
+from shapewright.program.loop_instrumentation import trains
 from shapewright.runtime.loops.iterables import Items, source_of
 from shapewright.runtime.loops.turns import MOST, Stage, Turns
 from shapewright.runtime.training.story import shown
-from shapewright.source.epochs import trains
-from shapewright.source.periods import counts
 
 FEWEST = 3
 """Epochs that run: what is kept from one to the next shows in the third."""

@@ -1,4 +1,6 @@
-"""What a program calls whose loops tell of themselves (`source/loops.py`)."""
+"""What a program calls whose loops tell of themselves
+(`program/loop_instrumentation.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,21 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shapewright.program.loop_conditions import DUE, EXCEEDS
+from shapewright.program.loop_instrumentation import (
+    CARRIES,
+    COUNTED,
+    COUNTS,
+    EPOCHS,
+    GREW,
+    GROWS,
+    LONGER,
+    MET,
+    ON,
+    OVER,
+    TURNS,
+    WHILE,
+)
 from shapewright.runtime.loops.counts import Periods, Told
 from shapewright.runtime.loops.epochs import Asked, epochs
 from shapewright.runtime.loops.iterables import (
@@ -18,20 +35,6 @@ from shapewright.runtime.loops.iterables import (
     source_of,
 )
 from shapewright.runtime.loops.turns import Stage, Turns
-from shapewright.source.epochs import EPOCHS, TURNS
-from shapewright.source.loops import (
-    CARRIES,
-    COUNTED,
-    COUNTS,
-    GREW,
-    GROWS,
-    LONGER,
-    MET,
-    ON,
-    OVER,
-    WHILE,
-)
-from shapewright.source.periods import DUE, EXCEEDS
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.data_loaders import Batches

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.rules.maps.beside import Autograd, Gradient, Kept
+from shapewright.index_maps.drawn_calls import Autograd, Gradient, Kept
 from shapewright.runtime.operator_calls.dispatcher import Nested, observed
 from shapewright.runtime.operator_calls.drawing import (
     arguments_of,

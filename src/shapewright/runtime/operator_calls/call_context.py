@@ -10,9 +10,8 @@ from typing import Any
 import torch
 
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.rules.maps.beside import Autograd, Beside
-from shapewright.rules.maps.drawn import Drawn
-from shapewright.rules.registry import RULES
+from shapewright.index_maps.drawn_calls import Autograd, Beside, Drawn
+from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import dispatcher
 from shapewright.runtime.operator_calls.backward import Fresh, gradients
 from shapewright.runtime.operator_calls.dispatcher import way

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewright.engine.private import without_dynamo
-from shapewright.rules.maps.beside import Called, Dispatch
+from shapewright.index_maps.drawn_calls import Called, Dispatch
 
 Nested = list[tuple[str, int]]
 """Operators with their depth: `[("aten::linear", 0), ("aten::t", 1)]`."""

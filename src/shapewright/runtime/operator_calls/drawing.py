@@ -15,12 +15,12 @@ import torch
 from torch.overrides import get_testing_overrides
 
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
-from shapewright.rules.maps.all import MAPS
-from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.evaluating import PLAIN_TERMS, element, staged
-from shapewright.rules.maps.geometry import geometry
-from shapewright.rules.maps.index_map import IndexMap, NotDrawn
-from shapewright.rules.registry import RULES
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.evaluation import PLAIN_TERMS, element, staged
+from shapewright.index_maps.index_expressions import geometry
+from shapewright.index_maps.index_map import BROADCAST, IndexMap, NotDrawn
+from shapewright.operators.all_index_maps import MAPS
+from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import map_functions
 from shapewright.runtime.operator_calls.map_functions import stored
 
@@ -57,8 +57,8 @@ def asked(value: Any) -> Any:
 
 def why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
     """The sentence of a call's need and its lines; nothing where none is known."""
-    import shapewright.rules.needs.all  # noqa: F401  (only after a refusal)
-    from shapewright.rules.needs.registry import NEEDS, unmet
+    import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
+    from shapewright.operators.needs_registry import NEEDS, unmet
 
     named = {key: asked(value) for key, value in kwargs.items()}
     found = unmet(NEEDS.get(name), tuple(map(asked, args)), named)
@@ -146,7 +146,11 @@ def draw_call(
         text_of = str(error).strip().splitlines()
         said = text_of[0] if text_of else type(error).__name__
         told = why_refused(name, args, kwargs)
-        return Drawn(text, name, inputs, error=said, arguments=plain, refusal=told)
+        together = name in BROADCAST
+        return Drawn(
+            text, name, inputs, error=said, arguments=plain, refusal=told,
+            broadcast=together,
+        )  # fmt: skip
     outs = [out for out in tensors_of(made) if isinstance(out, Tensor)]
     if not outs:
         said = f"it gives {made!r:.60}, no tensor"

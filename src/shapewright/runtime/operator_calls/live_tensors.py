@@ -11,9 +11,10 @@ import torch
 
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import DTYPE_NAMES, DTYPES
-from shapewright.rules.maps.all import MAPS
-from shapewright.rules.maps.drawn import Drawn, Side
-from shapewright.rules.maps.stored import Stored
+from shapewright.index_maps.drawn_calls import Drawn, Side, Stored
+from shapewright.index_maps.index_map import BROADCAST
+from shapewright.operators.all_index_maps import MAPS
+from shapewright.record.ops import SHORT
 from shapewright.runtime.operator_calls.call_context import Copies, draw_with, spans
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,
@@ -26,7 +27,6 @@ from shapewright.runtime.operator_calls.drawing import (
     typed_tensor,
 )
 from shapewright.runtime.operator_calls.operator_names import function_of, known_names
-from shapewright.trace.fact import SHORT
 
 Tensor = torch.Tensor
 
@@ -208,7 +208,8 @@ def on_meta(
         return Drawn(text, name, before, reason=said)
     except Exception as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return Drawn(text, name, before, reason=said, error=first)
+        together = name in BROADCAST
+        return Drawn(text, name, before, reason=said, error=first, broadcast=together)
     outs = list(tensors_of(made))
     names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
     after = tuple(shape_only(*pair) for pair in zip(names, outs, strict=True))

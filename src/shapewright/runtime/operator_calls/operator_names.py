@@ -12,11 +12,11 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-import shapewright.rules.all  # noqa: F401  (every name that is known)
+import shapewright.operators.all_shapes  # noqa: F401  (every name that is known)
 from shapewright.engine import nests
-from shapewright.rules.maps.all import MAPS
-from shapewright.rules.maps.costs import METADATA
-from shapewright.rules.registry import RULES
+from shapewright.index_maps.costs import METADATA
+from shapewright.operators.all_index_maps import MAPS
+from shapewright.operators.metadata_rules import RULES
 
 
 class Unknown(Exception):

@@ -14,7 +14,8 @@ from shapewright.engine.dispatch.results import failed, recorded_arguments
 from shapewright.engine.function_names import long_name
 from shapewright.engine.identity import DTYPES
 from shapewright.engine.memo import UNTOLD
-from shapewright.rules.maps.drawn import Drawn, Side
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.record.ops import Fact, Op
 from shapewright.runtime.operator_calls.call_context import draw_with
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,
@@ -30,8 +31,6 @@ from shapewright.runtime.operator_calls.live_tensors import (
 )
 from shapewright.runtime.operator_calls.operator_names import function_of, known_names
 from shapewright.runtime.operator_calls.typed_calls import likely_bounds
-from shapewright.trace.fact import Fact
-from shapewright.trace.op import Op
 
 if TYPE_CHECKING:
     from shapewright.engine.dispatch.plans import Plan

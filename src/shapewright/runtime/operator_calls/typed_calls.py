@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from shapewright.engine.identity import DTYPES
-from shapewright.rules.maps.drawn import Drawn
-from shapewright.rules.maps.renaming import with_letters
+from shapewright.index_maps.drawn_calls import Drawn, with_letters
 from shapewright.runtime.operator_calls.call_context import draw_with
 from shapewright.runtime.operator_calls.drawing import (
     RUNNABLE,

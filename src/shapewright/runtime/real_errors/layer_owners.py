@@ -18,9 +18,9 @@ from shapewright.engine.failures.constructions import (
     constructor_arguments,
     kept_values,
 )
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
 from shapewright.runtime.real_errors.tracebacks import Stack
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
 
 LONGEST = 30
 """Characters of an expression that stands for a layer's name."""

@@ -19,8 +19,10 @@ from torch import nn
 from shapewright.engine.call_sites import TORCH
 from shapewright.engine.failures.constructions import misloaded
 from shapewright.engine.replacement import one_thread
-from shapewright.rules.needs.failure import Failure
-from shapewright.rules.needs.loading import Misloaded
+from shapewright.operators.failed_calls import Failure, Misloaded
+from shapewright.program.source_text import Text, flat
+from shapewright.program.spans import Span
+from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
 from shapewright.runtime.real_errors.guards import Guards, Refused
 from shapewright.runtime.real_errors.layer_owners import Owner, owner_of, relative
@@ -33,9 +35,6 @@ from shapewright.runtime.real_errors.rewritten_expressions import (
 from shapewright.runtime.real_errors.tracebacks import Stack, Standing
 from shapewright.runtime.restore.snapshot import take
 from shapewright.runtime.run import Settings, record
-from shapewright.source.expressions import Text, flat
-from shapewright.source.span import Span
-from shapewright.trace.record import Trace
 
 Maker = Callable[[], nn.Module]
 """Makes a layer, inside a run."""

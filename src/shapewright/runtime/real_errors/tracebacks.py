@@ -14,8 +14,8 @@ import torch
 from shapewright.engine.call_sites import TORCH, USER, classify, source_of
 from shapewright.engine.engine import Engine
 from shapewright.engine.private import in_dispatch_mode, in_transform
-from shapewright.source.expressions import Text
-from shapewright.source.span import Span
+from shapewright.program.source_text import Text
+from shapewright.program.spans import Span
 
 NOT_OURS = tuple(
     f"{TORCH}{part}"

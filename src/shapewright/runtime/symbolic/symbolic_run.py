@@ -18,11 +18,10 @@ from typing import Any
 
 import torch
 
-from shapewright.dims.condition import Condition
-from shapewright.dims.expression import Expression
 from shapewright.engine import nests
 from shapewright.engine.call_sites import USER, Positions, classify
 from shapewright.engine.failures.run_ends import Stopped, said_by
+from shapewright.program.spans import Span
 from shapewright.runtime.limits import limited, undisturbed
 from shapewright.runtime.restore.snapshot import Taken, as_taken
 from shapewright.runtime.symbolic.fake_models import (
@@ -34,7 +33,8 @@ from shapewright.runtime.symbolic.fake_models import (
     watched,
 )
 from shapewright.runtime.symbolic.symbols import Reading, Unreadable
-from shapewright.source.span import Span
+from shapewright.sizes.conditions import Condition
+from shapewright.sizes.expressions import Expression
 
 Dims = tuple[Expression | None, ...]
 Make = Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]

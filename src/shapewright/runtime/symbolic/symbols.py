@@ -11,18 +11,20 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from shapewright.dims.condition import Compared, Condition, Every, Some, denied
-from shapewright.dims.dividing import Over, Rest
-from shapewright.dims.expression import (
+from shapewright.sizes.conditions import Compared, Condition, Every, Some, denied
+from shapewright.sizes.expressions import (
     Absolute,
     Expression,
     Letter,
     Quotient,
     Remainder,
+    least,
+    most,
     number,
+    product,
     total,
 )
-from shapewright.dims.several import least, most, product
+from shapewright.sizes.formula_division import Over, Rest
 
 RELATIONS = {
     "Equality": "==", "Unequality": "!=", "GreaterThan": ">=",

@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.identity import Info
-from shapewright.trace.rehearsal import Gradient
-from shapewright.trace.training import Place
+from shapewright.record.report import Gradient, Place
 
 if TYPE_CHECKING:
     from shapewright.engine.module_calls import Call, Calls

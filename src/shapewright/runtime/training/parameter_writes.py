@@ -11,8 +11,8 @@ from torch import nn
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import THEIRS
 from shapewright.engine.memo import INPLACE
+from shapewright.record.report import Place
 from shapewright.runtime.training.story import line_of_site
-from shapewright.trace.training import Place
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.turns import Stage

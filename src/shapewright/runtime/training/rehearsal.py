@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.replacement import replaced
+from shapewright.record.report import Rehearsal, Remainder, Training
 from shapewright.runtime.claimed_machine import Machine, claimed_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import loaders_watched, remainders
@@ -25,8 +26,6 @@ from shapewright.runtime.training.loss_scaling import scalers_stood_for
 from shapewright.runtime.training.optimizer_steps import steps_watched
 from shapewright.runtime.training.state_dicts import states_watched
 from shapewright.runtime.training.story import Story, shown
-from shapewright.trace.rehearsal import Rehearsal, Remainder
-from shapewright.trace.training import Training
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

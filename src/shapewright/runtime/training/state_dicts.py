@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from shapewright.trace.training import Place
+from shapewright.record.report import Place
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.turns import Stage

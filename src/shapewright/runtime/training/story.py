@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.call_sites import USER
-from shapewright.trace.rehearsal import Moment
+from shapewright.record.report import Moment
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.identity import BLANK, Info
+from shapewright.record.report import Met, Optimized, Outside, Place, Training
 from shapewright.runtime.training.gradients import (
     Evaluated,
     Evaluations,
@@ -20,7 +21,6 @@ from shapewright.runtime.training.gradients import (
 )
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.story import line_of_site, shown
-from shapewright.trace.training import Met, Optimized, Outside, Place, Training
 
 if TYPE_CHECKING:
     from shapewright.engine.module_calls import Call

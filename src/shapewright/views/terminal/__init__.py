@@ -1,5 +1,5 @@
 """A trace as text for the terminal."""
 
-from shapewright.views.terminal.page import text
+from shapewright.views.terminal.trace_tables import text
 
 __all__ = ["text"]

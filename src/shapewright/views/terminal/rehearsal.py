@@ -1,17 +1,17 @@
-"""What `rehearse` found, and the story of the run, for the terminal."""
+"""The report of `rehearse`: the story of the run and its gradients as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shapewright.views import units
-from shapewright.views.glyphs import ASCII, UNICODE
-from shapewright.views.story import Row, rows
-from shapewright.views.terminal import report as reports
-from shapewright.views.terminal.footer import labelled, wrapped
-from shapewright.views.terminal.gradients import beside
-from shapewright.views.terminal.paint import (
+from shapewright.record.report import Gradient, Moment
+from shapewright.record.trace import Trace
+from shapewright.views import formatting
+from shapewright.views.styled_text import (
+    ASCII,
+    UNICODE,
     Line,
     Terminal,
     cells,
@@ -20,10 +20,256 @@ from shapewright.views.terminal.paint import (
     lower,
     pad,
 )
+from shapewright.views.terminal import findings as reports
+from shapewright.views.terminal.totals import labelled, wrapped
 
 if TYPE_CHECKING:
-    from shapewright.trace.record import Assumption
-    from shapewright.trace.report import Report
+    from shapewright.record.report import Report
+    from shapewright.record.trace import Assumption
+
+
+MOST_RUNS = 4
+"""Runs of numbers that are told of a loop's turns."""
+
+MOST_NAMES = 4
+"""Files that one line saved or loaded."""
+
+SHORT = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
+    "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the program, and what came of it, in a line or several."""
+
+    file: str
+    line: int
+    depth: int
+    code: str
+    what: tuple[str, ...]
+    kind: str
+
+
+def rows(story: Moment, trace: Trace | None) -> list[Row]:
+    """All rows, in the order in which they first happened."""
+    texts = {
+        name: source.text.splitlines()
+        for name, source in (trace.sources if trace is not None else {}).items()
+        if source.text is not None
+    }
+    whole = Moment("loop", inner=story.inner)
+    return [
+        replace(row, depth=row.depth - 1) for row in _make_story_rows(whole, 0, texts)
+    ][1:]
+
+
+def _make_story_rows(
+    moment: Moment, depth: int, texts: Mapping[str, list[str]]
+) -> Iterator[Row]:
+    if moment.kind == "loop" and not any(map(_tells, moment.inner)):
+        return
+    inner = list(moment.inner)
+    kind, what = moment.kind, _what([moment])
+    if kind == "loop":
+        own = [m for m in inner if m.kind == "batches" and m.line == moment.line]
+        if own:
+            inner = [each for each in inner if each not in own]
+            kind = "batches"
+            what = tuple(line for each in own for line in _what([each]))
+    yield Row(moment.file, moment.line, depth, _code(moment, texts), what, kind)
+    for group in _together(inner):
+        if len(group) == 1:
+            yield from _make_story_rows(group[0], depth + 1, texts)
+        else:
+            one, code = group[0], _code(group[0], texts)
+            yield Row(one.file, one.line, depth + 1, code, _what(group), one.kind)
+
+
+def _together(moments: Iterable[Moment]) -> list[list[Moment]]:
+    """Moments in groups: what one line saves or loads under many names is one."""
+    found: dict[object, list[Moment]] = {}
+    for each in moments:
+        files = each.kind in ("save", "load")
+        key = (each.kind, each.file, each.line) if files else id(each)
+        found.setdefault(key, []).append(each)
+    return list(found.values())
+
+
+def _tells(moment: Moment) -> bool:
+    """Whether a moment is worth its line: a loop in which nothing happened is not."""
+    return moment.kind != "loop" or any(map(_tells, moment.inner))
+
+
+def _code(moment: Moment, texts: Mapping[str, list[str]]) -> str:
+    lines = texts.get(moment.file, [])
+    if 0 < moment.line <= len(lines):
+        return lines[moment.line - 1].strip()
+    return moment.text
+
+
+def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
+    """What came of it, in words; of several, where they are one line's files."""
+    moment = moments[0]
+    kind, text = moment.kind, moment.text
+    if kind == "loop":
+        return (turns(moment, text or "turn"),)
+    if kind == "batches":
+        return turns(moment, "batch"), text, *map(short, moment.shapes)
+    if kind == "backward":
+        loss = f"loss {' | '.join(map(short, moment.shapes))}"
+        return (f"{loss}, {text}" if text else loss,)
+    if kind in ("save", "load"):
+        names = [each.text or "a buffer" for each in moments]
+        more = len(names) - MOST_NAMES
+        told = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        return (f"{told}, kept for this run only" if kind == "save" else told,)
+    if kind in ("train", "eval"):
+        return (f"{text} in {'training' if kind == 'train' else 'evaluation'}",)
+    if kind == "schedule" and moment.total is not None:
+        return (f"{text}, {moment.total:,} steps at most",)
+    return (text,)
+
+
+def turns(moment: Moment, name: str) -> str:
+    """`turns 1-2, 90 of 90`."""
+    names = f"{name}es" if name == "batch" else f"{name}s"
+    runs: list[list[int]] = []
+    for each in moment.turns:
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], each]
+        else:
+            runs.append([each])
+    if len(runs) > MOST_RUNS:
+        runs = [*runs[: MOST_RUNS - 1], [0], runs[-1]]
+    told = (
+        ", ".join(
+            "..." if run == [0] else "-".join(f"{each:,}" for each in run)
+            for run in runs
+        )
+        or "none"
+    )
+    of = f" of {moment.total:,}" if moment.total is not None else ""
+    word = name if len(moment.turns) == 1 else names
+    return f"{word} {told}{of}"
+
+
+def short(words: str) -> str:
+    """The same with short names of dtypes."""
+    return " ".join(
+        SHORT.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",")
+        for word in words.split(" ")
+    )
+
+
+NO_GRADIENT = "none"
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A module or a parameter: what is known of it, and what it holds."""
+
+    name: str
+    own: Gradient | None = None
+    inner: tuple[Branch, ...] = ()
+
+    def like(self) -> object:
+        """What two branches have in common that are told as one."""
+        own = replace(self.own, path="") if self.own is not None else None
+        return own, tuple((each.name, each.like()) for each in self.inner)
+
+
+@dataclass
+class Growing:
+    """A branch that is still growing."""
+
+    own: Gradient | None = None
+    inner: dict[str, Growing] = field(default_factory=dict)
+
+    def branch(self, name: str) -> Branch:
+        """It, with equal neighbours folded."""
+        inner = [each.branch(part) for part, each in self.inner.items()]
+        return Branch(name, self.own, tuple(folded(inner)))
+
+
+def folded(branches: Sequence[Branch]) -> Iterator[Branch]:
+    """Numbered branches that follow one another and are alike, as one: `0-11`."""
+    group: list[Branch] = []
+    for each in branches:
+        if group and each.name.isdigit() and each.like() == group[-1].like():
+            group.append(each)
+            continue
+        yield from _one(group)
+        group = [each]
+    yield from _one(group)
+
+
+def _one(group: list[Branch]) -> Iterator[Branch]:
+    if len(group) > 1 and group[0].name.isdigit():
+        yield replace(group[0], name=f"{group[0].name}-{group[-1].name}")
+    else:
+        yield from group
+
+
+def beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
+    """A table: what a value is, and the gradient that came to it."""
+    if not gradients:
+        return [[("gradients", "bold"), ("  no gradient came to any module", "dim")]]
+    root = Growing()
+    for each in gradients:
+        at = root
+        for part in each.path.split("."):
+            at = at.inner.setdefault(part, Growing())
+        at.own = each
+    rows = [
+        row for each in root.branch("").inner for row in _make_gradient_rows(each, 0)
+    ]
+    room = (terminal.width - 2) // 3
+    first = min(max(cells(name) for name, _, _ in rows), room)
+    second = max(cells(value) for _, value, _ in rows)
+    heads = pad("gradients", first), pad("value", second), "gradient"
+    lines: list[Line] = [[("  ".join(heads), "bold")]]
+    for name, value, gradient in rows:
+        told = pad(cut(name, first, terminal.glyphs.cut), first)
+        plain = gradient not in (NO_GRADIENT, "frozen")
+        lines.append(
+            [
+                (f"{told}  ", ""),
+                (f"{pad(value, second)}  ", "shape"),
+                (gradient, "shape" if plain else "dim"),
+            ]
+        )
+    return lines
+
+
+def _make_gradient_rows(branch: Branch, depth: int) -> Iterator[tuple[str, str, str]]:
+    own = branch.own
+    name = "  " * depth + branch.name
+    if own is None:
+        yield name, "", ""
+    else:
+        yield name, worded(own.shape, own.dtype), came(own)
+    for each in branch.inner:
+        yield from _make_gradient_rows(each, depth + 1)
+
+
+def came(own: Gradient) -> str:
+    """The gradient in words."""
+    if own.kind == "frozen":
+        return "frozen"
+    if own.gradient is None:
+        return NO_GRADIENT
+    sparse = f" {own.layout}" if own.layout != "strided" else ""
+    return worded(own.gradient, own.gradient_dtype) + sparse
+
+
+def worded(shape: tuple[int, ...], dtype: str) -> str:
+    """`(64, 10) f32`."""
+    sizes = ", ".join(map(str, shape))
+    comma = "," if len(shape) == 1 else ""
+    return f"({sizes}{comma}) {SHORT.get(dtype, dtype)}"
+
 
 GUTTER = 7
 """Columns of the line number and the rule."""
@@ -65,7 +311,7 @@ def head(report: Report, terminal: Terminal) -> list[Line]:
     if told is None:
         return [[(f"{report.target} did not run", "error")]]
     command = " ".join([report.target, *told.arguments])
-    steps = units.plural(told.steps, "optimizer step")
+    steps = formatting.plural(told.steps, "optimizer step")
     done = f"on {told.device}: {steps} in {told.seconds:.1f} s, with no data"
     if cells(command) + 2 + cells(done) <= terminal.width:
         return [[(command, "title"), (f"  {done}", "dim")]]
@@ -98,7 +344,7 @@ def story(report: Report, terminal: Terminal) -> list[Line]:
             lines.append([(name or "in a library", "bold")])
         lines += _lines(row, width, terminal)
     if more > 0:
-        lines.append([(f"and {units.plural(more, 'line')} more", "dim")])
+        lines.append([(f"and {formatting.plural(more, 'line')} more", "dim")])
     for each in told.skipped[:MOST_SKIPPED]:
         lines += labelled("not run", each, terminal)
     more = len(told.skipped) - MOST_SKIPPED
@@ -159,6 +405,6 @@ def assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]
             told += f" at {', '.join(names)}" + (f" and {more} more" if more else "")
         count = sum(each.count for each in group)
         if count > len(group):
-            told += f", {units.times(count)}"
+            told += f", {formatting.times(count)}"
         lines += labelled("assumed", told, terminal)
     return lines

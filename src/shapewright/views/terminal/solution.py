@@ -1,18 +1,52 @@
-"""What `solve` found, for the terminal."""
+"""What `solve` found and what was proven, as text."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from shapewright.source.span import Span
-from shapewright.trace.proof import PROVEN, Proof, Statement
-from shapewright.trace.solution import Demanded, Example, Needed, Solution
-from shapewright.views import shapes, units
-from shapewright.views.demands import said
-from shapewright.views.glyphs import ASCII, UNICODE
-from shapewright.views.terminal.footer import labelled
-from shapewright.views.terminal.paint import Line, Terminal, lower
-from shapewright.views.terminal.proof import proof_lines
+from shapewright.program.spans import Span
+from shapewright.record.solution import (
+    PROVEN,
+    REFUTED,
+    Demanded,
+    Example,
+    Needed,
+    Proof,
+    Solution,
+    Statement,
+)
+from shapewright.views import formatting
+from shapewright.views.formatting import said
+from shapewright.views.styled_text import ASCII, UNICODE, Line, Terminal, cells, lower
+from shapewright.views.terminal.totals import labelled
+
+STYLES = {PROVEN: "out", REFUTED: "error"}
+
+
+def proof_text(proof: Proof, colour: bool = False) -> str:
+    """A line for each statement."""
+    return lower(proof_lines(proof), colour)
+
+
+def proof_lines(proof: Proof) -> list[Line]:
+    """A line for each statement: its verdict, of what, and for which sizes."""
+    room = max((cells(each.heading) for each in proof.statements), default=0)
+    return [statement_line(each, room) for each in proof.statements]
+
+
+def statement_line(statement: Statement, room: int) -> Line:
+    """One statement; its verdict has so much room."""
+    line: Line = [
+        (f"{statement.heading:{room}}", STYLES.get(statement.verdict, "warning")),
+        ("  ", ""),
+    ]
+    if statement.place:
+        line += [(statement.place, "name"), (" ", "")]
+    line.append((statement.text, "shape"))
+    if statement.detail:
+        line.append((f"  {statement.detail}", "dim"))
+    return line
+
 
 SHOWN = 4
 """Outputs of modules that are not proven and are shown."""
@@ -49,7 +83,7 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
             lines += labelled("needs", needed(solution.needed), terminal)
         return [*lines, last_line(solution)]
     if solution.output is not None:
-        lines += labelled("gives", shapes.nest(solution.output), terminal)
+        lines += labelled("gives", formatting.nest(solution.output), terminal)
     shown = [each for each in solution.demands if not each.implied]
     if solution.tried:
         lines += tried_lines(solution, terminal)
@@ -78,7 +112,9 @@ def shown_proof(proof: Proof) -> list[Line]:
     lines = proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
     done = len(modules) - len(open_)
     if modules:
-        text = f"{done} of {units.plural(len(modules), 'output')} of modules proven"
+        text = (
+            f"{done} of {formatting.plural(len(modules), 'output')} of modules proven"
+        )
         lines.append([(text, "dim")])
     return lines
 
@@ -159,7 +195,7 @@ def place(span: Span | None) -> str:
 
 def last_line(solution: Solution) -> Line:
     """How many runs this rests on."""
-    runs = units.plural(solution.runs, "run")
+    runs = formatting.plural(solution.runs, "run")
     if solution.works is None:
         return [(f"{runs} without data", "dim")]
     if solution.tried:

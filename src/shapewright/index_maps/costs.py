@@ -1,0 +1,340 @@
+"""What a call costs, counted from its index maps: in torch, and as the naive loop.
+
+For `torch.matmul(f32[2, 3], f32[3, 4])` the loop goes through 24 steps, each of two
+reads, one multiplication and one addition; in Python that is 146 calls of torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any
+
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.index_map import Element, IndexMap, Listed, Number, Read
+from shapewright.record.ops import ITEMSIZE
+from shapewright.sizes.expressions import Expression, Letter
+from shapewright.sizes.strides import is_contiguous
+
+MOST_STEPS = 20_000
+"""Steps of a map with conditions that are gone through to count."""
+METADATA = frozenset(
+    """__len__ size numel nelement dim ndimension stride storage_offset element_size
+    is_contiguous is_floating_point is_complex data_ptr""".split()
+)
+"""Methods that are answered from what a tensor knows of itself, at any size."""
+SIGNS = frozenset("add sub mul div true_divide pow floor_divide remainder".split())
+COUNTED = {"add": "additions", "sub": "subtractions", "mul": "multiplications",
+           "div": "divisions", "true_divide": "divisions"}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Costs:
+    """The costs of one call, over all its outputs.
+
+    `kind` is "view" (nothing moves), "same" (an input itself comes back), "in place",
+    "new" (there are no inputs), "copy" (elements are moved as they are) or "pass" (they
+    are computed). `passes` is how often the innermost line of the loop runs, `calls`
+    how many calls of torch it makes; None where that line has no plain form. `reads`
+    and `arithmetic` are what the loop does; None where values decide, or a condition
+    has too many steps to count. `moved` is the bytes of what goes in and out, of a
+    copy of what is read.
+    """
+
+    kind: str
+    passes: int = 0
+    calls: int | None = 0
+    reads: int | None = 0
+    writes: int = 0
+    arithmetic: dict[str, int] | None = field(default_factory=dict)
+    moved: int = 0
+    copied: int | None = None
+    """Bytes that `contiguous` would copy of a view; None where it copies nothing."""
+
+
+def costs(drawn: Drawn) -> Costs:
+    """What a drawn call costs."""
+    made = Costs(kind_of(drawn))
+    values = {side.name: reader(side) for side in drawn.inputs}
+    known = all(side.values is not None for side in drawn.inputs)
+    for one in drawn.maps:
+        for stage in one.stages:
+            add(made, stage.map, None)
+        add(made, one, values if known and not one.stages else None)
+        if one.stages:  # written by each stage, and read again
+            made.calls = None
+    if made.kind == "in place":
+        made.moved = bytes_of(drawn.outputs[0])
+    elif made.kind not in ("view", "same"):
+        made.moved = sum(map(bytes_of, drawn.outputs))
+        made.moved += sum(bytes_read(drawn, made, side) for side in drawn.inputs)
+    if made.kind == "view" and not dense(drawn.outputs[0]):
+        out = drawn.outputs[0]
+        made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
+    return made
+
+
+def dense(side: Side) -> bool:
+    """Whether `contiguous` has nothing to do."""
+    return not side.size or is_contiguous(side.shape, side.stride)
+
+
+def bytes_of(side: Side) -> int:
+    """The bytes of a tensor's elements, where several are one cell of it once."""
+    cells = side.size
+    if side.stride and cells:
+        steps = zip(side.shape, side.stride, strict=True)
+        cells = min(cells, sum((size - 1) * step for size, step in steps) + 1)
+        steps = zip(side.shape, side.stride, strict=True)
+        cells = min(cells, prod(size for size, step in steps if step))
+    return cells * ITEMSIZE.get(side.dtype, 0)
+
+
+def bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
+    """The bytes of an input that a call reads: of a copy only what is copied."""
+    if made.kind != "copy" or made.reads is None:
+        return bytes_of(side)
+    reads = [read for one in drawn.maps for read in one.reads]
+    if any(read.when for read in reads) or side.name not in {r.tensor for r in reads}:
+        return bytes_of(side)
+    return min(bytes_of(side), made.reads * ITEMSIZE.get(side.dtype, 0))
+
+
+def kind_of(drawn: Drawn) -> str:
+    """What a call does with memory."""
+    if in_place(drawn):
+        return "in place"
+    if not drawn.inputs:
+        return "new"
+    outs = [side for side in drawn.outputs if side.size]
+    if outs and all(side.shares for side in outs):
+        inputs = {side.name: side for side in drawn.inputs}
+        given = inputs[str(outs[0].shares)]
+        same = [(s.shape, s.stride, s.offset, s.dtype) for s in (outs[0], given)]
+        return "same" if len(outs) == 1 and same[0] == same[1] else "view"
+    if any(one.stages for one in drawn.maps):
+        return "pass"
+    moves = all(
+        one.term == "copy"
+        and one.value is None
+        and one.combine == "last"
+        and not (one.then or one.gives)
+        for one in drawn.maps
+    )
+    reads = any(one.reads for one in drawn.maps)
+    return "copy" if moves and reads else "pass"
+
+
+def in_place(drawn: Drawn) -> bool:
+    """Whether a call writes into one of its inputs."""
+    last = drawn.name.rpartition(".")[2]
+    shared = any(side.shares for side in drawn.outputs)
+    return shared and last.endswith("_") and not last.endswith("__")
+
+
+# -- the loop --------------------------------------------------------------------------
+
+
+def add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
+    """Add what the loop of one output does."""
+    elements = prod(one.shape)
+    passes = elements * prod(loop.size for loop in one.loops)
+    made.passes += passes
+    made.writes += elements
+    steps = steps_of(one, passes, values)
+    conditional = any(read.when for read in one.reads)
+    if steps is None or made.reads is None or made.arithmetic is None:
+        made.reads = made.arithmetic = None
+    else:
+        each = 1 if one.term == "copy" else len(given(one))
+        starts = elements if isinstance(one.start, Read) else 0
+        after = elements * sum(len(then.reads) for then in one.then)
+        made.reads += steps * min(each, len(given(one))) + starts + after
+        for name, count in arithmetic(one, elements, steps).items():
+            made.arithmetic[name] = made.arithmetic.get(name, 0) + count
+    each_call = None if conditional else calls_of_a_step(one)
+    asking = calls_of_conditions(one)
+    if made.calls is None or each_call is None or asking is None or steps is None:
+        made.calls = None
+    else:
+        made.calls += passes * asking + steps * each_call
+        made.calls += elements * calls_around(one)
+
+
+def reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
+    """What gives an element of a tensor's values."""
+
+    def element(place: tuple[int, ...]) -> Any:
+        found = side.values
+        for index in place:
+            found = found[index]
+        return found
+
+    return element
+
+
+def given(one: IndexMap) -> list[Read]:
+    """The reads of a step that are of tensors."""
+    tables = {table.name for table in one.tables}
+    return [
+        read
+        for read in one.reads
+        if not isinstance(read, Number) and read.tensor not in tables
+    ]
+
+
+def steps_of(
+    one: IndexMap, passes: int, values: Mapping[str, Any] | None
+) -> int | None:
+    """The steps that count; None where too many conditions would have to be asked."""
+    conditional = any(read.when for read in one.reads)
+    if not one.conditions and not conditional:
+        return passes
+    asked = [*one.conditions, *(when for read in one.reads for when in read.when)]
+    if passes > MOST_STEPS or (values is None and any(map(asks_values, asked))):
+        return None
+    return sum(
+        1
+        for index in product(*map(range, one.shape))
+        for step in one.steps({**(values or {}), **one.named(index)})
+        if not one.reads or any(read.applies(step) for read in one.reads)
+    )
+
+
+def asks_values(condition: object) -> bool:
+    """Whether a condition holds or not by the values of a tensor."""
+    sides = (getattr(condition, name, None) for name in ("left", "right", "expression"))
+    return any("[" in str(side) for side in sides)
+
+
+def arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
+    """The operations of the loop, by name."""
+    found: dict[str, int] = {}
+
+    def note(name: str, count: int) -> None:
+        if count:
+            found[name] = found.get(name, 0) + count
+
+    if one.term == "product":
+        note("multiplications", steps * (len(one.reads) - 1))
+    elif one.term != "copy":
+        note(COUNTED.get(one.term, f"`{one.term}`"), steps)
+    if one.combine == "sum":
+        note("additions", steps)
+        note("divisions", elements if one.scale is not None else 0)
+    elif one.combine != "last":
+        name = one.combine.partition(".")[0]
+        note(f"`{name}` of {prod(loop.size for loop in one.loops)}", elements)
+    for then in one.then:
+        note(COUNTED.get(then.function, f"`{then.function}`"), elements)
+    return found
+
+
+def calls_of_a_step(one: IndexMap) -> int | None:
+    """The calls of torch in the innermost line; None where it has no plain form."""
+    plain = one.term in ("copy", "product") or (
+        one.term in SIGNS and len(one.reads) == 2 and not one.options
+    )
+    simple = one.combine in ("sum", "last") and one.at is None and not one.tables
+    if not plain or not simple or one.then or one.truncated or one.value is not None:
+        return None
+    indexed = [read for read in given(one) if read.indices]
+    deciding = [calls_of_index(index) for read in indexed for index in read.indices]
+    if None in deciding or tuple(given(one)) != one.reads:
+        return None
+    reads = len(indexed) + sum(filter(None, deciding))
+    joined = len(one.reads) - 1
+    summed = one.combine == "sum"
+    written = 1 + 2 * bool(one.letters) if summed else int(bool(one.letters))
+    return reads + joined + written
+
+
+def calls_of_conditions(one: IndexMap) -> int | None:
+    """The calls of torch in `if index[u, j] == i:`: a read, `==`, and its truth."""
+    asking = [condition for condition in one.conditions if asks_values(condition)]
+    if not asking:
+        return 0
+    if len(one.conditions) > 1 or str(asking[0]).count("[") != 1:
+        return None
+    return 3
+
+
+def calls_around(one: IndexMap) -> int:
+    """The calls of torch for each output element, outside of the inner loops."""
+    starts = one.combine == "sum" or one.start is not None
+    read = isinstance(one.start, Read) and bool(one.start.indices)
+    scaled = 0 if one.scale is None else 3 if one.letters else 1
+    return (1 if starts and one.letters else 0) + int(read) + scaled
+
+
+def calls_of_index(index: Expression) -> int | None:
+    """The calls of torch in an index: `index[i, j]` is one; None where it is a sum."""
+    if "[" not in str(index):
+        return 0
+    parts = getattr(index, "indices", ())
+    if any("[" in str(part) for part in parts):
+        return None
+    if isinstance(index, Listed) and len(parts) == 1:
+        return 0
+    return 1 if isinstance(index, Element) else None
+
+
+# -- what is read again ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Along what a tensor is read again and again: backward sums its gradient there.
+
+    `dims` are dims of the output, `loops` letters of the map's loops. `times` is how
+    often each element is read, None where elements differ in that: windows overlap,
+    conditions leave steps out. `chosen` says that values decide what is read.
+    """
+
+    dims: tuple[int, ...] = ()
+    loops: tuple[str, ...] = ()
+    times: int | None = 1
+    chosen: bool = False
+
+
+def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
+    """How a tensor of this shape is read again: `other` in (3, 1) + (4,): dim 0."""
+    inside = [read for read in one.reads if read.tensor == tensor]
+    outside = [read for then in one.then for read in then.reads]
+    outside += [one.start] if isinstance(one.start, Read) else []
+    outside = [read for read in outside if read.tensor == tensor]
+    reads = [*inside, *outside]
+    if not reads or one.stages:
+        return Repeats(times=None)
+    chosen = any("[" in str(index) for read in reads for index in read.indices)
+    chosen = chosen or any(map(asks_values, one.conditions))
+    used = frozenset[str]().union(
+        *(index.letters() for read in reads for index in read.indices)
+    )
+    sizes = zip(one.letters, one.shape, strict=True)
+    again = [(dim, n) for dim, (letter, n) in enumerate(sizes) if letter not in used]
+    dims = tuple(dim for dim, size in again if size > 1)
+    own = [loop for loop in one.loops if loop.letter not in used and loop.size > 1]
+    own = own if inside else []
+    loops = tuple(loop.letter for loop in own)
+    even = len(reads) == 1 and whole(reads[0], one, shape)
+    even = even and not any(read.when for read in one.reads)
+    even = even and not (inside and one.conditions) and not chosen
+    even = even and not {loop.letter for loop in one.loops} & set(one.letters)
+    times = prod(size for _, size in again) * prod(loop.size for loop in own)
+    return Repeats(dims, loops, times if even else None, chosen)
+
+
+def whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
+    """Whether a read goes once through a tensor of this shape, letter by letter."""
+    ranges = dict(zip(one.letters, one.shape, strict=True))
+    ranges |= {loop.letter: loop.size for loop in one.loops}
+    letters = [str(index) for index in read.indices if isinstance(index, Letter)]
+    return len(letters) == len(set(letters)) and all(
+        ranges.get(str(index)) == size
+        if isinstance(index, Letter)
+        else size == 1 and not index.letters()
+        for index, size in zip(read.indices, shape, strict=True)
+    )

@@ -1,0 +1,214 @@
+"""The value of an output element by its index map, and how often each element is
+read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any, Protocol
+
+from shapewright.index_maps.index_map import IndexMap, Number, Read
+
+Tensors = Mapping[str, Callable[[tuple[int, ...]], Any]]
+"""A tensor by its name in the call: what gives its element at an index."""
+
+
+class Functions(Protocol):
+    """Torch functions by name; `options` are their keyword arguments."""
+
+    def of_elements(
+        self, name: str, values: list[Any], options: dict[str, Any], /
+    ) -> Any:
+        """Of the elements of one step, in order."""
+
+    def of_steps(
+        self, name: str, values: list[Any], at: int | None, options: dict[str, Any], /
+    ) -> Any:
+        """Of what all steps gave, at an index of the result."""
+
+
+PLAIN_TERMS = ("copy", "product")
+
+
+def element(
+    drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: Functions
+) -> Any:
+    """The output's element at `index`, as the map says."""
+    letters = around(drawn, index, staged(drawn, tensors, functions))
+    made = combined(drawn, letters, functions)
+    for then in drawn.then:
+        operands = [made, *(value_of(read, letters) for read in then.reads)]
+        made = functions.of_elements(then.function, operands, dict(then.options))
+    return made
+
+
+def staged(drawn: IndexMap, tensors: Tensors, functions: Functions) -> Tensors:
+    """The tensors, with the map's stages among them; theirs are kept once known.
+
+    Whoever looks at many elements calls this once, and hands on what it returns.
+    """
+    every = dict(tensors)
+    for stage in drawn.stages:
+        if stage.name not in every:
+            every[stage.name] = remembered(stage.map, dict(every), functions)
+    return every
+
+
+def remembered(
+    drawn: IndexMap, tensors: Tensors, functions: Functions
+) -> Callable[[tuple[int, ...]], Any]:
+    """What gives an element of a stage, worked out when it is first asked for."""
+    known: dict[tuple[int, ...], Any] = {}
+
+    def at(index: tuple[int, ...]) -> Any:
+        if index not in known:
+            made = element(drawn, index, tensors, functions)
+            known[index] = made.item() if hasattr(made, "item") else made
+        return known[index]
+
+    return at
+
+
+def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) -> Any:
+    """What the steps give together."""
+    start = drawn.start
+    if isinstance(start, Read):
+        start = value_of(start, letters)
+    found: list[Any] = []
+    steps = []
+    for step in drawn.steps(letters):
+        value = term(drawn, step, functions)
+        if value is not None:
+            found.append(value)
+            steps.append(step)
+    if drawn.combine == "last" or (not found and start is not None):
+        return found[-1] if found else start
+    made: Any
+    if drawn.combine == "sum":
+        made = sum(found, start=0 if start is None else start)
+        if drawn.scale is not None:
+            made = made / drawn.scale
+    else:
+        at = None if drawn.at is None else drawn.at.value(letters)
+        options = dict(drawn.options) if drawn.term in PLAIN_TERMS else {}
+        made = functions.of_steps(drawn.combine, found, at, options)
+    if drawn.gives is not None:
+        return drawn.gives.value(steps[int(made)])
+    return int(made) if drawn.truncated else made
+
+
+def around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
+    """The output letters' values, and the tensors and tables by their names."""
+    tables = {table.name: table.element for table in drawn.tables}
+    return {**tensors, **tables, **drawn.named(index)}
+
+
+def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
+    """What one step gives; None where no read applies."""
+    if drawn.value is not None:
+        made = drawn.value
+        return made if isinstance(made, int | float) else made.value(step)
+    if drawn.term == "copy":
+        for read in drawn.reads:
+            if read.applies(step):
+                return value_of(read, step)
+        return drawn.missing
+    values = [value_of(read, step) for read in drawn.reads]
+    if drawn.term == "product":
+        return prod(values)
+    return functions.of_elements(drawn.term, values, dict(drawn.options))
+
+
+def value_of(read: Read, letters: Mapping[str, Any]) -> Any:
+    """The element that a read names."""
+    if isinstance(read, Number):
+        return read.number
+    at = tuple(index.value(letters) for index in read.indices)
+    assert min(at, default=0) >= 0, f"{read} at {at}"
+    return letters[read.tensor](at)
+
+
+def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+    """The elements of inputs that the output's element at `index` reads, each with
+    its tensor's name: those that its stages read among them.
+
+    A table is not an input: its numbers are left out.
+    """
+    stages = {stage.name: stage.map for stage in drawn.stages}
+    if not stages:
+        return direct(drawn, index, tensors)
+    known: dict[Any, dict[Any, None]] = {}
+
+    def inputs_of(one: IndexMap, at: Sequence[int]) -> dict[Any, None]:
+        found: dict[Any, None] = {}
+        for place in direct(one, at, tensors):
+            if place[0] not in stages:
+                found[place] = None
+                continue
+            if place not in known:
+                known[place] = inputs_of(stages[place[0]], place[1])
+            found |= known[place]
+        return found
+
+    return list(inputs_of(drawn, index))
+
+
+def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
+    """The elements that are read in the last stage: of inputs, and of stages."""
+    letters = around(drawn, index, tensors)
+    tables = {table.name for table in drawn.tables}
+    found: list[Any] = []
+    for step in drawn.steps(letters):
+        applying = [
+            read
+            for read in drawn.reads
+            if read.tensor not in tables and read.applies(step)
+        ]
+        if drawn.term == "copy":
+            applying = applying[:1]
+        found += [place for read in applying for place in place_of(read, step)]
+    if isinstance(drawn.start, Read) and (drawn.combine == "sum" or not found):
+        found += place_of(drawn.start, letters)
+    for then in drawn.then:
+        found += [place for read in then.reads for place in place_of(read, letters)]
+    return found
+
+
+def place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
+    """The (tensor, index) that a read names; none for a number."""
+    if isinstance(read, Number):
+        return []
+    return [(read.tensor, tuple(index.value(letters) for index in read.indices))]
+
+
+Index = tuple[int, ...]
+NO_TENSORS: Mapping[str, Any] = {}
+
+
+def times_read(
+    drawn: IndexMap, tensor: str, tensors: Tensors = NO_TENSORS
+) -> Counter[Index]:
+    """How often the output reads each element of an input; those never read are absent.
+
+    It goes through the whole output: for tensors of a size that is shown. `tensors`
+    are needed where indices are values, as in a gather.
+    """
+    return Counter(
+        at
+        for index in indices(drawn)
+        for name, at in sources(drawn, index, tensors)
+        if name == tensor
+    )
+
+
+def times_met(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
+    """How many elements meet in each element of the output: in `fold`, in a scatter."""
+    return {index: len(sources(drawn, index, tensors)) for index in indices(drawn)}
+
+
+def indices(drawn: IndexMap) -> Iterator[Index]:
+    """The indices of the output, in row-major order."""
+    return product(*map(range, drawn.shape))

@@ -1,0 +1,267 @@
+"""Index expressions that families share: broadcast operands, places in row-major order,
+and windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import gcd
+from typing import Any
+
+from shapewright.index_maps.index_map import (
+    LETTERS,
+    IndexMap,
+    Loop,
+    Read,
+    Within,
+    constant,
+    out_letters,
+)
+from shapewright.sizes.expressions import (
+    Expression,
+    Letter,
+    Quotient,
+    Remainder,
+    Total,
+    number,
+    total,
+)
+from shapewright.sizes.strides import contiguous
+from shapewright.sizes.window_sizes import Window
+
+Shape = tuple[int, ...]
+MOST = len(LETTERS)
+"""Dims up to which there are letters."""
+
+
+def stretched(
+    shape: Shape, out: Shape, letters: Sequence[Expression] = ()
+) -> tuple[Expression, ...]:
+    """Where an output element reads an operand that is broadcast to `out`.
+
+    Dims that the operand lacks are left out, a stretched size of 1 is read at 0.
+    """
+    own = (letters or out_letters(len(out)))[len(out) - len(shape) :]
+    wanted = out[len(out) - len(shape) :]
+    return tuple(
+        number(0) if size == 1 != want else letter
+        for size, want, letter in zip(shape, wanted, own, strict=True)
+    )
+
+
+def operand(
+    name: str, value: Any, out: Shape, letters: Sequence[Expression] = ()
+) -> Read:
+    """The read of a broadcast tensor, or the number that stands in its place."""
+    if not hasattr(value, "shape"):
+        return constant(value)
+    return Read(name, stretched(tuple(value.shape), out, letters))
+
+
+def letters_of(text: str) -> tuple[Letter, ...]:
+    """A letter for each character."""
+    return tuple(Letter(name) for name in text)
+
+
+Sizes = Mapping[str, int]
+"""How many numbers each letter goes through, from 0."""
+Terms = list[tuple[Expression, int]]
+
+
+def sizes_of(shape: Sequence[int]) -> dict[str, int]:
+    """The sizes of an output's letters."""
+    return dict(zip(LETTERS, shape, strict=False))
+
+
+def bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
+    """The least and the largest value, or a range around them; None if unknown."""
+    if isinstance(expression, Letter):
+        if expression.name not in sizes:
+            return None
+        return 0, max(sizes[expression.name] - 1, 0)
+    if isinstance(expression, Remainder):
+        return 0, expression.divisor - 1
+    if isinstance(expression, Quotient):
+        inside = bounds(expression.over, sizes)
+        n = expression.divisor
+        return None if inside is None else (inside[0] // n, inside[1] // n)
+    if not isinstance(expression, Total):
+        return None
+    low = high = expression.constant
+    for term, factor in expression.terms:
+        inside = bounds(term, sizes)
+        if inside is None:
+            return None
+        ends = sorted(end * factor for end in inside)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
+    """The terms whose factor is a multiple of `step`, and the rest.
+
+    The number in a sum is parted too: 13 is 12 and 1 where `step` is 4.
+    """
+    terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
+    constant = expression.constant if isinstance(expression, Total) else 0
+    whole = [(term, factor) for term, factor in terms if not factor % step]
+    if constant // step:
+        whole.append((number(1), constant // step * step))
+    rest: Terms = [(term, factor) for term, factor in terms if factor % step]
+    return whole, total([*rest, (constant % step, 1)])
+
+
+def steps_of(expression: Expression, divisor: int) -> list[int]:
+    """What the divisor has in common with the factors, the largest first."""
+    terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
+    return sorted({gcd(factor, divisor) for _, factor in terms}, reverse=True)
+
+
+def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
+    """`expression // divisor`."""
+    known = bounds(expression, sizes)
+    if known is not None and known[0] // divisor == known[1] // divisor:
+        return number(known[0] // divisor)
+    if divisor == 1:
+        return expression
+    for step in steps_of(expression, divisor):
+        whole, rest = parted(expression, step)
+        inside = bounds(rest, sizes)
+        if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
+            less = total([(term, factor // step) for term, factor in whole])
+            return over(less, divisor // step, sizes)
+    whole, rest = parted(expression, divisor)
+    if whole:
+        less = total([(term, factor // divisor) for term, factor in whole])
+        return less + over(rest, divisor, sizes)
+    return expression // divisor
+
+
+def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
+    """`expression % divisor`."""
+    whole, rest = parted(expression, divisor)
+    if whole:
+        return modulo(rest, divisor, sizes)
+    known = bounds(expression, sizes)
+    if known is not None and known[0] // divisor == known[1] // divisor:
+        return expression - known[0] // divisor * divisor
+    for step in steps_of(expression, divisor):
+        whole, rest = parted(expression, step)
+        inside = bounds(rest, sizes)
+        if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
+            less = total([(term, factor // step) for term, factor in whole])
+            return modulo(less, divisor // step, sizes) * step + rest
+    return expression % divisor
+
+
+def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
+    """The place in row-major order of the element at `letters`."""
+    steps = contiguous(tuple(shape))
+    pairs = zip(letters, shape, steps, strict=True)
+    return total([(letter, step) for letter, size, step in pairs if size != 1])
+
+
+def index_at(
+    expression: Expression, shape: Sequence[int], sizes: Sizes
+) -> tuple[Expression, ...]:
+    """The index of the element at a place of a tensor of this shape."""
+    found: list[Expression] = []
+    for size, step in zip(shape, contiguous(tuple(shape)), strict=True):
+        here = over(expression, step, sizes)
+        found.append(modulo(here, max(size, 1), sizes))
+    return tuple(found)
+
+
+SPACE = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
+"""Letters of the places of a window, by the number of spatial dims."""
+STEPS = {1: ("u",), 2: ("u", "v"), 3: ("t", "u", "v")}
+"""Letters of the steps inside a window."""
+
+
+def reads_at(window: Window, place: Expression, step: Expression) -> Expression:
+    """The element that a step reads: negative or past the end in the padding."""
+    return place * window.stride + step * window.dilation - window.before
+
+
+def inside(
+    window: Window, place: Expression, step: Expression, padded: bool = False
+) -> tuple[Within, ...]:
+    """What must hold for a step to be inside the input, or inside the padded one.
+
+    Nothing where every step is.
+    """
+    before, after = (window.before, window.after) if padded else (0, 0)
+    last = (window.places - 1) * window.stride + window.reach - 1 - window.before
+    if window.before <= before and last < window.size + after:
+        return ()
+    at = reads_at(window, place, step)
+    return (Within(at, -before, window.size + after),)
+
+
+def leading(count: int) -> tuple[str, ...]:
+    """Letters of the dims before the channels."""
+    return ("n",) if count == 1 else tuple("ijklmpq"[:count])
+
+
+def places(dims: int) -> tuple[Letter, ...]:
+    """The letters of a window's places."""
+    return tuple(Letter(name) for name in SPACE[dims])
+
+
+def steps(sizes: Sequence[int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
+    """Loops through a window, and their letters; no loop along a size of 1."""
+    return looped(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
+
+
+def looped(sizes: dict[str, int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
+    """Loops by their letters; a size of 1 has no loop, and is read at 0."""
+    loops = tuple(Loop(name, size) for name, size in sizes.items() if size != 1)
+    letters = tuple(
+        number(0) if size == 1 else Letter(name) for name, size in sizes.items()
+    )
+    return loops, letters
+
+
+def write_size(sizes: Sequence[int]) -> str:
+    """Sizes as they are read: `3 x 3`."""
+    return " x ".join(map(str, sizes))
+
+
+def geometry(drawn: IndexMap) -> tuple[str, ...]:
+    """The size formula for each spatial dim of a map that has windows.
+
+    Empty for others. For `fold`, these are the numbers of blocks, whose product is the
+    number of columns.
+    """
+    if drawn.sizing == "spread":
+        sizes = drawn.shape[-len(drawn.windows) :]
+        return tuple(map(spread, drawn.windows, sizes))
+    return tuple(sliding(each, drawn.sizing != "average") for each in drawn.windows)
+
+
+def sliding(window: Window, dilated: bool = True) -> str:
+    """How often a window fits: `floor((8 + 2*1 - 1*(3 - 1) - 1) / 2) + 1 = 4`."""
+    if window.before == window.after:
+        padding = f" + 2*{window.before}"
+    else:
+        padding = f" + {window.before} + {window.after}"
+    if dilated:
+        reach = f"{window.dilation}*({window.kernel} - 1) - 1"
+    else:
+        reach = f"{window.kernel}"
+    rounding = "ceil" if window.rounded_up else "floor"
+    # A last window that would start past the input is left out.
+    less = " - 1" if window.drops_last else ""
+    return (
+        f"{rounding}(({window.size}{padding} - {reach}) / {window.stride}) + 1{less}"
+        f" = {window.places}"
+    )
+
+
+def spread(window: Window, size: int) -> str:
+    """What a transposed convolution makes of a size: `(4 - 1)*2 - 2*0 + ... = 8`."""
+    return (
+        f"({window.size} - 1)*{window.stride} - 2*{window.before} + "
+        f"{window.dilation}*({window.kernel} - 1) + {size - window.spread()} + 1"
+        f" = {size}"
+    )

@@ -1,0 +1,506 @@
+"""Drawings and their index maps as versioned JSON, written and read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from shapewright.index_maps.drawn_calls import (
+    Autograd,
+    Beside,
+    Called,
+    Dispatch,
+    Drawn,
+    Gradient,
+    Kept,
+    Side,
+    Stored,
+)
+from shapewright.index_maps.index_map import (
+    AtMost,
+    Condition,
+    Element,
+    Equal,
+    IndexMap,
+    Linear,
+    Listed,
+    Loop,
+    Number,
+    Options,
+    Read,
+    Stage,
+    Table,
+    Then,
+    Within,
+    constant,
+)
+from shapewright.record.json_reader import TableReader
+from shapewright.record.json_writer import TableWriter
+from shapewright.sizes.expressions import (
+    Absolute,
+    Clamped,
+    Expression,
+    Letter,
+    Quotient,
+    Remainder,
+    Total,
+    number,
+)
+from shapewright.sizes.window_sizes import Window
+
+VERSION = 1
+"""Raised when an old reader would misread what we write, not when a field is added."""
+
+Json = Any
+write_nest = TableWriter().nest
+"""Plain values as in the record of a trace: `{"float": "inf"}`, `{"tuple": [1, 2]}`."""
+
+
+def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
+    """A drawn call or tensor as JSON text."""
+    told = write_drawing(drawn) if isinstance(drawn, Drawn) else write_tensor(drawn)
+    separators = (",", ":") if indent is None else None
+    return json.dumps(
+        {"version": VERSION, **told},
+        indent=indent,
+        separators=separators,
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def write_drawing(drawn: Drawn) -> Json:
+    """A call, its tensors and its maps."""
+    return {
+        "kind": "drawing",
+        "text": drawn.text,
+        "name": drawn.name,
+        "arguments": {
+            name: write_nest(value) for name, value in drawn.arguments.items()
+        },
+        "inputs": list(map(write_side, drawn.inputs)),
+        "outputs": list(map(write_side, drawn.outputs)),
+        "stages": list(map(write_side, drawn.stages)),
+        "maps": list(map(write_index_map, drawn.maps)),
+        "reason": drawn.reason,
+        "error": drawn.error,
+        "checked": drawn.checked,
+        "sizes": list(drawn.sizes),
+        "notes": list(drawn.notes),
+        "refusal": list(drawn.refusal),
+        "beside": None if drawn.beside is None else asdict(drawn.beside),
+        **({"broadcast": True} if drawn.broadcast else {}),
+    }
+
+
+def write_tensor(stored: Stored) -> Json:
+    """A tensor with the cells of its storage."""
+    return {
+        "kind": "tensor",
+        "tensor": write_side(stored.side),
+        "count": stored.count,
+        "cells": [write_nest(cell) for cell in stored.cells],
+        "itemsize": stored.itemsize,
+        "base": None if stored.base is None else list(stored.base),
+        "writes": stored.version,
+        "reason": stored.reason,
+        "notes": list(stored.notes),
+    }
+
+
+def write_side(one: Side) -> Json:
+    """A tensor; its values are nested lists, or null where there are too many."""
+    single = one.values if isinstance(one.values, int | float | complex) else None
+    return {
+        "name": one.name,
+        "shape": list(one.shape),
+        "dtype": one.dtype,
+        "stride": list(one.stride),
+        "offset": one.offset,
+        "shares": one.shares,
+        "letters": list(one.letters),
+        "values": numbers(one.values if isinstance(one.values, list) else single),
+    }
+
+
+def numbers(values: Any) -> Json:
+    """Nested lists or tuples of numbers as nested lists."""
+    if isinstance(values, list | tuple):
+        return [numbers(value) for value in values]
+    return write_nest(values)
+
+
+# -- maps ------------------------------------------------------------------------------
+
+
+def write_index_map(one: IndexMap) -> Json:
+    """A map: shape, letters and reads, and what is not at its default."""
+    row: dict[str, Json] = {"shape": list(one.shape), "letters": list(one.letters)}
+    for name, value in (
+        ("reads", list(map(write_element_read, one.reads))),
+        ("loops", [[loop.letter, loop.size] for loop in one.loops]),
+        ("conditions", list(map(write_condition, one.conditions))),
+        ("options", write_options(one.options)),
+        ("then", list(map(write_function, one.then))),
+        (
+            "tables",
+            [
+                {"name": table.name, "values": numbers(table.values)}
+                for table in one.tables
+            ],
+        ),
+        (
+            "stages",
+            [
+                {"name": stage.name, "map": write_index_map(stage.map)}
+                for stage in one.stages
+            ],
+        ),
+        ("windows", [window._asdict() for window in one.windows]),
+        ("sizes", [list(pair) for pair in one.sizes]),
+    ):
+        if value:
+            row[name] = value
+    plain = {field.name: field.default for field in fields(IndexMap)}
+    for name in ("term", "combine", "scale", "sentence", "truncated", "sizing"):
+        if getattr(one, name) != plain[name]:
+            row[name] = getattr(one, name)
+    for name in ("at", "gives"):
+        if (value := getattr(one, name)) is not None:
+            row[name] = write_expression(value)
+    for name in ("start", "value", "missing"):
+        if (value := getattr(one, name)) is not None:
+            row[name] = write_operand(value)
+    return row
+
+
+def write_operand(value: Read | Linear | Expression | float) -> Json:
+    """What stands where a read, an expression or a number may stand."""
+    if isinstance(value, Read):
+        return write_element_read(value)
+    if isinstance(value, Linear):
+        return {
+            "linear": write_expression(value.over),
+            "start": write_nest(value.start),
+            "step": write_nest(value.step),
+            "divisor": value.divisor,
+            "whole": value.whole,
+        }
+    if isinstance(value, Expression):
+        return {"expression": write_expression(value)}
+    return write_nest(value)
+
+
+def write_element_read(one: Read) -> Json:
+    """A read of a tensor, or a number in its place."""
+    row: dict[str, Json] = {}
+    if isinstance(one, Number):
+        row["number"] = write_nest(one.number)
+    else:
+        row["tensor"] = one.tensor
+        row["at"] = list(map(write_expression, one.indices))
+    if one.when:
+        row["when"] = list(map(write_condition, one.when))
+    return row
+
+
+def write_function(one: Then) -> Json:
+    """A function that comes after."""
+    row: dict[str, Json] = {"function": one.function}
+    if one.reads:
+        row["reads"] = list(map(write_element_read, one.reads))
+    if one.options:
+        row["options"] = write_options(one.options)
+    return row
+
+
+def write_options(every: tuple[tuple[str, Any], ...]) -> Json:
+    """Keyword arguments."""
+    return {name: write_nest(value) for name, value in every}
+
+
+def write_condition(one: Condition) -> Json:
+    """`low <= a < high`, `a == b` or `a <= b`."""
+    if isinstance(one, Equal):
+        return {"equal": [write_expression(one.left), write_expression(one.right)]}
+    if isinstance(one, AtMost):
+        return {"at_most": [write_expression(one.left), write_expression(one.right)]}
+    high = one.high if isinstance(one.high, int) else write_expression(one.high)
+    return {"within": write_expression(one.expression), "low": one.low, "high": high}
+
+
+def write_expression(one: Expression) -> Json:
+    """An expression by its kind."""
+    match one:
+        case Letter(name):
+            return name
+        case Total((), constant):
+            return constant
+        case Total(terms, constant):
+            parts = [[factor, write_expression(term)] for term, factor in terms]
+            return {"sum": parts, "plus": constant}
+        case Quotient(over, divisor):
+            return {"floor": write_expression(over), "by": divisor}
+        case Remainder(over, divisor):
+            return {"rest": write_expression(over), "by": divisor}
+        case Absolute(over):
+            return {"abs": write_expression(over)}
+        case Clamped(over, low, high):
+            return {"clamp": write_expression(over), "low": low, "high": high}
+        case Element(name, indices):
+            return {"element": name, "at": list(map(write_expression, indices))}
+        case Listed(values, indices):
+            return {"list": numbers(values), "at": list(map(write_expression, indices))}
+    raise AssertionError(f"no form for {type(one).__name__}")
+
+
+NO_TABLES: dict[str, Json] = {
+    "files": [],
+    "facts": [],
+    "spans": [],
+    "frames": [],
+    "chains": [],
+}
+read_nest = TableReader(NO_TABLES).nest
+
+
+class UnreadableDrawing(ValueError):
+    """The text is not a drawing that this version can read; one sentence says why."""
+
+
+def decode(text: str | bytes) -> Drawn | Stored:
+    """The drawn call or tensor in JSON text. Fields that are not known are ignored."""
+    record = parse_document(text)
+    try:
+        return (
+            read_drawing(record) if record["kind"] == "drawing" else read_tensor(record)
+        )
+    except KeyError as missing:
+        raise UnreadableDrawing(f"the drawing is damaged: it lacks {missing}") from None
+    except (IndexError, TypeError, ValueError, AttributeError) as wrong:
+        raise UnreadableDrawing(f"the drawing is damaged: {wrong}") from wrong
+
+
+def parse_document(text: str | bytes) -> dict[str, Json]:
+    """The JSON, once it is clear that it is one of ours."""
+    try:
+        record = json.loads(text)
+    except ValueError as wrong:
+        raise UnreadableDrawing(f"not a drawing: not JSON ({wrong})") from None
+    kinds = ("drawing", "tensor")
+    if not isinstance(record, dict) or record.get("kind") not in kinds:
+        raise UnreadableDrawing(
+            'not a drawing: the JSON has no `"kind": "drawing"` or `"tensor"`'
+        )
+    version = record.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise UnreadableDrawing(f"the drawing is damaged: version {version!r}")
+    if version > VERSION:
+        raise UnreadableDrawing(
+            f"this drawing has version {version}, written by a newer Shapewright; this "
+            f"one reads version {VERSION}: `pip install --upgrade shapewright`"
+        )
+    return record
+
+
+def read_drawing(record: dict[str, Json]) -> Drawn:
+    """A call, its tensors and its maps."""
+    return Drawn(
+        text=record["text"],
+        name=record["name"],
+        inputs=tuple(map(read_side, record["inputs"])),
+        outputs=tuple(map(read_side, record["outputs"])),
+        maps=tuple(map(read_index_map, record["maps"])),
+        reason=record["reason"],
+        checked=record["checked"],
+        error=record["error"],
+        arguments={
+            name: read_nest(value) for name, value in record["arguments"].items()
+        },
+        sizes=tuple(record["sizes"]),
+        stages=tuple(map(read_side, record["stages"])),
+        notes=tuple(record.get("notes", ())),
+        refusal=tuple(record.get("refusal", ())),
+        beside=None if record.get("beside") is None else beside(record["beside"]),
+        broadcast=record.get("broadcast", False),
+    )
+
+
+def beside(record: dict[str, Json]) -> Beside:
+    """What autograd and the dispatcher said of a call."""
+    told = record["autograd"]
+    autograd = Autograd(
+        nodes=tuple(told["nodes"]),
+        kept=tuple(Kept(**{**row, "shape": shape(row)}) for row in told["kept"]),
+        gradients=tuple(
+            Gradient(row["name"], shape(row), row["reason"])
+            for row in told["gradients"]
+        ),
+        written=tuple((name, old, new) for name, old, new in told["written"]),
+        refused=tuple((what, said) for what, said in told["refused"]),
+        reason=told["reason"],
+    )
+    way = record["dispatch"]
+    calls = tuple(Called(**{**row, "keys": tuple(row["keys"])}) for row in way["calls"])
+    return Beside(
+        autograd,
+        Dispatch(calls, way["reason"]),
+        record["flops"],
+        record["device"],
+        record["default"],
+    )
+
+
+def shape(row: dict[str, Json]) -> Any:
+    """The shape in a row, None where it has none."""
+    return None if row["shape"] is None else tuple(row["shape"])
+
+
+def read_tensor(record: dict[str, Json]) -> Stored:
+    """A tensor with the cells of its storage."""
+    base = record["base"]
+    return Stored(
+        read_side(record["tensor"]),
+        count=record["count"],
+        cells=tuple(read_nest(cell) for cell in record["cells"]),
+        itemsize=record["itemsize"],
+        base=None if base is None else tuple(base),
+        version=record["writes"],
+        reason=record["reason"],
+        notes=tuple(record["notes"]),
+    )
+
+
+def read_side(row: Json) -> Side:
+    """A tensor with its values."""
+    return Side(
+        row["name"],
+        tuple(row["shape"]),
+        row["dtype"],
+        tuple(row["stride"]),
+        row["offset"],
+        listed(row["values"], list),
+        row["shares"],
+        tuple(row.get("letters", ())),
+    )
+
+
+def listed(values: Json, kind: Any) -> Any:
+    """Nested lists of numbers, as lists or as tuples."""
+    if isinstance(values, list):
+        return kind([listed(value, kind) for value in values])
+    return read_nest(values)
+
+
+# -- maps ------------------------------------------------------------------------------
+
+
+def read_index_map(row: Json) -> IndexMap:
+    """A map; what is not there is at its default."""
+    more: dict[str, Any] = {
+        name: row[name]
+        for name in ("term", "combine", "scale", "sentence", "truncated", "sizing")
+        if name in row
+    }
+    more |= {
+        name: read_expression(row[name]) for name in ("at", "gives") if name in row
+    }
+    more |= {
+        name: read_operand(row[name])
+        for name in ("start", "value", "missing")
+        if name in row
+    }
+    return IndexMap(
+        tuple(row["shape"]),
+        tuple(map(read_element_read, row.get("reads", ()))),
+        tuple(Loop(letter, size) for letter, size in row.get("loops", ())),
+        tuple(map(read_condition, row.get("conditions", ()))),
+        letters=tuple(row["letters"]),
+        options=read_options(row.get("options", {})),
+        then=tuple(map(read_function, row.get("then", ()))),
+        sizes=tuple((letter, name) for letter, name in row.get("sizes", ())),
+        tables=tuple(
+            Table(one["name"], listed(one["values"], tuple))
+            for one in row.get("tables", ())
+        ),
+        stages=tuple(
+            Stage(one["name"], read_index_map(one["map"]))
+            for one in row.get("stages", ())
+        ),
+        windows=tuple(
+            Window(*(one[name] for name in Window._fields))
+            for one in row.get("windows", ())
+        ),
+        **more,
+    )
+
+
+def read_operand(row: Json) -> Any:
+    """What stands where a read, an expression or a number may stand."""
+    if not isinstance(row, dict) or "float" in row:
+        return read_nest(row)
+    if "linear" in row:
+        start, step = read_nest(row["start"]), read_nest(row["step"])
+        over = read_expression(row["linear"])
+        return Linear(start, step, over, row["divisor"], row["whole"])
+    return (
+        read_expression(row["expression"])
+        if "expression" in row
+        else read_element_read(row)
+    )
+
+
+def read_element_read(row: Json) -> Read:
+    """A read of a tensor, or a number in its place."""
+    when = tuple(map(read_condition, row.get("when", ())))
+    if "number" in row:
+        return constant(read_nest(row["number"]), when)
+    return Read(row["tensor"], tuple(map(read_expression, row["at"])), when)
+
+
+def read_function(row: Json) -> Then:
+    """A function that comes after."""
+    reads = tuple(map(read_element_read, row.get("reads", ())))
+    return Then(row["function"], reads, read_options(row.get("options", {})))
+
+
+def read_options(row: Json) -> Options:
+    """Keyword arguments."""
+    return tuple((name, read_nest(value)) for name, value in row.items())
+
+
+def read_condition(row: Json) -> Condition:
+    """`low <= a < high`, `a == b` or `a <= b`."""
+    if "equal" in row:
+        return Equal(*map(read_expression, row["equal"]))
+    if "at_most" in row:
+        return AtMost(*map(read_expression, row["at_most"]))
+    high = row["high"]
+    within = high if isinstance(high, int) else read_expression(high)
+    return Within(read_expression(row["within"]), row["low"], within)
+
+
+def read_expression(row: Json) -> Expression:
+    """An expression by its kind."""
+    if isinstance(row, str):
+        return Letter(row)
+    if isinstance(row, int):
+        return number(row)
+    match row:
+        case {"sum": parts, "plus": constant}:
+            terms = tuple((read_expression(term), factor) for factor, term in parts)
+            return Total(terms, constant)
+        case {"floor": over, "by": divisor}:
+            return Quotient(read_expression(over), divisor)
+        case {"rest": over, "by": divisor}:
+            return Remainder(read_expression(over), divisor)
+        case {"abs": over}:
+            return Absolute(read_expression(over))
+        case {"clamp": over, "low": low, "high": high}:
+            return Clamped(read_expression(over), low, high)
+        case {"element": name, "at": at}:
+            return Element(name, tuple(map(read_expression, at)))
+        case {"list": values, "at": at}:
+            return Listed(listed(values, tuple), tuple(map(read_expression, at)))
+    raise ValueError(f"no expression has the form {row!r}")

@@ -1,0 +1,3 @@
+"""What torch's operators make of metadata. `shapewright.operators.all_shapes` registers
+them.
+"""

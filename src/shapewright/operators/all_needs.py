@@ -1,0 +1,40 @@
+"""Imports the needs of all operator families, and registers a need for each remaining
+function of one tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.operators.dtype_needs import of_dtype
+from shapewright.operators.failed_calls import Unmet
+from shapewright.operators.families import import_families
+from shapewright.operators.metadata_rules import RULES, Meta, Rule
+from shapewright.operators.needs_registry import NEEDS, needs
+from shapewright.operators.pointwise import activation_shapes, shapes
+
+FAMILIES = (shapes.__name__, activation_shapes.__name__)
+"""Where the rules of one tensor stand."""
+
+import_families("needs")
+
+
+def register() -> None:
+    """Every rule of one tensor that no other need answers for."""
+    for rule in {id(rule): rule for rule in RULES.values()}.values():
+        family = rule.metadata.__module__
+        left = [name for name in rule.names if name not in NEEDS]
+        if family in FAMILIES and left:
+            needs(*left)(of_one(rule))
+
+
+def of_one(rule: Rule) -> Any:
+    """The need of one function of one tensor."""
+
+    def one(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
+        return of_dtype(rule, input, rest, options)
+
+    return one
+
+
+register()

@@ -1,0 +1,117 @@
+"""What the fused kernels of evaluation need: features, a dtype, masks of their sizes.
+
+`nn.TransformerEncoderLayer` and `nn.MultiheadAttention` call them with one mask, merged
+from those that they get.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.operators.attention.needs import of_weight
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import resized, text
+from shapewright.operators.needs_registry import needs
+
+READ = (
+    "in evaluation one kernel does the layer: it reads a mask whatever `is_causal` says"
+)
+
+
+@needs("torch._transformer_encoder_layer_fwd")
+def encoder_layer(
+    src: Meta, embed_dim: int, num_heads: int, qkv_weight: Meta, *rest: Any
+) -> Unmet | None:
+    """`(batch, time, features)`."""
+    mask, kind = rest[14:16] if len(rest) == 16 else (None, None)
+    return _unmet("src", src, embed_dim, num_heads, qkv_weight, mask, kind)
+
+
+@needs("torch._native_multi_head_attention")
+def native_multi_head_attention(
+    query: Meta, key: Meta, value: Meta, embed_dim: int, num_head: int,
+    qkv_weight: Meta, qkv_bias: Meta, proj_weight: Meta, proj_bias: Meta,
+    mask: Meta | None = None, need_weights: bool = True,
+    average_attn_weights: bool = True, mask_type: int | None = None,
+) -> Unmet | None:  # fmt: skip
+    """The same three times: a sequence that looks at itself."""
+    return _unmet("query", query, embed_dim, num_head, qkv_weight, mask, mask_type)
+
+
+def _unmet(
+    name: str,
+    given: Meta,
+    width: int,
+    heads: int,
+    weight: Meta,
+    mask: Meta | None,
+    kind: int | None,
+) -> Unmet | None:
+    if len(given.shape) != 3:
+        return None
+    batch, length, have = given.shape
+    if have != width:
+        return Unmet(
+            "attention-features",
+            f"{{op}} takes {width} features in the last dim of {{{name}}}, got {have}",
+            Place(name, 2),
+            Place("qkv_weight", 1),
+            have,
+            width,
+            (Grant(name, resized(given, 2, width)),),
+        )
+    wrong = of_weight(weight.dtype, (name, given))
+    if wrong is not None or mask is None:
+        return wrong
+    if kind == 1:
+        return of_padding(mask, (batch, length))
+    return _of_scores(mask, (batch, heads, length, length))
+
+
+def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
+    """A mask of queries and keys, as it was given or with the batch in front."""
+    if mask.shape == scores:
+        return None
+    batch, heads, length, _ = scores
+    one, many = (length, length), (batch * heads, length, length)
+    have, fitting = mask.shape, scores
+    if len(have) == len(scores):  # it had three dims
+        have = (prod(have[:2]), *have[2:])
+    else:
+        fitting = many if len(have) == len(many) else one
+        if have == fitting:
+            return None
+    return Unmet(
+        "attention-mask-shape",
+        f"{{op}} takes a mask of {text(one)} = (queries, keys), or {text(many)} ="
+        f" (batch·heads, queries, keys), got {text(have)}",
+        Place("mask"),
+        has=text(have),
+        needs=text(many if len(have) == len(many) else one),
+        grants=(Grant("mask", Made(fitting, mask.dtype)),),
+        lines=(READ,),
+    )
+
+
+@needs("torch._nested_tensor_from_mask_left_aligned", "torch._nested_tensor_from_mask")
+def nested_from_mask(t: Meta, mask: Meta, mask_check: bool = True) -> Unmet | None:
+    """The padding of each sample of a batch."""
+    return of_padding(mask, t.shape[:2]) if len(t.shape) == 3 else None
+
+
+def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+    """Which keys of each sample are padding."""
+    if mask.shape == wanted:
+        return None
+    turned = ": it is the other way round" if mask.shape == wanted[::-1] else ""
+    return Unmet(
+        "attention-mask-shape",
+        f"{{op}} takes a padding mask of {text(wanted)} = (batch, keys), got"
+        f" {text(mask.shape)}{turned}",
+        Place("mask"),
+        has=text(mask.shape),
+        needs=text(wanted),
+        grants=(Grant("mask", Made(wanted, mask.dtype)),),
+    )

@@ -1,0 +1,390 @@
+"""What scaled dot product attention and multi-head attention require of their
+arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import prod
+from typing import Any
+
+from shapewright.operators.dtype_needs import real_floats
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dtype_unmet,
+    is_tensor,
+    lined_up,
+    resized,
+    same_dtype,
+    swapped,
+    text,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.pointwise.broadcast_needs import broadcast, clash
+from shapewright.operators.promotion_and_broadcasting import FLOATING
+
+
+@needs("torch.nn.functional.scaled_dot_product_attention")
+def scaled_dot_product_attention(
+    query: Meta,
+    key: Meta,
+    value: Meta,
+    attn_mask: Meta | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Unmet | None:
+    """`(..., queries, features)`, `(..., keys, features)`, `(..., keys, values)`."""
+    named = ("query", query), ("key", key), ("value", value)
+    for name, each in named:
+        if len(each.shape) < 2:
+            return too_few(name, each)
+    wrong = real_floats(*named) or same_dtype(*reversed(named))
+    if wrong is not None:
+        return wrong
+    q, k, v = query.shape, key.shape, value.shape
+    if q[-1] != k[-1]:
+        return features(query, key)
+    fused = len(q) == 4 and q[:2] == k[:2] == v[:2] and attn_mask is None
+    if k[-2] != v[-2] and not fused:  # whose kernel does not compare them
+        return of_values(key, value)
+    wrong = of_heads(query, key, value) if not enable_gqa else None
+    if wrong is not None or attn_mask is None:
+        return wrong
+    return of_mask(query, key, attn_mask)
+
+
+def too_few(name: str, given: Meta) -> Unmet:
+    """A row of features for each step."""
+    shape = given.shape
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes at least 2 dims (steps, features), got {len(shape)}: {{{name}}}"
+        f" is {text(shape)}",
+        Place(name),
+        has=len(shape),
+        needs=2,
+        grants=(Grant(name, Made((1, *shape), given.dtype)),) if shape else (),
+        guessed=True,
+    )
+
+
+def of_values(key: Meta, value: Meta) -> Unmet:
+    """As many values as keys."""
+    k, v = key.shape, value.shape
+    return Unmet(
+        "keys-and-values",
+        f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
+        f" {text(v)} (..., keys, features)",
+        Place("value", len(v) - 2),
+        Place("key", len(k) - 2),
+        v[-2],
+        k[-2],
+        (Grant("value", resized(value, -2, k[-2])),) if len(k) == len(v) else (),
+    )
+
+
+def features(query: Meta, key: Meta) -> Unmet:
+    """Queries are compared with keys feature by feature."""
+    q, k = query.shape, key.shape
+    said = f"{{op}} compares {{query}} {text(q)} with {{key}} {text(k)} by features:"
+    grant = resized(key, len(k) - 1, q[-1])
+    if len(k) > 1 and k[-2] == q[-1]:
+        grant = swapped(key, len(k) - 2, len(k) - 1)
+        said += f" {q[-1]} against {k[-1]}; it transposes the keys itself"
+    else:
+        said += f" {q[-1]} against {k[-1]}"
+    return Unmet(
+        "attention-features",
+        said,
+        Place("key", len(k) - 1),
+        Place("query", len(q) - 1),
+        k[-1],
+        q[-1],
+        (Grant("key", grant),),
+    )
+
+
+def of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
+    """Batch and heads broadcast."""
+    named = ("query", query), ("key", key), ("value", value)
+    for (first, one), (other, two) in combinations(named, 2):
+        before, behind = one.shape[:-2], two.shape[:-2]
+        back = clash(before, behind)
+        if back is None:
+            continue
+        x, y, at = before[-back], behind[-back], len(behind) - back
+        same = len(before) == len(behind)
+        return Unmet(
+            "batch-dim-mismatch",
+            f"{{op}} needs equal batch and heads: {{{first}}} is {text(one.shape)},"
+            f" {{{other}}} is {text(two.shape)}, {x} against {y}",
+            Place(other, at),
+            Place(first, len(before) - back),
+            y,
+            x,
+            (Grant(other, resized(two, at, x)),) if same else (),
+            guessed=True,
+        )
+    return None
+
+
+def of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
+    """A mask lines up with the scores: queries, then keys."""
+    q, k, given = query.shape, key.shape, mask.shape
+    if mask.dtype not in ("bool", "float32", query.dtype):
+        return dtype_unmet(
+            "attn_mask", mask, "bool", f"{{op}} takes a mask of bools or {query.dtype}"
+        )
+    scores = (*q[:-1], k[-2])
+    if not 2 <= len(given) <= len(scores):
+        made: Any = (1, k[-2]) if len(given) < 2 else given[len(given) - len(scores) :]
+        return Unmet(
+            "attention-mask-shape",
+            f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
+            " (..., queries, keys): it has at least 2 dims, and no more than these",
+            Place("attn_mask"),
+            has=text(given),
+            needs=text(scores),
+            grants=(Grant("attn_mask", Made(made, mask.dtype)),),
+        )
+    wrong = broadcast([("scores", Made(scores, query.dtype)), ("attn_mask", mask)])
+    if wrong is None:
+        return None
+    dim = next(
+        len(given) - b
+        for b in range(1, min(len(given), len(scores)) + 1)
+        if given[-b] not in (1, scores[-b])
+    )
+    said = f"{{op}} lays {{attn_mask}} {text(given)} over scores {text(scores)} ="
+    said += " (..., queries, keys)"
+    made = [
+        s if g != 1 else 1 for g, s in zip(given[::-1], scores[::-1], strict=False)
+    ][::-1]
+    if len(given) == 2 and given == (q[0], k[-2]) and len(scores) == 4:
+        said += "; one row for each sample needs dims between: `mask[:, None, None, :]`"
+        made = [q[0], 1, 1, k[-2]]
+    elif len(given) == 3 and len(scores) == 4 and given[0] == q[0]:
+        said += "; one for each sample needs a dim for the heads: `mask[:, None]`"
+        made = [q[0], 1, *made[-2:]]
+    return Unmet(
+        "attention-mask-shape",
+        said,
+        Place("attn_mask", dim),
+        has=text(given),
+        needs=text(scores),
+        grants=(Grant("attn_mask", Made(tuple(made), mask.dtype)),),
+        lines=lined_up([("attn_mask", given)])
+        if not wrong.lines
+        else (wrong.lines[0].replace("{scores}", "scores"), *wrong.lines[1:]),
+    )
+
+
+@needs("torch.nn.functional.multi_head_attention_forward")
+def multi_head_attention(
+    query: Meta,
+    key: Meta,
+    value: Meta,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any = None,
+    in_proj_bias: Any = None,
+    bias_k: Any = None,
+    bias_v: Any = None,
+    add_zero_attn: bool = False,
+    dropout_p: float = 0.0,
+    out_proj_weight: Any = None,
+    out_proj_bias: Any = None,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """`(time, batch, features)` inside, whatever `batch_first` says outside."""
+    wrong = of_time(query, key, value)
+    if wrong is not None:
+        return wrong
+    q, k = query.shape, key.shape
+    if q[-1] != embed_dim_to_check:
+        return Unmet(
+            "attention-features",
+            f"{{op}} takes {embed_dim_to_check} features in the last dim of {{query}},"
+            f" got {q[-1]}",
+            Place("query", len(q) - 1),
+            Place("out_proj_weight", 0),
+            q[-1],
+            embed_dim_to_check,
+            tuple(
+                Grant(name, resized(each, len(each.shape) - 1, embed_dim_to_check))
+                for name, each in (("query", query), ("key", key), ("value", value))
+                if name == "query"
+                or (each.shape[-1] == q[-1] and not use_separate_proj_weight)
+            ),
+        )
+    wrong = of_memory(
+        query, key, value, None if use_separate_proj_weight else embed_dim_to_check
+    )
+    if wrong is not None:
+        return wrong
+    sources = k[0]
+    batch = q[1] if len(q) == 3 else None
+    if key_padding_mask is not None:
+        wanted = (batch, sources) if batch is not None else (sources,)
+        wrong = of_padding(key_padding_mask, wanted)
+    if wrong is None and attn_mask is not None:
+        wrong = of_forward_mask(attn_mask, q, sources, num_heads)
+    weight = in_proj_weight if in_proj_weight is not None else q_proj_weight
+    if wrong is not None or not is_tensor(weight):
+        return wrong
+    return of_weight(weight.dtype, ("query", query), ("key", key), ("value", value))
+
+
+def of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
+    """The dtype of the weights, for all three."""
+    for name, each in named:
+        if each.dtype != dtype:
+            wrong = dtype_unmet(name, each, dtype, f"{{op}} computes in {dtype}")
+            grants = tuple(Grant(n, Made(e.shape, dtype)) for n, e in named)
+            return replace(wrong, grants=grants)
+    return None
+
+
+def of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
+    """Three dims each, or two without a batch."""
+    rank = len(query.shape)
+    if rank not in (2, 3):
+        made = (1,) * (2 - rank) + query.shape
+        if rank > 3:
+            made = (prod(query.shape[: rank - 2]), *query.shape[rank - 2 :])
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes 3 dims (batch, time, features in some order), or 2, got"
+            f" {rank}: {{query}} is {text(query.shape)}",
+            Place("query"),
+            has=rank,
+            needs=3,
+            grants=(Grant("query", Made(made, query.dtype)),) if rank else (),
+            guessed=True,
+        )
+    for name, each in (("key", key), ("value", value)):
+        have = len(each.shape)
+        if have != rank:
+            other = value if name == "key" else key
+            same = len(other.shape) == rank
+            made = other.shape if same else (*(1,) * (rank - have), *each.shape)[-rank:]
+            return Unmet(
+                "wrong-rank",
+                f"{{op}} takes as many dims of {{{name}}} as of {{query}}, {rank}, got"
+                f" {have}: {{{name}}} is {text(each.shape)}",
+                Place(name),
+                Place("query"),
+                have,
+                rank,
+                (Grant(name, Made(made, each.dtype)),),
+                guessed=True,
+            )
+    return None
+
+
+def of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
+    """Keys and values of the same batch and features."""
+    q, k, v = query.shape, key.shape, value.shape
+    if size is not None:
+        for name, each in (("key", key), ("value", value)):
+            if each.shape[-1] != size:
+                last = len(each.shape) - 1
+                return Unmet(
+                    "attention-features",
+                    f"{{op}} takes {size} features in the last dim of {{{name}}}, got"
+                    f" {each.shape[-1]}: `kdim` and `vdim` allow others",
+                    Place(name, last),
+                    Place("query", len(q) - 1),
+                    each.shape[-1],
+                    size,
+                    tuple(
+                        Grant(n, resized(e, last, size))
+                        for n, e in (("key", key), ("value", value))
+                        if e.shape[-1] == each.shape[-1]
+                    ),
+                )
+    if k[:-1] != v[:-1]:
+        made = Made((*k[:-1], v[-1]), value.dtype)
+        return Unmet(
+            "keys-and-values",
+            f"{{op}} needs a value for each key: {{key}} is {text(k)} and {{value}}"
+            f" {text(v)} (time, batch, features)",
+            Place("value"),
+            Place("key"),
+            text(v),
+            text(k),
+            (Grant("value", made),),
+        )
+    if len(q) == 3 and q[1] != k[1]:
+        return Unmet(
+            "batch-dim-mismatch",
+            f"{{op}} needs one batch: {{query}} has {q[1]} samples, {{key}} has {k[1]}"
+            f" in (time, batch, features) {text(k)}",
+            Place("key", 1),
+            Place("query", 1),
+            k[1],
+            q[1],
+            tuple(
+                Grant(n, resized(e, 1, q[1]))
+                for n, e in (("key", key), ("value", value))
+            ),
+        )
+    return None
+
+
+def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+    """Which keys of each sample are padding."""
+    if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
+        return None
+    if mask.shape == wanted:
+        why = "{op} takes a mask of bools or floats"
+        return dtype_unmet("key_padding_mask", mask, "bool", why)
+    more = ""
+    if mask.shape == wanted[::-1]:
+        more = ": it is the other way round"
+    return Unmet(
+        "attention-mask-shape",
+        f"{{op}} takes {{key_padding_mask}} as {text(wanted)} ="
+        f" {'(batch, keys)' if len(wanted) == 2 else '(keys)'}, got {text(mask.shape)}"
+        f"{more}",
+        Place("key_padding_mask"),
+        has=text(mask.shape),
+        needs=text(wanted),
+        grants=(Grant("key_padding_mask", Made(wanted, mask.dtype)),),
+    )
+
+
+def of_forward_mask(
+    mask: Meta, q: tuple[int, ...], sources: int, heads: int
+) -> Unmet | None:
+    """One mask for all, or one for each sample and head."""
+    one = (q[0], sources)
+    many = ((q[1] if len(q) == 3 else 1) * heads, q[0], sources)
+    if mask.shape not in (one, many):
+        wanted = many if len(mask.shape) == 3 else one
+        return Unmet(
+            "attention-mask-shape",
+            f"{{op}} takes {{attn_mask}} as {text(one)} = (queries, keys), or"
+            f" {text(many)} = (batch·heads, queries, keys), got {text(mask.shape)}",
+            Place("attn_mask"),
+            has=text(mask.shape),
+            needs=text(wanted),
+            grants=(Grant("attn_mask", Made(wanted, mask.dtype)),),
+        )
+    if mask.dtype != "bool" and mask.dtype not in FLOATING:
+        why = "{op} takes a mask of bools or floats"
+        return dtype_unmet("attn_mask", mask, "bool", why)
+    return None

@@ -1,0 +1,293 @@
+"""Metadata rules for scaled dot product attention and multi-head attention."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from shapewright.operators.matmul.product_shapes import linear
+from shapewright.operators.matmul.shapes import matmul, operand
+from shapewright.operators.metadata_rules import C_TYPE, Made, Meta, Misfit, rule
+from shapewright.operators.promotion_and_broadcasting import FLOATING, broadcast
+from shapewright.sizes.strides import contiguous, like
+
+Shape = tuple[int, ...]
+
+
+def _count_attention_flops(
+    query: Meta, key: Meta, value: Meta, *_: Any, **__: Any
+) -> int:
+    """Both products, a causal mask not left out: as torch counts."""
+    *batch, length, width = query.shape
+    keys, out = key.shape[-2], value.shape[-1]
+    rows = prod(batch)
+    if len(query.shape) == len(key.shape) and query.shape[:-2] != key.shape[:-2]:
+        try:
+            rows = prod(broadcast(query.shape[:-2], key.shape[:-2]))
+        except Misfit:
+            rows = prod(batch)
+    return 2 * rows * length * keys * (width + out)
+
+
+@rule("torch.nn.functional.scaled_dot_product_attention",
+      "torch._C._nn.scaled_dot_product_attention",
+      flops=_count_attention_flops)  # fmt: skip
+def attention(
+    query: Meta,
+    key: Meta,
+    value: Meta,
+    attn_mask: Meta | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """q `(8, 12, 16, 64)`, k and v `(8, 12, 20, 64)` give (8, 12, 16, 64)."""
+    q, k, v = query.shape, key.shape, value.shape
+    if query.dtype not in FLOATING:
+        return NotImplemented
+    _check(query, key, value, attn_mask)
+    if not q or 0 in q or 0 in k or 0 in v:
+        return NotImplemented
+    if (
+        len(q) == len(k) == len(v) == 4
+        and dropout_p == 0
+        and q[3] == k[3] == v[3]
+        and q[0] == k[0] == v[0]
+        and (q[1] == k[1] == v[1] or (enable_gqa and k[1] == v[1] and not q[1] % k[1]))
+        and query.stride[3] == key.stride[3] == value.stride[3] == 1
+        and (attn_mask is None or _flash_takes(attn_mask, q, k))
+    ):
+        if k[2] != v[2]:
+            return NotImplemented
+        grad_fn = "ScaledDotProductFlashAttentionForCpuBackward0"
+        return Made(q, query.dtype, like(q, query.stride), grad_fn)
+    if enable_gqa:
+        return NotImplemented
+    return _by_products(query, key, value, attn_mask)
+
+
+def _check(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> None:
+    one, two, three = query.dtype, key.dtype, value.dtype
+    if not one == two == three:
+        raise Misfit(
+            "Expected query, key, and value to have the same dtype, but got "
+            f"query.dtype: {C_TYPE.get(one, one)} key.dtype: {C_TYPE.get(two, two)} "
+            f"and value.dtype: {C_TYPE.get(three, three)} instead."
+        )
+    q, k, v = len(query.shape), len(key.shape), len(value.shape)
+    if min(q, k, v) < 2:
+        raise Misfit(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {q} key.dim: {k} and value.dim: {v} instead."
+        )
+    if mask is not None and mask.dtype not in ("bool", "float32", one):
+        raise Misfit(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but "
+            f"got attn_mask.dtype: {C_TYPE.get(mask.dtype, mask.dtype)} and  "
+            f"query.dtype: {C_TYPE.get(one, one)} instead."
+        )
+
+
+def _flash_takes(mask: Meta, q: Shape, k: Shape) -> bool:
+    """`check_attn_mask_shape`, and no gradient for the mask."""
+    shape = mask.shape
+    if mask.requires_grad:
+        return False
+    if len(shape) == 2:
+        return shape[0] in (q[2], 1) and shape[1] in (k[2], 1)
+    return (
+        len(shape) == 4
+        and shape[0] in (q[0], 1)
+        and shape[1] in (q[1], 1)
+        and shape[2] in (q[2], 1)
+        and shape[3] in (k[2], 1)
+    )
+
+
+def _by_products(query: Meta, key: Meta, value: Meta, mask: Meta | None) -> Any:
+    q, k, v = query.shape, key.shape, value.shape
+    if not len(q) == len(k) == len(v) or len(q) < 2:
+        return NotImplemented
+    if mask is not None and len(mask.shape) < 2:
+        return NotImplemented
+    turned = operand(key)._replace(
+        shape=(*k[:-2], k[-1], k[-2]),
+        stride=(*key.stride[:-2], key.stride[-1], key.stride[-2]),
+    )
+    scores = matmul(operand(query), turned)
+    if scores is NotImplemented:
+        return scores
+    shape = scores.shape
+    if mask is not None and broadcast(shape, mask.shape) != shape:
+        return NotImplemented
+    weights = operand(query)._replace(
+        shape=shape,
+        stride=contiguous(shape),
+        requires_grad=query.requires_grad or key.requires_grad,
+    )
+    made = matmul(weights, operand(value))
+    if query.dtype in ("float16", "bfloat16") and made is not NotImplemented:
+        return Made(made.shape, made.dtype, made.stride, "ToCopyBackward0")
+    return made
+
+
+class _Call(NamedTuple):
+    """The sizes of a call; `keys` counts the rows that were added."""
+
+    length: int
+    batch: int
+    keys: int
+    heads: int
+    width: int
+    batched: bool
+    out: int
+    projected: int
+    """Multiply-adds of the three projections of query, key and value."""
+
+
+def _sizes(
+    query: Any, key: Any, value: Any, embed_dim_to_check: Any, num_heads: Any,
+    in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any,
+    add_zero_attn: Any, dropout_p: Any, out_proj_weight: Any, out_proj_bias: Any,
+    training: Any = True, key_padding_mask: Any = None, need_weights: Any = True,
+    attn_mask: Any = None, use_separate_proj_weight: Any = False,
+    q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None,
+    static_k: Any = None, static_v: Any = None, average_attn_weights: Any = True,
+    is_causal: Any = False,
+) -> _Call | None:  # fmt: skip
+    """The sizes, or None where torch shall answer."""
+    batched = len(query.shape) == 3
+    if not batched and len(query.shape) != 2:
+        return None
+    q, k, v = (
+        meta.shape if batched else (meta.shape[0], 1, *meta.shape[1:])
+        for meta in (query, key, value)
+    )
+    if not len(q) == len(k) == len(v) == 3 or q[1] != k[1] or 0 in q or 0 in k:
+        return None
+    width, heads = q[2], num_heads
+    fits = (
+        type(heads) is int
+        and heads > 0
+        and width == embed_dim_to_check
+        and width % heads == 0
+        and k[:2] == v[:2]
+        and static_k is None
+        and static_v is None
+        and (attn_mask is not None or not is_causal)
+    )
+    if use_separate_proj_weight:
+        projections = [q_proj_weight, k_proj_weight, v_proj_weight]
+        weights = [(width, width), (width, k[2]), (width, v[2])]
+    else:
+        projections = [in_proj_weight]
+        weights = [(3 * width, width)]
+        fits = fits and k == v and k[2] == width
+    if not fits or [_shape(weight) for weight in projections] != weights:
+        return None
+    rows = [in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias]
+    tensors = [query, key, value, *projections, *(x for x in rows if x is not None)]
+    mixed = any(t.dtype != query.dtype for t in tensors)
+    if query.dtype not in FLOATING and not mixed:
+        return None
+    if (bias_k is None) != (bias_v is None):
+        return None
+    if bias_k is not None and not bias_k.shape == bias_v.shape == (1, 1, width):
+        return None
+    out = _shape(out_proj_weight)
+    if len(out) != 2 or out[1] != width or _shape(in_proj_bias) not in (
+        (), (3 * width,)
+    ) or _shape(out_proj_bias) not in ((), out[:1]):  # fmt: skip
+        return None
+    if mixed:
+        if _have_ranks(batched, attn_mask, key_padding_mask):
+            _check_projections((query, key, value), projections, in_proj_bias)
+        return None
+    if not _masked(query, attn_mask, key_padding_mask, (q[0], k[0], q[1], heads)):
+        return None
+    keys = k[0] + (bias_k is not None) + bool(add_zero_attn)
+    projected = q[1] * width * (q[0] * width + k[0] * (k[2] + v[2]))
+    return _Call(q[0], q[1], keys, heads, width, batched, out[0], projected)
+
+
+def _have_ranks(batched: bool, mask: Any, padding: Any) -> bool:
+    """Whether the masks have as many dims as torch asks for at first."""
+    rank = 2 if batched else 1
+    return (padding is None or len(padding.shape) == rank) and (
+        mask is None or len(mask.shape) == 2
+    )
+
+
+def _check_projections(given: Any, weights: list[Any], bias: Meta | None) -> None:
+    """Raise what torch says of an input of another dtype than its weight.
+
+    One weight is that of all three, in rows; without a batch, one is added. Masks are
+    merged later.
+    """
+    rows = given[0].shape[-1]
+    for each, weight in zip(given, weights * 3, strict=False):
+        one = operand(each)
+        if len(one.shape) == 2:
+            (length, width), (step, last) = one.shape, one.stride
+            one = one._replace(shape=(length, 1, width), stride=(step, step, last))
+        part = operand(weight)._replace(shape=(rows, weight.shape[1]))
+        along = None if bias is None else operand(bias)._replace(shape=(rows,))
+        linear(one, part, along)
+
+
+def _shape(meta: Meta | None) -> Shape:
+    return () if meta is None else meta.shape
+
+
+def _masked(query: Meta, mask: Any, padding: Any, sizes: tuple[int, ...]) -> bool:
+    """Whether the masks fit, are of one kind, and torch does not warn about them."""
+    length, keys, batch, heads = sizes
+    batched = len(query.shape) == 3
+    given = [one for one in (mask, padding) if one is not None]
+    if any(one.dtype not in ("bool", query.dtype) for one in given):
+        return False
+    if len({one.dtype for one in given}) > 1:
+        return False
+    beside = (batch, keys) if batched else (keys,)
+    if padding is not None and padding.shape != beside:
+        return False
+    return mask is None or mask.shape in (
+        (length, keys), (batch * heads, length, keys)
+    )  # fmt: skip
+
+
+def _count_multihead_flops(*args: Any, **kwargs: Any) -> int:
+    """Four projections and two products over all heads."""
+    call = _sizes(*args, **kwargs)
+    assert call is not None
+    heads = 2 * call.length * call.keys * call.width
+    last = call.length * call.width * call.out
+    return 2 * (call.projected + call.batch * (heads + last))
+
+
+@rule("torch.nn.functional.multi_head_attention_forward", flops=_count_multihead_flops)
+def multi_head_attention(*args: Any, **kwargs: Any) -> Any:
+    """Query (16, 8, 64), key and value (20, 8, 64) give (16, 8, 64), weights (8, 16,
+    20): lengths first, then the batch."""
+    call = _sizes(*args, **kwargs)
+    if call is None:
+        return NotImplemented
+    dtype = (args[0] if args else kwargs["query"]).dtype
+    batch = (call.batch,) if call.batched else ()
+    shape = (call.length, *batch, call.out)
+    node = "ViewBackward0" if call.batched else "SqueezeBackward1"
+    made = Made(shape, dtype, None, node)
+    if not _option(args, kwargs, 15, "need_weights"):
+        return (made, None)
+    pair = (call.length, call.keys)
+    if not _option(args, kwargs, 23, "average_attn_weights"):
+        shape = (*batch, call.heads, *pair)
+        return (made, Made(shape, dtype, None, node))
+    node = "MeanBackward1" if call.batched else "SqueezeBackward1"
+    return (made, Made((*batch, *pair), dtype, None, node))
+
+
+def _option(args: tuple[Any, ...], kwargs: dict[str, Any], at: int, name: str) -> Any:
+    """An option that is on unless the call says no."""
+    return args[at] if len(args) > at else kwargs.get(name, True)

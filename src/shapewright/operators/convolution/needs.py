@@ -1,0 +1,184 @@
+"""What convolutions and transposed convolutions need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    each,
+    of_settings,
+    resized,
+    same_dtype,
+    text,
+    too_large,
+    turned,
+    with_dim,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.promotion_and_broadcasting import FLOATING
+
+LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+@needs("torch.conv1d", "torch.conv2d", "torch.conv3d")
+def convolution(
+    input: Meta,
+    weight: Meta,
+    bias: Meta | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Unmet | None:
+    """Dims, channels, room for the kernel, one dtype."""
+    spatial = len(weight.shape) - 2
+    if spatial < 1:
+        return None
+    wrong = of_settings(spatial, stride=stride, dilation=dilation, groups=groups)
+    if wrong is None and not isinstance(padding, str):
+        wrong = of_settings(spatial, padding=padding)
+    if wrong is not None:
+        return wrong
+    channels = weight.shape[1] * groups
+    wrong = of_rank(input, spatial, channels) or of_channels(
+        input, spatial, channels, Place("weight", 1 if groups == 1 else 0), groups
+    )
+    if wrong is not None:
+        return wrong
+    if weight.shape[0] % groups:
+        return Unmet(
+            "groups-do-not-divide",
+            f"{{op}} cannot divide {weight.shape[0]} output channels into {groups}"
+            " groups",
+            Place("weight", 0),
+            has=weight.shape[0],
+            needs=groups,
+        )
+    if not isinstance(padding, str):
+        wrong = too_large(
+            input, weight.shape[2:], each(padding, spatial), each(dilation, spatial)
+        )
+    return wrong or of_dtypes(input, weight, bias)
+
+
+@needs("torch.conv_transpose1d", "torch.conv_transpose2d", "torch.conv_transpose3d")
+def transposed(
+    input: Meta,
+    weight: Meta,
+    bias: Meta | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Unmet | None:
+    """Dims, channels, an output padding that is smaller than the stride."""
+    spatial = len(weight.shape) - 2
+    if spatial < 1:
+        return None
+    wrong = of_settings(
+        spatial,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+    )
+    if wrong is not None:
+        return wrong
+    channels = weight.shape[0]
+    wrong = of_rank(input, spatial, channels) or of_channels(
+        input, spatial, channels, Place("weight", 0), 1
+    )
+    if wrong is not None:
+        return wrong
+    steps, reach = each(stride, spatial), each(dilation, spatial)
+    extra = each(output_padding, spatial)
+    for more, step, far in zip(extra, steps, reach, strict=True):
+        if more >= step and more >= far:
+            fits = [
+                min(e, max(s, d) - 1)
+                for e, s, d in zip(extra, steps, reach, strict=True)
+            ]
+            return Unmet(
+                "output-padding-too-large",
+                f"{{op}} needs an output padding smaller than its stride {step}, got"
+                f" {more}: it only tells apart sizes that the stride makes equal",
+                has=more,
+                needs=max(step, far) - 1,
+                grants=(Grant("output_padding", tuple(fits)),),
+            )
+    return of_dtypes(input, weight, bias)
+
+
+def of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
+    """Batch, channels, and the dims that the kernel moves along."""
+    rank = len(input.shape)
+    if rank in (spatial + 1, spatial + 2):
+        return None
+    layout = f"(batch, channels, {LAYOUT[spatial]})"
+    grants: tuple[Grant, ...] = ()
+    if rank == spatial:
+        made = Made((1, 1, *input.shape), input.dtype)
+        grants = (Grant("input", made),) if channels == 1 else ()
+    elif rank == spatial + 3:
+        first, second, *rest = input.shape
+        grants = (Grant("input", Made((first * second, *rest), input.dtype)),)
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes {dims(spatial + 2)} {layout}, got {rank}:"
+        f" {{input}} is {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=spatial + 2,
+        grants=grants,
+        guessed=rank > spatial,
+    )
+
+
+def of_channels(
+    input: Meta, spatial: int, channels: int, wanted: Place, groups: int
+) -> Unmet | None:
+    """The channels that the weight was made for, behind the batch."""
+    shape = input.shape
+    at = len(shape) - spatial - 1
+    if shape[at] == channels:
+        return None
+    last = len(shape) - 1
+    said = f"{{op}} needs {channels} input channels"
+    if groups > 1:
+        said += f" ({channels // groups} for each of {groups} groups)"
+    code = "channel-mismatch"
+    grant = resized(input, at, channels)
+    if shape[last] == channels and channels > 1:
+        code = "channels-last"
+        said += f" in dim {at}, got {shape[at]}: {{input}} {text(shape)} looks like"
+        said += " channels last" if spatial > 1 else " channels in its last dim"
+        grant = turned(input, (*range(at), last, *range(at, last)))
+    elif channels == 1 and at == 0:
+        code = "missing-channel-dim"
+        said += f" in a dim of its own, got {{input}} {text(shape)} without it"
+        grant = with_dim(input, 1)
+    else:
+        said += f", got {shape[at]} in dim {at} of {{input}} {text(shape)}"
+    return Unmet(
+        code,
+        said,
+        Place("input", at),
+        wanted,
+        shape[at],
+        channels,
+        (Grant("input", grant),),
+    )
+
+
+def of_dtypes(input: Meta, weight: Meta, bias: Meta | None) -> Unmet | None:
+    """The dtype of the weight."""
+    if input.dtype != weight.dtype and weight.dtype in FLOATING:
+        why = f"{{op}} computes in {weight.dtype}"
+        return dtype_unmet("input", input, weight.dtype, why, "weight")
+    return same_dtype(("input", input), ("bias", bias), ("weight", weight))

@@ -1,0 +1,188 @@
+"""What einsum and tensordot need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shapewright.operators.einsum import shapes
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta, Misfit
+from shapewright.operators.need_checks import (
+    dims,
+    is_tensor,
+    resized,
+    same_dtype,
+    text,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.reduction.needs import of_dim
+
+
+@needs("torch.einsum", "torch.functional.einsum")
+def einsum(equation: Any, *operands: Any) -> Unmet | None:
+    """A letter for each dim, and one size for each letter."""
+    inner = len(operands) == 1 and isinstance(operands[0], tuple | list)
+    given = list(operands[0] if inner else operands)
+    if not isinstance(equation, str) or not all(map(is_tensor, given)):
+        return None
+    names = [f"operands.0.{n}" if inner else f"operands.{n}" for n in range(len(given))]
+    texts = [part.replace(" ", "") for part in equation.partition("->")[0].split(",")]
+    if len(texts) != len(given):
+        return Unmet(
+            "einsum-operands",
+            f"{{op}} has letters for {len(texts)} tensors in `{equation}`, got"
+            f" {len(given)}",
+            has=len(given),
+            needs=len(texts),
+            makes=as_written(equation, texts, given),
+            guessed=True,
+        )
+    for name, letters, each in zip(names, texts, given, strict=True):
+        wrong = of_letters(equation, name, letters, each)
+        if wrong is not None:
+            return wrong
+    if any("..." in letters for letters in texts):
+        return None
+    wrong = of_sizes(equation, names, texts, given)
+    if wrong is not None:
+        return wrong
+    try:
+        shapes.read(equation, [each.shape for each in given])
+    except Misfit as misfit:
+        said = str(misfit).removeprefix("einsum(): ")
+        return Unmet("einsum-equation", f"{{op}} cannot read `{equation}`: {said}")
+    return same_dtype(*zip(names, given, strict=True))
+
+
+def as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
+    """What comes out by the letters behind the arrow, where their sizes are known."""
+    sizes: dict[str, int] = {}
+    for letters, each in zip(texts, given, strict=False):
+        if len(letters) == len(each.shape):
+            sizes |= dict(zip(letters, each.shape, strict=True))
+    arrow, out = equation.partition("->")[1:]
+    wanted = out.replace(" ", "")
+    if not arrow or not given or not sizes.keys() >= set(wanted):
+        return ()
+    return (Made(tuple(sizes[letter] for letter in wanted), given[0].dtype),)
+
+
+def label(name: str) -> str:
+    """The name of an operand in a message."""
+    return f"{{{name.replace('.', '_')}}}"
+
+
+def of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
+    """As many letters as dims."""
+    dots = "..." in letters
+    count, rank = len(letters.replace("...", "")), len(each.shape)
+    if count == rank or (dots and count < rank):
+        return None
+    made: tuple[Grant, ...] = ()
+    if not dots and count == rank + 1:
+        made = (Grant(name, Made((1, *each.shape), each.dtype)),)
+    return Unmet(
+        "einsum-letters",
+        f"{{op}} has {count} letters `{letters}` for {label(name)} {text(each.shape)},"
+        f" which has {dims(rank)}",
+        Place(name),
+        has=rank,
+        needs=count,
+        grants=made,
+        guessed=True,
+    )
+
+
+def of_sizes(
+    equation: str, names: list[str], texts: list[str], given: list[Meta]
+) -> Unmet | None:
+    """The first tensor with a letter decides its size."""
+    seen: dict[str, tuple[int, str, int]] = {}
+    for name, letters, each in zip(names, texts, given, strict=True):
+        for dim, letter in enumerate(letters):
+            size = each.shape[dim]
+            own = letters.index(letter) != dim
+            if letter not in seen or (seen[letter][0] == 1 and not own):
+                seen[letter] = size, name, dim
+            elif size != seen[letter][0] and (own or size != 1):
+                wanted, first, at = seen[letter]
+                if own:
+                    wanted, first, at = each.shape[letters.index(letter)], name, 0
+                    if wanted == size:
+                        continue
+                return Unmet(
+                    "einsum-sizes",
+                    f"{{op}} gives `{letter}` in `{equation}` two sizes: {wanted} in"
+                    f" {label(first)}, {size} in {label(name)} {text(each.shape)}",
+                    Place(name, dim),
+                    Place(first, at),
+                    size,
+                    wanted,
+                    (Grant(name, resized(each, dim, wanted)),),
+                    guessed="->" in equation and letter in equation.partition("->")[2],
+                )
+    return None
+
+
+@needs("torch.functional.tensordot", "torch.tensordot")
+def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
+    """Pairs of dims of equal sizes."""
+    pairs = summed(a, b, dims)
+    if pairs is None or isinstance(pairs, Unmet):
+        return pairs
+    for n, (x, y) in enumerate(pairs):
+        if a.shape[x] != b.shape[y] and 1 not in (a.shape[x], b.shape[y]):
+            used = [pair[0] for pair in (*pairs[:n], *pairs[n + 1 :])]
+            grant = Grant("a", resized(a, x, b.shape[y]))
+            return Unmet(
+                "inner-dim-mismatch",
+                f"{{op}} sums dim {x} of {{a}} {text(a.shape)} with dim {y} of {{b}}"
+                f" {text(b.shape)}: {a.shape[x]} against {b.shape[y]}",
+                Place("a", x),
+                Place("b", y),
+                a.shape[x],
+                b.shape[y],
+                () if x in used else (grant,),
+            )
+    return same_dtype(("a", a), ("b", b))
+
+
+def summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
+    """The pairs of dims that are summed, or why there are none."""
+    if type(dims) is int:
+        most = min(len(a.shape), len(b.shape))
+        if 0 <= dims <= most:
+            return [(len(a.shape) - dims + n, n) for n in range(dims)]
+        return Unmet(
+            "summed-dims",
+            f"{{op}} sums the last dims of {{a}} {text(a.shape)} with the first of"
+            f" {{b}} {text(b.shape)}, 0 to {most} of them, got {dims}",
+            has=dims,
+            needs=most if dims > 0 else 0,
+            grants=(Grant("dims", most if dims > 0 else 0),),
+            guessed=True,
+        )
+    if not isinstance(dims, tuple | list) or len(dims) != 2:
+        return None
+    one, two = ([d] if type(d) is int else list(d) for d in dims)
+    if len(one) != len(two):
+        fits = min(len(one), len(two))
+        return Unmet(
+            "summed-dims",
+            f"{{op}} sums dims in pairs, got {len(one)} of {{a}} {text(a.shape)} and"
+            f" {len(two)} of {{b}} {text(b.shape)}",
+            has=len(two),
+            needs=len(one),
+            grants=(Grant("dims", (one[:fits], two[:fits])),),
+            guessed=True,
+        )
+    for name, meta, given, place in (("a", a, one, 0), ("b", b, two, 1)):
+        wrong = of_dim(name, meta, given, "dims")
+        if wrong is not None and wrong.code == "repeated-dim":
+            return replace(wrong, grants=())
+        if wrong is not None:
+            fits = wrong.grants[0].value
+            both = (fits, two[: len(fits)]) if not place else (one[: len(fits)], fits)
+            return replace(wrong, grants=(Grant("dims", both),))
+    return [(x % len(a.shape), y % len(b.shape)) for x, y in zip(one, two, strict=True)]

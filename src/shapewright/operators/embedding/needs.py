@@ -1,0 +1,197 @@
+"""What tables and one-hot vectors need: whole numbers within range."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    is_tensor,
+    out_of_range,
+    text,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.promotion_and_broadcasting import KIND
+
+WHOLE = ("int64", "int32")
+
+
+@needs("torch.nn.functional.embedding")
+def embedding(input: Meta, weight: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Row numbers, int64 or int32, of rows that are there."""
+    return of_rows(input, weight, "input", "weight")
+
+
+@needs("torch.embedding")
+def aten_embedding(
+    weight: Meta, indices: Meta, *rest: Any, **options: Any
+) -> Unmet | None:
+    """The same, the table first."""
+    return of_rows(indices, weight, "indices", "weight")
+
+
+def of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
+    """Whole numbers, within the table."""
+    if len(weight.shape) != 2:
+        return of_table(weight, table)
+    if index.dtype not in WHOLE:
+        why = "{op} looks rows up by whole numbers, int64"
+        return dtype_unmet(name, index, "int64", why)
+    return out_of_range(name, index, weight.shape[0], table, 0)
+
+
+def of_table(weight: Meta, table: str) -> Unmet:
+    """Rows of numbers."""
+    shape = weight.shape
+    made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes a table of 2 dims (rows, features), got {dims(len(shape))}:"
+        f" {{{table}}} is {text(shape)}",
+        Place(table),
+        has=len(shape),
+        needs=2,
+        grants=(Grant(table, Made(made, weight.dtype)),) if shape else (),
+        guessed=True,
+    )
+
+
+@needs("torch.nn.functional.one_hot")
+def one_hot(tensor: Meta, num_classes: int = -1) -> Unmet | None:
+    """Class numbers, int64, below the number of classes."""
+    if tensor.dtype != "int64":
+        why = "{op} takes class numbers, int64"
+        return dtype_unmet("tensor", tensor, "int64", why)
+    values: tuple[int, ...] | None = getattr(tensor, "values", None)
+    if not values:
+        return None
+    top, low = max(values), min(values)
+    if low < 0:
+        return Unmet(
+            "index-out-of-range",
+            f"{{op}} takes class numbers from 0 on, but {{tensor}} has {low}",
+            Place("tensor"),
+            has=low,
+            needs=0,
+            grants=(Grant("tensor", Made(tensor.shape, "int64")),),
+        )
+    if num_classes == -1 or top < num_classes:
+        return None
+    return Unmet(
+        "index-out-of-range",
+        f"{{op}} makes {num_classes} classes, 0 to {num_classes - 1}, but {{tensor}}"
+        f" has {top}"
+        if num_classes > 0
+        else f"{{op}} makes no classes with {num_classes}, but {{tensor}} has {top}",
+        None,
+        None,
+        top,
+        num_classes,
+        (Grant("num_classes", top + 1),),
+        guessed=True,
+    )
+
+
+@needs("torch.nn.functional.embedding_bag")
+def embedding_bag(
+    input: Meta,
+    weight: Meta,
+    offsets: Any = None,
+    max_norm: Any = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """Bags as rows, or one after the other with the places where each begins."""
+    if len(weight.shape) == 2 and weight.dtype in (*WHOLE, "bool"):
+        return dtype_unmet("weight", weight, "float32", "{op} takes a table of floats")
+    rank = len(input.shape)
+    if rank not in (1, 2):
+        made = input.shape[-2:] if rank else (1, 1)
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes 2 dims (bags, ids), or 1 with offsets, got {rank}: {{input}}"
+            f" is {text(input.shape)}",
+            Place("input"),
+            has=rank,
+            needs=2,
+            grants=(Grant("input", Made(made, input.dtype)),),
+            guessed=True,
+        )
+    if (rank == 2) == is_tensor(offsets):
+        return of_bags(input, offsets)
+    wrong = of_rows(input, weight, "input", "weight")
+    wrong = wrong or (of_offsets(input, offsets) if is_tensor(offsets) else None)
+    weights = per_sample_weights
+    if wrong is None and is_tensor(weights) and weights.shape != input.shape:
+        return Unmet(
+            "bag-offsets",
+            f"{{op}} takes a weight for each id: {{input}} is {text(input.shape)},"
+            f" {{per_sample_weights}} is {text(weights.shape)}",
+            Place("per_sample_weights"),
+            Place("input"),
+            text(weights.shape),
+            text(input.shape),
+            (Grant("per_sample_weights", Made(input.shape, weights.dtype)),),
+        )
+    return wrong
+
+
+def of_bags(input: Meta, offsets: Any) -> Unmet:
+    """Rows have no offsets; a vector of ids has."""
+    if is_tensor(offsets):
+        said = f"{{op}} reads each row of {{input}} {text(input.shape)} as a bag and"
+        said += " takes no offsets with it"
+        grant = Grant("offsets", None)
+    else:
+        said = "{op} takes ids in 1 dim with offsets, the places where bags begin:"
+        said += f" {{input}} is {text(input.shape)}; rows need 2 dims"
+        grant = Grant("input", Made((1, *input.shape), input.dtype))
+    return Unmet(
+        "bag-offsets",
+        said,
+        Place("input"),
+        has=len(input.shape),
+        needs=3 - len(input.shape),
+        grants=(grant,),
+        guessed=True,
+    )
+
+
+def of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
+    """The first bag begins at 0, the last one within the ids."""
+    count = input.shape[0]
+    if len(offsets.shape) != 1:
+        made = (prod(offsets.shape),)
+        return Unmet(
+            "bag-offsets",
+            f"{{op}} takes offsets in 1 dim, got {dims(len(offsets.shape))}:"
+            f" {{offsets}} is {text(offsets.shape)}",
+            Place("offsets"),
+            has=len(offsets.shape),
+            needs=1,
+            grants=(Grant("offsets", Made(made, offsets.dtype)),),
+        )
+    if KIND.get(offsets.dtype, 0) >= 2:
+        return dtype_unmet("offsets", offsets, "int64", "{op} takes offsets of int64")
+    values: tuple[int, ...] = getattr(offsets, "values", None) or (0,)
+    bad, fits = (values[0], 0) if values[0] else (values[-1], count)
+    if not values[0] and bad <= count:
+        return None
+    return Unmet(
+        "bag-offsets",
+        f"{{op}} takes offsets from 0 to {count}, the number of ids, but {{offsets}}"
+        f" {'begins' if values[0] else 'ends'} with {bad}",
+        Place("offsets"),
+        has=bad,
+        needs=fits,
+        grants=(Grant("offsets", Made(offsets.shape, offsets.dtype)),),
+    )

@@ -1,0 +1,395 @@
+"""What `x[...]`, `x[...] = value` and the `*_scatter` functions of slices require of
+their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.linear_algebra.matrix_needs import of_plane
+from shapewright.operators.metadata_rules import Made, Meta, Misfit
+from shapewright.operators.need_checks import (
+    differs,
+    dims,
+    dtype_unmet,
+    is_tensor,
+    lined_up,
+    out_of_range,
+    resized,
+    text,
+    word,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.promotion_and_broadcasting import KIND
+from shapewright.operators.promotion_and_broadcasting import (
+    broadcast as shapes_together,
+)
+from shapewright.operators.reduction.needs import both, named, of_dim
+
+MASKS = ("bool", "uint8")
+
+
+@needs("torch.Tensor.__getitem__")
+def getitem(self: Meta, index: Any) -> Unmet | None:
+    """As many indices as dims at most, each within its dim."""
+    return of_items(self, index)
+
+
+def consumed(item: Any) -> int:
+    """How many dims an index stands for."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if is_tensor(item) and item.dtype in MASKS:
+        return len(item.shape)
+    return 1
+
+
+def of_items(self: Meta, index: Any) -> Unmet | None:
+    """Each index against the dim that it reads."""
+    items = index if isinstance(index, tuple) else (index,)
+    names = [f"index.{n}" for n in range(len(items))]
+    if not isinstance(index, tuple):
+        names = ["index"]
+    shape = self.shape
+    for item, name in zip(items, names, strict=True):
+        if is_tensor(item) and KIND.get(item.dtype, 2) >= 2:
+            why = "{op} takes whole numbers or a mask of bools"
+            return dtype_unmet(name, item, "int64", why)
+    count = sum(map(consumed, items))
+    if count > len(shape):
+        return too_many(self, items, count)
+    at = 0
+    for n, (item, name) in enumerate(zip(items, names, strict=True)):
+        if item is Ellipsis:
+            at = len(shape) - sum(map(consumed, items[n + 1 :]))
+            continue
+        if is_tensor(item) and item.dtype not in MASKS and empty(self, items):
+            wrong = None  # nothing is read
+        else:
+            wrong = of_item(self, item, name, at)
+        if wrong is not None:
+            return wrong
+        at += consumed(item)
+    wide = [pair for each in zip(names, items, strict=True) for pair in picked(*each)]
+    wrong = broadcast(wide) if len(wide) > 1 else None
+    by_name = dict(zip(names, items, strict=True))
+    masks = [pair for pair in wide if by_name[pair[0]].dtype in MASKS]
+    return with_masks(wrong, masks) if wrong is not None and masks else wrong
+
+
+def with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
+    """A mask is lined up as the places where it is true, and no other mask is made."""
+    said = wrong.message
+    for name, true in masks:
+        shown = f"{word(name)}, true at {true.shape[0]} places"
+        said = said.replace(f"{word(name)} {text(true.shape)}", shown)
+    return replace(wrong, message=said, grants=())
+
+
+def empty(self: Meta, items: tuple[Any, ...]) -> bool:
+    """Whether what comes out has no elements."""
+    at, found = 0, 0 in self.shape
+    for n, item in enumerate(items):
+        if item is Ellipsis:
+            at = len(self.shape) - sum(map(consumed, items[n + 1 :]))
+            continue
+        if isinstance(item, slice) and at < len(self.shape):
+            found = found or not range(*item.indices(self.shape[at]))
+        at += consumed(item)
+    return found
+
+
+def picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
+    """The indices that an item stands for: those of a mask, as many as are true."""
+    if not is_tensor(item):
+        return
+    if item.dtype not in MASKS:
+        yield name, item
+    elif getattr(item, "values", None) is not None:
+        count = sum(map(bool, item.values))
+        yield name, Made((count,), "int64")
+
+
+def too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
+    """More indices than dims: what is too many is left away."""
+    shape = self.shape
+    made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
+    shown = dims(len(shape)) if shape else "no dims"
+    return Unmet(
+        "too-many-indices",
+        f"{{op}} gets {count} indices, but {{self}} {text(shape)} has {shown}",
+        Place("self"),
+        has=count,
+        needs=len(shape),
+        grants=(Grant("self", grown(made, items)),),
+        guessed=True,
+    )
+
+
+def grown(made: Made, items: tuple[Any, ...]) -> Made:
+    """A shape in which every whole number of an index is within range."""
+    sizes = list(made.shape)
+    at = 0
+    for n, item in enumerate(items):
+        if item is Ellipsis:
+            at = len(sizes) - sum(map(consumed, items[n + 1 :]))
+            continue
+        if type(item) is int and at < len(sizes):
+            sizes[at] = max(sizes[at], item + 1 if item >= 0 else -item)
+        elif is_tensor(item) and item.dtype in MASKS:
+            for d, size in enumerate(item.shape):
+                sizes[at + d] = size
+        at += consumed(item)
+    return Made(tuple(sizes), made.dtype)
+
+
+def of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
+    """One index and the dim, or dims, that it reads."""
+    shape = self.shape
+    if type(item) is int:
+        size = shape[at]
+        if -size <= item < size:
+            return None
+        top = f"0 to {size - 1}" if size else "none"
+        return Unmet(
+            "index-out-of-range",
+            f"{{op}} reads index {item} of dim {at} of {{self}} {text(shape)}, which"
+            f" has {top}",
+            Place("self", at),
+            has=size,
+            needs=item + 1 if item >= 0 else -item,
+            grants=(
+                Grant("self", resized(self, at, item + 1 if item >= 0 else -item)),
+            ),
+        )
+    if is_tensor(item) and item.dtype in MASKS:
+        part = shape[at : at + len(item.shape)]
+        if item.shape == part:
+            return None
+        dim = next(
+            d
+            for d, pair in enumerate(zip(item.shape, part, strict=True))
+            if pair[0] != pair[1]
+        )
+        return Unmet(
+            "mask-shape",
+            f"{{op}} needs a mask {text(part)} for dim {at} on of {{self}}"
+            f" {text(shape)}, got {word(name)} {text(item.shape)}",
+            Place(name, dim),
+            Place("self", at + dim),
+            item.shape[dim],
+            part[dim],
+            (Grant(name, Made(part, item.dtype)),),
+        )
+    if is_tensor(item):
+        size = shape[at]
+        wrong = out_of_range(
+            name.replace(".", "_"), item, size, "self", at, least=-size, what="indices"
+        )
+        if wrong is None:
+            return None
+        made = Made(item.shape, item.dtype)
+        return Unmet(
+            wrong.code,
+            wrong.message,
+            Place(name),
+            wrong.wanted,
+            wrong.has,
+            wrong.needs,
+            (Grant(name, made),),
+        )
+    return None
+
+
+@needs("torch.Tensor.__setitem__")
+def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
+    """The same, and a value that broadcasts to the part that is written."""
+    wrong = of_items(self, index)
+    if wrong is not None or not is_tensor(value):
+        return wrong
+    items = index if isinstance(index, tuple) else (index,)
+    return of_written(self, items, value, value.shape)
+
+
+@needs(*named(*both("index_put")), "torch.Tensor.index_put_")
+def index_put(
+    input: Meta, indices: Any, values: Any, accumulate: bool = False
+) -> Unmet | None:
+    """The same, the indices as a list."""
+    items = tuple(indices) if isinstance(indices, tuple | list) else ()
+    if not items or not is_tensor(values) or any(item is None for item in items):
+        return None
+    wrong = of_items(input, items)
+    if wrong is not None:  # whose places are those of brackets
+        return replace(wrong, got=None, wanted=None, grants=())
+    wrong = of_written(input, items, values, values.shape)
+    if wrong is not None:
+        grants = tuple(Grant("values", grant.value) for grant in wrong.grants)
+        return replace(wrong, got=None, grants=grants)
+    return None
+
+
+def of_written(
+    self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
+) -> Unmet | None:
+    """A value that broadcasts to what the items pick; dims of 1 before it are free."""
+    part = picked_shape(self.shape, items)
+    if part is None:
+        return None
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    back = next(
+        (
+            n
+            for n in range(1, len(shape) + 1)
+            if n > len(part) or shape[-n] not in (1, part[-n])
+        ),
+        None,
+    )
+    if back is not None:
+        at = len(value.shape) - back
+        fits = part[-back] if back <= len(part) else None
+        what = f"{shape[-back]} into {fits}" if fits is not None else "a dim too many"
+        return Unmet(
+            "written-shape",
+            f"{{op}} writes into a part {text(part)} of {{self}} {text(self.shape)},"
+            f" but {{value}} is {text(value.shape)}: {what}",
+            Place("value", at),
+            None,
+            shape[-back],
+            fits,
+            (Grant("value", Made(part, value.dtype)),),
+            lines=lined_up([("value", value.shape), ("self", part)])
+            if back <= len(part)
+            else (),
+        )
+    by_index = any(is_tensor(item) and item.shape for item in items)
+    if by_index and value.dtype != self.dtype and value.shape:
+        why = f"{{op}} writes into {self.dtype} by indices"
+        return dtype_unmet("value", value, self.dtype, why, "self")
+    return None
+
+
+def picked_shape(
+    shape: tuple[int, ...], items: tuple[Any, ...]
+) -> tuple[int, ...] | None:
+    """What items between brackets pick; None where that depends on values."""
+    taken = sum(map(consumed, items))
+    out: list[int] = []
+    pairs: list[tuple[int, Any]] = []
+    at = 0
+    for item in items:
+        if item is None:
+            out.append(1)
+        elif item is Ellipsis:
+            out += shape[at : len(shape) - taken]
+            at = len(shape) - taken
+            continue
+        elif type(item) is int or (is_tensor(item) and item.shape == ()):
+            if is_tensor(item) and item.dtype in MASKS:
+                return None
+        elif isinstance(item, slice):
+            ends = (item.start, item.stop, item.step)
+            if not all(end is None or type(end) is int for end in ends):
+                return None
+            out.append(len(range(*item.indices(shape[at]))))
+        elif is_tensor(item):
+            found = list(picked("", item))
+            if not found:
+                return None
+            pairs.append((len(out), found[0][1].shape))
+        else:
+            return None
+        at += consumed(item)
+        taken -= consumed(item)
+    return with_indices([*out, *shape[at:]], pairs)
+
+
+def with_indices(
+    out: list[int], pairs: list[tuple[int, tuple[int, ...]]]
+) -> tuple[int, ...] | None:
+    """Indices come where the first of them stands, or first where they stand apart."""
+    if not pairs:
+        return tuple(out)
+    try:
+        wide = shapes_together(*(shape for _, shape in pairs))
+    except Misfit:
+        return None
+    places = {place for place, _ in pairs}
+    first = pairs[0][0] if len(places) == 1 else 0
+    return (*out[:first], *wide, *out[first:])
+
+
+def of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
+    """A source of just the shape of the part."""
+    if src.shape == part:
+        return None
+    dim = differs(src.shape, part)
+    return Unmet(
+        "written-shape",
+        f"{{op}} writes a part {text(part)} of {{input}} {text(input.shape)}, but"
+        f" {{src}} is {text(src.shape)}",
+        Place("src", dim),
+        Place("input"),
+        text(src.shape),
+        text(part),
+        (Grant("src", Made(part, src.dtype)),),
+    )
+
+
+@needs(*named(*both("select_scatter")))
+def select_scatter(input: Meta, src: Meta, dim: Any, index: Any) -> Unmet | None:
+    """One place of a dim."""
+    wrong = of_dim("input", input, dim)
+    if wrong is not None or type(dim) is not int or not input.shape:
+        return wrong
+    at = dim % len(input.shape)
+    size = input.shape[at]
+    if type(index) is int and not -size <= index < size:
+        return Unmet(
+            "index-out-of-range",
+            f"{{op}} writes at {index} of dim {at} of {{input}} {text(input.shape)},"
+            f" which has 0 to {size - 1}",
+            Place("input", at),
+            has=size,
+            needs=index + 1 if index >= 0 else -index,
+            grants=(Grant("index", 0),),
+        )
+    return of_part(input, src, input.shape[:at] + input.shape[at + 1 :])
+
+
+@needs(*named(*both("slice_scatter")))
+def slice_scatter(
+    input: Meta,
+    src: Meta,
+    dim: Any = 0,
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+) -> Unmet | None:
+    """A stretch of a dim."""
+    wrong = of_dim("input", input, dim)
+    if wrong is not None or type(step) is not int or step < 1 or not input.shape:
+        return wrong
+    at = dim % len(input.shape)
+    count = len(range(*slice(start, end, step).indices(input.shape[at])))
+    return of_part(input, src, (*input.shape[:at], count, *input.shape[at + 1 :]))
+
+
+@needs(*named(*both("diagonal_scatter")))
+def diagonal_scatter(
+    input: Meta, src: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
+) -> Unmet | None:
+    """The diagonal of two dims, which comes last."""
+    wrong = of_plane(input, dim1, dim2, ("dim1", "dim2"))
+    if wrong is not None or type(offset) is not int:
+        return wrong
+    rank = len(input.shape)
+    rows, columns = input.shape[dim1 % rank], input.shape[dim2 % rank]
+    count = min(rows + min(offset, 0), columns - max(offset, 0))
+    kept = [s for d, s in enumerate(input.shape) if d not in (dim1 % rank, dim2 % rank)]
+    return of_part(input, src, (*kept, max(count, 0)))

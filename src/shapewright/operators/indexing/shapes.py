@@ -1,0 +1,405 @@
+"""Metadata rules for indexing, `gather` and `scatter`, and for writes at indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.operators.metadata_rules import (
+    Made,
+    Meta,
+    Misfit,
+    listed,
+    rule,
+    wrap_dim,
+)
+from shapewright.operators.promotion_and_broadcasting import (
+    KIND,
+    KNOWN,
+    broadcast,
+    likened,
+    new,
+)
+from shapewright.sizes.strides import Strided, contiguous, is_dense, iterated
+
+Shape = tuple[int, ...]
+
+_INDEX = ("int64", "int32")
+
+
+def _fits_apart_from(index: Shape, shape: Shape, dim: int) -> int | None:
+    """The first dim in which the index is larger, `dim` aside."""
+    for at, (want, have) in enumerate(zip(index, shape, strict=True)):
+        if at != dim and want > have:
+            return at
+    return None
+
+
+@rule("torch.gather", "torch.Tensor.gather")
+def gather(
+    input: Meta, dim: int, index: Meta, *, sparse_grad: bool = False, out: Any = None
+) -> Any:
+    """`(8, 16)` at indices `(8, 3)` along dim 1 gives (8, 3)."""
+    shape, want = input.shape, index.shape
+    if out is not None or sparse_grad or not shape or not want:
+        return NotImplemented
+    if 0 in want or 0 in shape or type(dim) is not int:
+        return NotImplemented
+    at = wrap_dim(dim, len(shape))
+    if index.dtype not in _INDEX:
+        raise Misfit("gather(): Expected dtype int32/int64 for index")
+    if len(shape) != len(want):
+        raise Misfit(
+            "Index tensor must have the same number of dimensions as input tensor"
+        )
+    larger = _fits_apart_from(want, shape, at)
+    if larger is not None:
+        raise Misfit(
+            f"Size does not match at dimension {larger} expected index {listed(want)} "
+            f"to be no larger than self {listed(shape)} apart from dimension {at}"
+        )
+    return Made(want, input.dtype, None, "GatherBackward0")
+
+
+def _scattered(
+    input: Meta, dim: int, index: Meta, src: Any, node: str, *, method: str = "scatter"
+) -> Any:
+    shape, want = input.shape, index.shape
+    if not shape or not want or 0 in want or 0 in shape or type(dim) is not int:
+        return NotImplemented
+    at = wrap_dim(dim, len(shape))
+    if index.dtype not in _INDEX or len(shape) != len(want):
+        return NotImplemented
+    number = type(src) in (int, float, bool)
+    if not number:
+        if not hasattr(src, "shape") or len(src.shape) != len(want):
+            return NotImplemented
+        if src.dtype != input.dtype:
+            raise Misfit(f"{method}(): Expected self.dtype to be equal to src.dtype")
+        if _fits_apart_from(want, shape, at) is not None or (
+            _fits_apart_from(want, src.shape, -1) is not None
+        ):
+            raise Misfit(
+                f"Expected index {listed(want)} to be no larger than self "
+                f"{listed(shape)} apart from dimension {at} and to be no larger size "
+                f"than src {listed(src.shape)}"
+            )
+    elif _fits_apart_from(want, shape, at) is not None:
+        return NotImplemented
+    return Made(shape, input.dtype, None, node.replace("?", "1" if number else "0"))
+
+
+@rule("torch.scatter", "torch.Tensor.scatter")
+def scatter(
+    input: Meta,
+    dim: int,
+    index: Meta,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+) -> Any:
+    """`(8, 16)` with `(8, 3)` written along dim 1 gives (8, 16)."""
+    src = value if src is None else src
+    if reduce is not None:
+        return NotImplemented
+    return _scattered(input, dim, index, src, "ScatterBackward?")
+
+
+@rule("torch.scatter_add", "torch.Tensor.scatter_add")
+def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
+    """As `scatter`, added."""
+    return _scattered(input, dim, index, src, "ScatterAddBackward0")
+
+
+@rule("torch.Tensor.scatter_", writes=0)
+def scatter_in_place(
+    self: Meta,
+    dim: int,
+    index: Meta,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+) -> Any:
+    """`scatter` into the tensor itself."""
+    src = value if src is None else src
+    if reduce is not None:
+        return NotImplemented
+    return _keep_layout(self, _scattered(self, dim, index, src, "ScatterBackward?"))
+
+
+@rule("torch.Tensor.scatter_add_", writes=0)
+def scatter_add_in_place(self: Meta, dim: int, index: Meta, src: Meta) -> Any:
+    """`scatter_add` into the tensor itself."""
+    return _keep_layout(self, _scattered(self, dim, index, src, "ScatterAddBackward0"))
+
+
+def _keep_layout(self: Meta, made: Any) -> Any:
+    if made is NotImplemented:
+        return made
+    return Made(self.shape, self.dtype, self.stride, made.grad_fn)
+
+
+@rule("torch.index_select", "torch.Tensor.index_select")
+def index_select(input: Meta, dim: int, index: Meta, *, out: Any = None) -> Any:
+    """`(8, 16, 4)` at 3 indices along dim 1 gives (8, 3, 4)."""
+    shape, want = input.shape, index.shape
+    if out is not None or not shape or 0 in shape or type(dim) is not int:
+        return NotImplemented
+    at = wrap_dim(dim, len(shape))
+    if len(want) > 1:
+        raise Misfit("index_select(): Index is supposed to be a vector", "IndexError")
+    if index.dtype not in _INDEX:
+        raise Misfit("index_select(): Expected dtype int32 or int64 for index")
+    made = (*shape[:at], want[0] if want else 1, *shape[at + 1 :])
+    return Made(made, input.dtype, None, "IndexSelectBackward0")
+
+
+@rule("torch.Tensor.__getitem__")
+def getitem(self: Meta, index: Any) -> Any:
+    """`x[:, ids]` of `(8, 16, 4)` with ids `(2, 3)` gives (8, 2, 3, 4).
+
+    Only where a tensor of integers stands in it; all else is a view, or depends on
+    values.
+    """
+    items = index if type(index) is tuple else (index,)
+    if all(
+        item is None or item is Ellipsis or type(item) in (int, slice) for item in items
+    ):
+        return NotImplemented
+    taken = _sliced(self, items)
+    if taken is None:
+        return NotImplemented
+    shape, stride, indices = taken
+    return _indexed(self.dtype, shape, stride, indices)
+
+
+def _sliced(
+    self: Meta, items: tuple[Any, ...]
+) -> tuple[Shape, Shape, list[Meta | None]] | None:
+    """What is left after ints, slices, None and `...`, and an index or None a dim."""
+    named = sum(item is not None and item is not Ellipsis for item in items)
+    free = len(self.shape) - named
+    if free < 0 or sum(item is Ellipsis for item in items) > 1:
+        return None
+    if not any(item is Ellipsis for item in items):
+        items = (*items, Ellipsis)
+    shape: list[int] = []
+    stride: list[int] = []
+    indices: list[Meta | None] = []
+    at = 0
+    for item in items:
+        if item is Ellipsis:
+            shape += self.shape[at : at + free]
+            stride += self.stride[at : at + free]
+            indices += [None] * free
+            at += free
+        elif item is None:
+            shape.append(1)
+            stride.append(0)
+            indices.append(None)
+        elif type(item) is int:
+            if not -self.shape[at] <= item < self.shape[at]:
+                return None
+            at += 1
+        elif type(item) is slice:
+            cut = _cut(item, self.shape[at])
+            if cut is None:
+                return None
+            shape.append(cut[0])
+            stride.append(self.stride[at] * cut[1])
+            indices.append(None)
+            at += 1
+        else:
+            if getattr(item, "dtype", None) not in _INDEX or not item.shape:
+                return None
+            shape.append(self.shape[at])
+            stride.append(self.stride[at])
+            indices.append(item)
+            at += 1
+    return tuple(shape), tuple(stride), indices
+
+
+def _cut(item: slice, size: int) -> tuple[int, int] | None:
+    parts = (item.start, item.stop, item.step)
+    if any(part is not None and type(part) is not int for part in parts):
+        return None
+    if item.step is not None and item.step < 1:
+        return None
+    return len(range(*item.indices(size))), item.step or 1
+
+
+def _indexed(
+    dtype: str, shape: Shape, stride: Shape, indices: list[Meta | None]
+) -> Any:
+    """`AdvancedIndex`: indexed dims give way to the indices' common shape."""
+    used = [at for at, index in enumerate(indices) if index is not None]
+    given = [index for index in indices if index is not None]
+    if dtype not in KNOWN or 0 in shape:
+        return NotImplemented
+    try:
+        common = broadcast(*(index.shape for index in given))
+    except Misfit:
+        shapes = ", ".join(listed(index.shape) for index in given)
+        raise Misfit(
+            "shape mismatch: indexing tensors could not be broadcast together with "
+            f"shapes {shapes}",
+            "IndexError",
+        ) from None
+    adjacent = used[-1] - used[0] + 1 == len(used)
+    kept = [at for at, index in enumerate(indices) if index is None]
+    before = [at for at in kept if adjacent and at < used[0]]
+    after = [at for at in kept if at not in before]
+    made = (*(shape[at] for at in before), *common, *(shape[at] for at in after))
+    if 0 in made:
+        return NotImplemented
+    source = (
+        *(stride[at] for at in before),
+        *(0,) * len(common),
+        *(stride[at] for at in after),
+    )
+    operands: list[Strided] = [(made, source)]
+    for index in given:
+        missing = len(common) - len(index.shape)
+        operands.append(
+            (
+                (1,) * (len(before) + missing) + index.shape + (1,) * len(after),
+                (0,) * (len(before) + missing) + index.stride + (0,) * len(after),
+            )
+        )
+    found = iterated(made, operands)
+    if 1 in made and (found != contiguous(made) or not adjacent):
+        return NotImplemented
+    return Made(made, dtype, found, "IndexBackward0")
+
+
+def _rows(input: Meta, dim: Any, index: Meta) -> bool:
+    """Whether one index of whole numbers stands for rows along a dim."""
+    ndim = len(input.shape)
+    return (
+        type(dim) is int
+        and ndim > 0
+        and -ndim <= dim < ndim
+        and len(index.shape) == 1
+        and index.dtype == "int64"
+        and 0 not in input.shape
+        and input.dtype in KNOWN
+    )
+
+
+def _write_rows(input: Meta, dim: int, index: Meta, source: Meta, node: str) -> Any:
+    if not _rows(input, dim, index) or source.dtype != input.dtype:
+        return NotImplemented
+    at = dim % len(input.shape)
+    want = (*input.shape[:at], index.shape[0], *input.shape[at + 1 :])
+    if source.shape != want:
+        return NotImplemented
+    return new(input.shape, input.dtype, contiguous(input.shape), node)
+
+
+@rule("torch.index_add", "torch.Tensor.index_add")
+def index_add(
+    input: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1, out: Any = None
+) -> Any:
+    """`(8, 16)` with (3, 16) added at three rows gives (8, 16)."""
+    if out is not None or input.dtype == "bool" or type(alpha) not in (int, float):
+        return NotImplemented
+    if type(alpha) is float and KIND[input.dtype] < 2:
+        return NotImplemented
+    return _write_rows(input, dim, index, source, "IndexAddBackward0")
+
+
+@rule("torch.index_copy", "torch.Tensor.index_copy")
+def index_copy(
+    input: Meta, dim: int, index: Meta, source: Meta, *, out: Any = None
+) -> Any:
+    """`(8, 16)` with (3, 16) at three rows gives (8, 16)."""
+    if out is not None:
+        return NotImplemented
+    return _write_rows(input, dim, index, source, "IndexCopyBackward0")
+
+
+@rule("torch.Tensor.index_add_", writes=0)
+def index_add_in_place(
+    self: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1
+) -> Any:
+    """As `index_add`, into its argument."""
+    return _kept(self, index_add(self, dim, index, source, alpha=alpha))
+
+
+@rule("torch.Tensor.index_copy_", writes=0)
+def index_copy_in_place(self: Meta, dim: int, index: Meta, source: Meta) -> Any:
+    """As `index_copy`, into its argument."""
+    return _kept(self, index_copy(self, dim, index, source))
+
+
+def _kept(self: Meta, made: Any) -> Any:
+    """The tensor that is written, unless elements of it share their memory."""
+    if made is NotImplemented or not is_dense(self.shape, self.stride):
+        return NotImplemented
+    return Made(self.shape, self.dtype, self.stride, made.grad_fn)
+
+
+@rule("torch.index_fill", "torch.Tensor.index_fill")
+def index_fill(input: Meta, dim: int, index: Meta, value: Any) -> Any:
+    """`(8, 16)` with a number in some rows gives (8, 16)."""
+    if not _rows(input, dim, index) or type(value) not in (int, float):
+        return NotImplemented
+    if KIND[input.dtype] < (1 if type(value) is int else 2):
+        return NotImplemented
+    return likened(input, input.dtype, "IndexFillBackward0")
+
+
+@rule("torch.scatter_reduce", "torch.Tensor.scatter_reduce")
+def scatter_reduce(
+    input: Meta, dim: int, index: Meta, src: Meta, reduce: str, *,
+    include_self: bool = True, out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 16)` with (3, 16) reduced into it along dim 0 gives (8, 16)."""
+    shape, want = input.shape, index.shape
+    ndim = len(shape)
+    if out is not None or reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        return NotImplemented
+    if not 0 < ndim == len(want) == len(src.shape) or 0 in want or 0 in shape:
+        return NotImplemented
+    if type(dim) is not int or not -ndim <= dim < ndim or index.dtype != "int64":
+        return NotImplemented
+    if KIND.get(input.dtype) not in (1, 2) or src.dtype != input.dtype:
+        return NotImplemented
+    for at in range(ndim):
+        if want[at] > src.shape[at] or (want[at] > shape[at] and at != dim % ndim):
+            return NotImplemented
+    return new(shape, input.dtype, contiguous(shape), "ScatterReduceBackward0")
+
+
+@rule("torch.take_along_dim", "torch.Tensor.take_along_dim")
+def take_along_dim(
+    input: Meta, indices: Meta, dim: Any = None, *, out: Any = None
+) -> Any:
+    """`(8, 16)` at indices (8, 3) along dim 1 gives (8, 3); other dims broadcast."""
+    shape, places = input.shape, indices.shape
+    ndim = len(shape)
+    if out is not None or type(dim) is not int or not 0 < ndim == len(places):
+        return NotImplemented
+    if not -ndim <= dim < ndim or indices.dtype != "int64" or input.dtype not in KNOWN:
+        return NotImplemented
+    if 0 in shape or 0 in places:
+        return NotImplemented
+    at = dim % ndim
+    apart = [(*one[:at], 1, *one[at + 1 :]) for one in (shape, places)]
+    try:
+        common = broadcast(*apart)
+    except Misfit:
+        return NotImplemented
+    made = (*common[:at], places[at], *common[at + 1 :])
+    return new(made, input.dtype, contiguous(made), "GatherBackward0")
+
+
+@rule("torch.take", "torch.Tensor.take")
+def take(input: Meta, index: Meta, *, out: Any = None) -> Any:
+    """`(8, 16)`, seen as one row, at (3,) gives (3,)."""
+    if out is not None or index.dtype != "int64" or input.dtype not in KNOWN:
+        return NotImplemented
+    if 0 in input.shape or 0 in index.shape or index.stride != contiguous(index.shape):
+        return NotImplemented
+    return new(index.shape, input.dtype, index.stride, "TakeBackward0")

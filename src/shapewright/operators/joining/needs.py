@@ -1,0 +1,289 @@
+"""What joining and cutting need: equal sizes in all other dims, parts that add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    is_tensor,
+    of_positive,
+    same_dtype,
+    text,
+    word,
+)
+from shapewright.operators.needs_registry import needs
+
+
+def listed(tensors: Any) -> list[Meta]:
+    """The tensors of a list or tuple; none where it is something else."""
+    if not isinstance(tensors, tuple | list):
+        return []
+    return list(tensors) if all(map(is_tensor, tensors)) else []
+
+
+@needs("torch.cat")
+def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
+    """The same sizes in all dims but one."""
+    dim = options.get("axis", dim)
+    given = [(n, each) for n, each in enumerate(listed(tensors)) if each.shape != (0,)]
+    if not given or not isinstance(dim, int):
+        return None
+    first, one = given[0]
+    rank = len(one.shape)
+    for n, each in given:
+        if not each.shape:
+            return Unmet(
+                "joined-scalars",
+                f"{{op}} joins along a dim, {{tensors_{n}}} has none: `torch.stack`"
+                " joins scalars",
+                Place(f"tensors.{n}"),
+                has=0,
+                needs=1,
+                grants=(Grant(f"tensors.{n}", Made((1,), each.dtype)),),
+            )
+    if not -rank <= dim < rank:
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} has no dim {dim}: {{tensors_{first}}} {text(one.shape)} has"
+            f" {dims(rank)}",
+            has=dim,
+            needs=rank - 1 if dim > 0 else -rank,
+            grants=(Grant("dim", rank - 1 if dim > 0 else -rank),),
+            guessed=True,
+        )
+    at = dim % rank
+    for n, each in given[1:]:
+        if len(each.shape) != rank:
+            return ranks_differ(first, one, n, each, at)
+        for d in range(rank):
+            if d != at and each.shape[d] != one.shape[d]:
+                return sizes_differ(first, one, n, each, at, d)
+    return None
+
+
+def ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
+    """One of them has a dim more."""
+    shape = each.shape
+    if len(shape) == len(one.shape) - 1:
+        made = (*shape[:at], 1, *shape[at:])
+    else:
+        made = tuple(1 if d == at else size for d, size in enumerate(one.shape))
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} joins tensors with as many dims: {{tensors_{first}}} is"
+        f" {text(one.shape)}, {{tensors_{n}}} is {text(shape)}",
+        Place(f"tensors.{n}"),
+        Place(f"tensors.{first}"),
+        len(shape),
+        len(one.shape),
+        (Grant(f"tensors.{n}", Made(made, each.dtype)),),
+        guessed=len(shape) != len(one.shape) - 1,
+    )
+
+
+def sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> Unmet:
+    """A dim that is not joined has two sizes."""
+    made = tuple(
+        size if dim == at else one.shape[dim] for dim, size in enumerate(each.shape)
+    )
+    return Unmet(
+        "joined-sizes-differ",
+        f"{{op}} along dim {at} needs equal sizes in dim {d}: {{tensors_{first}}} is"
+        f" {text(one.shape)}, {{tensors_{n}}} is {text(each.shape)}",
+        Place(f"tensors.{n}", d),
+        Place(f"tensors.{first}", d),
+        each.shape[d],
+        one.shape[d],
+        (Grant(f"tensors.{n}", Made(made, each.dtype)),),
+        guessed=True,
+    )
+
+
+@needs("torch.stack")
+def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
+    """All of one shape, and a place for the new dim."""
+    given = listed(tensors)
+    if not given or not isinstance(dim, int):
+        return None
+    one = given[0]
+    rank = len(one.shape) + 1
+    if not -rank <= dim < rank:
+        fits = rank - 1 if dim > 0 else -rank
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} has no dim {dim}: {dims(rank)} come out of {{tensors_0}}"
+            f" {text(one.shape)}",
+            has=dim,
+            needs=fits,
+            grants=(Grant("dim", fits),),
+        )
+    for n, each in enumerate(given):
+        if each.shape != one.shape:
+            d = next(
+                (
+                    d
+                    for d, (a, b) in enumerate(zip(one.shape, each.shape, strict=False))
+                    if a != b and len(one.shape) == len(each.shape)
+                ),
+                None,
+            )
+            return Unmet(
+                "stacked-shapes-differ",
+                f"{{op}} needs equal shapes: {{tensors_0}} is {text(one.shape)},"
+                f" {{tensors_{n}}} is {text(each.shape)}",
+                Place(f"tensors.{n}", d),
+                Place("tensors.0", d),
+                text(each.shape),
+                text(one.shape),
+                (Grant(f"tensors.{n}", Made(one.shape, each.dtype)),),
+                guessed=True,
+            )
+    return None
+
+
+@needs("torch.hstack")
+def hstack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 1, of vectors along dim 0."""
+    return joined(tensors, 1, 1)
+
+
+@needs("torch.vstack")
+def vstack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 0, of vectors as rows."""
+    return joined(tensors, 0, 2)
+
+
+def joined(tensors: Any, dim: int, least: int) -> Unmet | None:
+    """`cat` of tensors with at least so many dims."""
+    given = listed(tensors)
+    if not given:
+        return None
+    raised = [Made((1,) * (least - len(e.shape)) + e.shape, e.dtype) for e in given]
+    at = dim if len(raised[0].shape) > dim else 0
+    wrong = cat(raised, at)
+    if wrong is None or wrong.code == "dim-out-of-range":
+        return None
+    return lowered(wrong, raised, given)
+
+
+def lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
+    """What is said of tensors that were given more dims, with their own shapes."""
+    if wrong is None:
+        return None
+    said = wrong.message
+    for n, (one, other) in enumerate(zip(raised, given, strict=True)):
+        if one.shape != other.shape:
+            name, made = f"{{tensors_{n}}} is ", text(one.shape)
+            said = said.replace(name + made, f"{name}{text(other.shape)}, here {made}")
+            wrong = replace(wrong, got=None, wanted=None)
+    return replace(wrong, message=said)
+
+
+@needs("torch.functional.split", "torch.split", "torch.Tensor.split")
+def split(
+    tensor: Meta, split_size_or_sections: Any = None, dim: int = 0, **more: Any
+) -> Unmet | None:
+    """Parts that add up to the dim."""
+    parts = more.get("split_size", split_size_or_sections)
+    rank = len(tensor.shape)
+    if not isinstance(dim, int) or not rank:
+        return None
+    if not -rank <= dim < rank:
+        fits = rank - 1 if dim > 0 else -rank
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} has no dim {dim}: {{tensor}} {text(tensor.shape)} has"
+            f" {dims(rank)}",
+            has=dim,
+            needs=fits,
+            grants=(Grant("dim", fits),),
+            guessed=True,
+        )
+    wrong = of_positive("split_size_or_sections", parts, 0)
+    if wrong is None and parts == 0:
+        wrong = of_positive("split_size_or_sections", parts)
+    if wrong is not None:
+        return replace(wrong, grants=())
+    if not isinstance(parts, tuple | list) or not all(type(p) is int for p in parts):
+        return None
+    size, total, at = tensor.shape[dim], sum(parts), dim % rank
+    if size == total or min(parts, default=0) < 0:
+        return None
+    made = Made((*tensor.shape[:at], total, *tensor.shape[at + 1 :]), tensor.dtype)
+    return Unmet(
+        "split-sizes",
+        f"{{op}} needs parts that add up to {size}, dim {at} of {{tensor}}"
+        f" {text(tensor.shape)}, got {' + '.join(map(str, parts))} = {total}",
+        Place("tensor", at),
+        has=size,
+        needs=total,
+        grants=(Grant("tensor", made),),
+    )
+
+
+@needs("torch.dstack")
+def dstack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 2, of vectors and matrices with a dim of 1 behind them."""
+    given = listed(tensors)
+    if not given:
+        return None
+    raised = [Made((1,) * (2 - len(e.shape)) + e.shape, e.dtype) for e in given]
+    deep = [Made((*e.shape, 1), e.dtype) if len(e.shape) < 3 else e for e in raised]
+    return lowered(cat(deep, 2), deep, given)
+
+
+@needs("torch.column_stack")
+def column_stack(tensors: Any, **options: Any) -> Unmet | None:
+    """`cat` along dim 1, of vectors as columns."""
+    given = listed(tensors)
+    if not given:
+        return None
+    raised = [
+        Made((*e.shape, *(1,) * (2 - len(e.shape))), e.dtype)
+        if len(e.shape) < 2
+        else Made(e.shape, e.dtype)
+        for e in given
+    ]
+    return lowered(cat(raised, 1), raised, given)
+
+
+@needs("torch.functional.block_diag", "torch.block_diag")
+def block_diag(*tensors: Any) -> Unmet | None:
+    """Matrices, vectors as rows."""
+    return of_ranks(tensors, 2)
+
+
+@needs("torch.functional.meshgrid", "torch.meshgrid")
+def meshgrid(*tensors: Any, **options: Any) -> Unmet | None:
+    """Vectors of one dtype."""
+    listed_ = len(tensors) == 1 and isinstance(tensors[0], tuple | list)
+    given = tensors[0] if listed_ else tensors
+    names = [f"tensors.{'0.' if listed_ else ''}{n}" for n in range(len(given))]
+    wrong = of_ranks(given, 1, names)
+    return wrong or same_dtype(*zip(names, given, strict=True))
+
+
+def of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet | None:
+    """No more than so many dims each."""
+    for n, each in enumerate(tensors):
+        rank = len(each.shape)
+        if rank <= most:
+            continue
+        name = names[n] if names is not None else f"tensors.{n}"
+        made = (prod(each.shape[: rank - most + 1]), *each.shape[rank - most + 1 :])
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes at most {dims(most)} of each, got {rank}: {word(name)} is"
+            f" {text(each.shape)}",
+            Place(name),
+            has=rank,
+            needs=most,
+            grants=(Grant(name, Made(made, each.dtype)),),
+            guessed=True,
+        )
+    return None

@@ -1,0 +1,386 @@
+"""What functions of matrices and vectors, and distances between vectors, require of
+their arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shapewright.operators.dtype_needs import (
+    no_bools,
+    no_complex,
+    some_float,
+    wide_floats,
+)
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.linear_algebra.needs import of_columns, of_matrices
+from shapewright.operators.matmul.needs import of_batch, of_ranks, of_summand
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    is_tensor,
+    resized,
+    same_dtype,
+    text,
+    word,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.pointwise.broadcast_needs import broadcast
+from shapewright.operators.promotion_and_broadcasting import KIND
+from shapewright.operators.reduction.needs import both, named, of_dim
+
+
+def of_rank(
+    name: str, input: Meta, least: int, most: int, what: str = ""
+) -> Unmet | None:
+    """So many dims: missing ones are put before, those too many are put together."""
+    shape = input.shape
+    rank = len(shape)
+    if least <= rank <= most:
+        return None
+    said = dims(most) if least == most else f"{least} to {most} dims"
+    made: tuple[int, ...] = (*(1,) * (least - rank), *shape)
+    if rank > most:
+        count = 1
+        for size in shape[: rank - most + 1]:
+            count *= size
+        made = (count, *shape[rank - most + 1 :])
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes {said}{what}, got {rank}: {word(name)} is {text(shape)}",
+        Place(name),
+        has=rank,
+        needs=least if rank < least else most,
+        grants=(Grant(name, Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("trace")))
+def trace(input: Meta) -> Unmet | None:
+    """One matrix."""
+    return of_rank("input", input, 2, 2) or refuse_bools("input", input)
+
+
+def refuse_bools(name: str, input: Meta) -> Unmet | None:
+    """Numbers: bools have no sum or product here."""
+    if input.dtype != "bool":
+        return None
+    return dtype_unmet(name, input, "int64", "{op} takes numbers")
+
+
+@needs(*named(*both("tril", "triu")), "torch.Tensor.tril_", "torch.Tensor.triu_")
+def triangle(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
+    """Matrices."""
+    return of_matrices("input", input)
+
+
+@needs(*named(*both("t")), "torch.Tensor.t_")
+def turned(input: Meta) -> Unmet | None:
+    """At most two dims: `transpose` and `mT` take more."""
+    wrong = of_rank("input", input, 0, 2)
+    if wrong is None:
+        return None
+    shape = input.shape
+    made = Made((*shape[:-2], shape[-1], shape[-2]), input.dtype)
+    said = f"{wrong.message}; `.mT` swaps the last two of any number"
+    return replace(wrong, message=said, grants=(), makes=(made,), guessed=False)
+
+
+@needs(*named(*both("diag")))
+def diag(input: Meta, diagonal: int = 0, **options: Any) -> Unmet | None:
+    """A vector, or a matrix."""
+    return of_rank("input", input, 1, 2)
+
+
+def of_plane(
+    input: Meta, one: Any, other: Any, names: tuple[str, str], extra: int = 0
+) -> Unmet | None:
+    """Two dims that are there, and not the same."""
+    for name, dim in zip(names, (one, other), strict=True):
+        wrong = of_dim("input", input, dim, name, extra)
+        if wrong is not None:
+            return wrong
+    rank = len(input.shape) + extra
+    if type(one) is not int or type(other) is not int or one % rank != other % rank:
+        return None
+    fits = next((d for d in range(rank) if d != one % rank), None)
+    return Unmet(
+        "repeated-dim",
+        f"{{op}} needs two dims of {{input}} {text(input.shape)}, got {one} and"
+        f" {other}",
+        Place("input"),
+        has=other,
+        needs=fits,
+        grants=() if fits is None else (Grant(names[1], fits),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("diagonal")))
+def diagonal(
+    input: Meta, offset: int = 0, dim1: Any = 0, dim2: Any = 1
+) -> Unmet | None:
+    """Two dims that are there."""
+    return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
+
+
+@needs("torch.linalg.diagonal")
+def linalg_diagonal(
+    input: Meta, *, offset: int = 0, dim1: Any = -2, dim2: Any = -1
+) -> Unmet | None:
+    """The same."""
+    return of_matrices("input", input) or of_plane(input, dim1, dim2, ("dim1", "dim2"))
+
+
+@needs(*named(*both("diag_embed")))
+def diag_embed(
+    input: Meta, offset: int = 0, dim1: Any = -2, dim2: Any = -1
+) -> Unmet | None:
+    """Two places for the dims of the matrix."""
+    return of_plane(input, dim1, dim2, ("dim1", "dim2"), 1)
+
+
+@needs("torch.linalg.cross")
+def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """Vectors of three in one dim, the rest broadcasts."""
+    if len(input.shape) != len(other.shape):
+        return of_same_rank(input, other)
+    wrong = of_dim("input", input, dim) if input.shape else None
+    wrong = wrong or of_three("input", input, dim) or of_three("other", other, dim)
+    wrong = wrong or broadcast([("input", input), ("other", other)])
+    wrong = wrong or same_dtype(("input", input), ("other", other))
+    return wrong or refuse_bools("input", input)
+
+
+@needs(*named(*both("cross")))
+def any_cross(
+    input: Meta, other: Meta, dim: Any = None, **options: Any
+) -> Unmet | None:
+    """The same, along the first dim of three where none is named."""
+    if dim is not None:
+        return cross(input, other, dim=dim)
+    if len(input.shape) != len(other.shape):
+        return of_same_rank(input, other)
+    wide = [max(a, b) for a, b in zip(input.shape, other.shape, strict=True)]
+    wrong = broadcast([("input", input), ("other", other)])
+    if wrong is not None:
+        return wrong
+    if 3 in wide or not wide:
+        wrong = same_dtype(("input", input), ("other", other))
+        return wrong or refuse_bools("input", input)
+    made = tuple(
+        Grant(name, resized(each, -1, 3))
+        for name, each in (("input", input), ("other", other))
+    )
+    return Unmet(
+        "cross-of-three",
+        f"{{op}} needs a dim of 3, got {{input}} {text(input.shape)} and {{other}}"
+        f" {text(other.shape)}",
+        Place("input"),
+        has=text(input.shape),
+        needs=3,
+        grants=made,
+        guessed=True,
+    )
+
+
+def of_same_rank(input: Meta, other: Meta) -> Unmet:
+    """As many dims on both sides."""
+    missing = len(input.shape) - len(other.shape)
+    made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes as many dims of {{other}} as of {{input}}:"
+        f" {{other}} is {text(other.shape)}, {{input}} is {text(input.shape)}",
+        Place("other"),
+        Place("input"),
+        len(other.shape),
+        len(input.shape),
+        (Grant("other", Made(made, other.dtype)),),
+        guessed=True,
+    )
+
+
+def of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
+    """Three numbers along a dim."""
+    if type(dim) is not int or not input.shape or input.shape[dim] == 3:
+        return None
+    at = dim % len(input.shape)
+    return Unmet(
+        "cross-of-three",
+        f"{{op}} needs 3 numbers along dim {at} of {{{name}}} {text(input.shape)}, got"
+        f" {input.shape[at]}",
+        Place(name, at),
+        None,
+        input.shape[at],
+        3,
+        (Grant(name, resized(input, at, 3)),),
+    )
+
+
+@needs(*named(*both("inner")))
+def inner(input: Meta, other: Meta, **options: Any) -> Unmet | None:
+    """One size in the last dim of both."""
+    if not input.shape or not other.shape:
+        return same_dtype(("input", input), ("other", other))
+    one, two = input.shape[-1], other.shape[-1]
+    if one != two:
+        last = len(other.shape) - 1
+        return Unmet(
+            "inner-dim-mismatch",
+            f"{{op}} multiplies the last dims of {{input}} {text(input.shape)} and"
+            f" {{other}} {text(other.shape)}: {one} against {two}",
+            Place("other", last),
+            Place("input", len(input.shape) - 1),
+            two,
+            one,
+            (Grant("other", resized(other, last, one)),),
+            guessed=True,
+        )
+    return same_dtype(("input", input), ("other", other))
+
+
+@needs("torch.linalg.vecdot")
+def vecdot(x: Meta, y: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """Two that broadcast together, of one dtype."""
+    wrong = broadcast([("x", x), ("y", y)]) or same_dtype(("x", x), ("y", y))
+    return wrong or of_dim("x", x, dim)
+
+
+@needs(*named(*both("addr")))
+def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
+    """Two vectors, and what broadcasts to their product."""
+    wrong = of_ranks(("vec1", vec1), 1, ("vec2", vec2), 1)
+    if wrong is not None:
+        return wrong
+    return of_summand(input, (vec1.shape[0], vec2.shape[0]))
+
+
+@needs(*named(*both("cov", "corrcoef")))
+def cov(input: Meta, **options: Any) -> Unmet | None:
+    """A row for each variable."""
+    wrong = of_rank("input", input, 0, 2, " (variables, observations)")
+    return wrong or refuse_bools("input", input)
+
+
+@needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
+def cartesian_prod(*tensors: Any) -> Unmet | None:
+    """Vectors."""
+    for n, each in enumerate(tensors):
+        if is_tensor(each) and len(each.shape) != 1:
+            return of_rank(f"tensors.{n}", each, 1, 1)
+    return same_dtype(*((f"tensors.{n}", each) for n, each in enumerate(tensors)))
+
+
+@needs("torch.combinations")
+def combinations(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """A vector."""
+    return of_rank("input", input, 1, 1)
+
+
+@needs("torch.linalg.matrix_norm")
+def matrix_norm(
+    A: Meta, ord: Any = "fro", dim: Any = (-2, -1), *rest: Any, **options: Any
+) -> Unmet | None:
+    """Matrices of floats, in two dims."""
+    wrong = of_matrices("A", A)
+    if wrong is None and not isinstance(dim, int):
+        wrong = of_dims("A", A, dim)
+    return wrong or of_norm("A", A, options)
+
+
+@needs("torch.linalg.vector_norm", "torch.linalg.norm")
+def vector_norm(
+    x: Meta, ord: Any = None, dim: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Floats, along dims that are there."""
+    return of_dims("x", x, dim) or of_norm("x", x, options)
+
+
+def of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
+    """Dims that are there; of a matrix' two, none can be left away."""
+    wrong = of_dim(name, input, dim) if dim is not None else None
+    if wrong is not None and wrong.code == "repeated-dim":
+        return replace(wrong, grants=())
+    return wrong
+
+
+@needs("torch.functional.norm", "torch.norm", "torch.Tensor.norm")
+def norm(
+    input: Meta, p: Any = "fro", dim: Any = None, *rest: Any, **options: Any
+) -> Any:
+    """The same."""
+    return of_dims("input", input, dim) or of_norm("input", input, options)
+
+
+def of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
+    """Floats: a norm of whole numbers is none."""
+    if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
+        return None
+    return dtype_unmet(name, input, "float32", "{op} takes floats")
+
+
+@needs("torch.functional.cdist", "torch.cdist")
+def cdist(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Rows of as many numbers on both sides."""
+    wrong = of_columns("x1", x1) or of_columns("x2", x2)
+    if wrong is not None:
+        return wrong
+    one, two = x1.shape[-1], x2.shape[-1]
+    if one != two:
+        last = len(x2.shape) - 1
+        return Unmet(
+            "inner-dim-mismatch",
+            f"{{op}} compares rows of {{x1}} {text(x1.shape)} and {{x2}}"
+            f" {text(x2.shape)} number by number: {one} against {two}",
+            Place("x2", last),
+            Place("x1", len(x1.shape) - 1),
+            two,
+            one,
+            (Grant("x2", resized(x2, last, one)),),
+            guessed=True,
+        )
+    named = ("x1", x1), ("x2", x2)
+    return of_batch(*named) or wide_floats(*named) or same_dtype(*named)
+
+
+@needs("torch.pdist", "torch.nn.functional.pdist")
+def pdist(input: Meta, p: float = 2.0) -> Unmet | None:
+    """One matrix, a vector in each row."""
+    shape = input.shape
+    if len(shape) != 2:
+        made = (1, *shape) if len(shape) < 2 else shape[-2:]
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes 2 dims (vectors, numbers), got {len(shape)}: {{input}} is"
+            f" {text(shape)}",
+            Place("input"),
+            has=len(shape),
+            needs=2,
+            grants=(Grant("input", Made(made, input.dtype)),) if shape else (),
+            guessed=True,
+        )
+    return wide_floats(("input", input))
+
+
+@needs("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
+def pairwise(x1: Meta, x2: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Two that broadcast together."""
+    named = ("x1", x1), ("x2", x2)
+    return broadcast(named) or no_bools(*named)
+
+
+@needs("torch.cosine_similarity", "torch.nn.functional.cosine_similarity")
+def cosine_similarity(
+    x1: Meta, x2: Meta, dim: Any = 1, eps: float = 1e-8
+) -> Unmet | None:
+    """Two that broadcast together, floats, and a dim of both."""
+    wrong = broadcast([("x1", x1), ("x2", x2)])
+    if wrong is None:
+        longer = ("x1", x1) if len(x1.shape) >= len(x2.shape) else ("x2", x2)
+        wrong = of_dim(*longer, dim)
+    named = ("x1", x1), ("x2", x2)
+    return wrong or no_complex(*named) or some_float(*named)

@@ -1,0 +1,318 @@
+"""What inverses, decompositions and solutions need: matrices that fit each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.matmul.needs import Named, of_batch
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    is_tensor,
+    resized,
+    same_dtype,
+    text,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.pointwise.broadcast_needs import clash
+from shapewright.operators.promotion_and_broadcasting import KIND
+from shapewright.operators.reduction.needs import both, named
+
+TAKEN = ("float32", "float64", "complex64", "complex128")
+
+SQUARE = """
+linalg.inv linalg.inv_ex inverse linalg.det det linalg.slogdet slogdet logdet
+linalg.cholesky linalg.cholesky_ex cholesky cholesky_inverse linalg.eigh linalg.eigvalsh
+linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex
+""".split()
+ANY = """
+linalg.qr qr linalg.svd svd linalg.svdvals linalg.pinv pinverse linalg.matrix_rank
+linalg.lu linalg.lu_factor linalg.lu_factor_ex geqrf
+""".split()
+
+
+def forms(words: list[str]) -> tuple[str, ...]:
+    """The names of functions, and those of the methods among them."""
+    return named(
+        *(f"torch.{word}" for word in words),
+        *(f"torch.Tensor.{word}" for word in words if "." not in word),
+    )
+
+
+@needs(*forms(SQUARE))
+def square(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Matrices with as many rows as columns, of floats."""
+    return of_square("input", input) or of_floats("input", input)
+
+
+@needs(*forms("matrix_exp linalg.matrix_exp".split()))
+def matrix_exp(input: Meta) -> Unmet | None:
+    """Square matrices of floats of any width."""
+    wrong = of_square("input", input)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
+
+
+@needs(*forms("matrix_power linalg.matrix_power".split()))
+def matrix_power(input: Meta, n: Any, **options: Any) -> Unmet | None:
+    """Square matrices; of floats where they are inverted."""
+    wrong = of_square("input", input)
+    if wrong is None and type(n) is int and n < 0:
+        return of_floats("input", input)
+    return wrong
+
+
+@needs(*forms(ANY))
+def matrices(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Matrices of floats."""
+    if options.get("hermitian"):
+        return of_square("input", input) or of_floats("input", input)
+    return of_matrices("input", input) or of_floats("input", input)
+
+
+@needs("torch.linalg.cond")
+def cond(input: Meta, p: Any = None, **options: Any) -> Unmet | None:
+    """Matrices; square ones where a norm needs the inverse."""
+    wrong = of_matrices("input", input)
+    if p not in (None, 2, -2):
+        wrong = wrong or of_square("input", input)
+    return wrong or of_floats("input", input)
+
+
+def of_matrices(name: str, input: Meta) -> Unmet | None:
+    """At least two dims."""
+    shape = input.shape
+    rank = len(shape)
+    if rank >= 2:
+        return None
+    grants = (Grant(name, Made((*shape, *shape)[:2], input.dtype)),) if rank else ()
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes matrices, at least 2 dims, got {rank}: {{{name}}} is"
+        f" {text(shape)}",
+        Place(name),
+        has=rank,
+        needs=2,
+        grants=grants,
+    )
+
+
+def of_square(name: str, input: Meta) -> Unmet | None:
+    """As many rows as columns."""
+    wrong = of_matrices(name, input)
+    shape = input.shape
+    rank = len(shape)
+    if wrong is not None or shape[-1] == shape[-2]:
+        return wrong
+    return Unmet(
+        "not-square",
+        f"{{op}} takes square matrices, got {shape[-2]} rows and {shape[-1]} columns:"
+        f" {{{name}}} is {text(shape)}",
+        Place(name, rank - 1),
+        Place(name, rank - 2),
+        shape[-1],
+        shape[-2],
+        (Grant(name, resized(input, rank - 1, shape[-2])),),
+        guessed=True,
+    )
+
+
+def of_floats(name: str, input: Meta) -> Unmet | None:
+    """Floats of at least 32 bits."""
+    if input.dtype in TAKEN:
+        return None
+    return dtype_unmet(name, input, "float32", "{op} takes float32 or float64")
+
+
+def one_dtype(*given: Named) -> Unmet | None:
+    """Floats of at least 32 bits, all of the dtype of the last that is one."""
+    last = [pair for pair in given if pair[1].dtype in TAKEN]
+    if not last:
+        return of_floats(*given[0])
+    name, reference = last[-1]
+    for other, meta in given:
+        if meta.dtype != reference.dtype:
+            why = f"{{op}} takes one dtype, {{{name}}} is {reference.dtype}"
+            return dtype_unmet(other, meta, reference.dtype, why, name)
+    return None
+
+
+def of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet | None:
+    """A right side has a row for each row of the matrix (a column, from the right)."""
+    (first, A), (second, B) = matrix, right
+    here = len(A.shape) - (2 if left else 1)
+    wanted, have = A.shape[here], B.shape[at]
+    if wanted == have:
+        return None
+    what = "rows" if left else "columns"
+    return Unmet(
+        "inner-dim-mismatch",
+        f"{{op}} needs {wanted} {what} in {{{second}}} {text(B.shape)}, as {{{first}}}"
+        f" {text(A.shape)} has, got {have}",
+        Place(second, at),
+        Place(first, here),
+        have,
+        wanted,
+        (Grant(second, resized(B, at, wanted)),),
+    )
+
+
+def of_columns(name: str, given: Meta) -> Unmet | None:
+    """Right sides are columns of matrices; a vector is one column."""
+    shape = given.shape
+    if len(shape) >= 2:
+        return None
+    more = ": a vector is a column, `[:, None]`" if shape else ""
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes matrices, at least 2 dims, got {dims(len(shape))} of"
+        f" {{{name}}} {text(shape)}{more}",
+        Place(name),
+        has=len(shape),
+        needs=2,
+        grants=(Grant(name, Made((*shape, 1), given.dtype)),) if shape else (),
+    )
+
+
+@needs("torch.linalg.solve", "torch.linalg.solve_ex")
+def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """A square matrix, and right sides with as many rows."""
+    wrong = of_square("A", A)
+    if wrong is not None:
+        return wrong
+    if not B.shape:
+        return of_columns("B", B)
+    left = options.get("left", True)
+    one, other = ("A", A), ("B", B)
+    rank = len(B.shape)
+    if is_vector(A, B):
+        wrong = of_rows(one, other, rank - 1) if left else of_columns("B", B)
+    else:
+        wrong = of_rows(one, other, rank - (2 if left else 1), left)
+        wrong = wrong or of_batch(one, other)
+    return wrong or one_dtype(other, one)
+
+
+def is_vector(A: Meta, B: Meta) -> bool:
+    """Whether torch reads right sides as vectors, one for each matrix."""
+    one_less = len(A.shape) - 1 == len(B.shape)
+    return len(B.shape) == 1 or (one_less and B.shape == A.shape[:-1])
+
+
+@needs("torch.linalg.solve_triangular")
+def solve_triangular(
+    A: Meta, B: Meta, *, left: bool = True, **options: Any
+) -> Unmet | None:
+    """The same; a vector has to be a column."""
+    wrong = of_square("A", A) or of_columns("B", B)
+    if wrong is not None:
+        return wrong
+    one, other = ("A", A), ("B", B)
+    wrong = of_rows(one, other, len(B.shape) - (2 if left else 1), left)
+    return wrong or of_batch(one, other) or of_floats("A", A)
+
+
+def of_right(one: Named, other: Named) -> Unmet | None:
+    """A square matrix, and columns with as many rows."""
+    wrong = of_columns(*other) or of_square(*one)
+    wrong = wrong or of_rows(one, other, len(other[1].shape) - 2)
+    return wrong or of_batch(one, other) or one_dtype(other, one)
+
+
+@needs(*named(*both("cholesky_solve")))
+def cholesky_solve(B: Meta, L: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """Columns, and the triangle of a square matrix."""
+    return of_right(("L", L), ("B", B))
+
+
+@needs(*named(*both("triangular_solve")))
+def triangular_solve(b: Meta, A: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """The same."""
+    return of_right(("A", A), ("b", b))
+
+
+@needs("torch.linalg.lstsq")
+def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
+    """As many rows on both sides."""
+    wrong = of_matrices("A", A)
+    if wrong is not None:
+        return wrong
+    if not B.shape:
+        return of_columns("B", B)
+    rank, have = len(A.shape), len(B.shape)
+    if have not in (rank, rank - 1):
+        made = B.shape[:1] if have < rank else B.shape[have - rank :]
+        shape = (*A.shape[:-2], *made) if have < rank else made
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes as many dims of {{B}} as of {{A}}, {rank}, or one less, got"
+            f" {have}: {{B}} is {text(B.shape)}",
+            Place("B"),
+            Place("A"),
+            have,
+            rank,
+            (Grant("B", Made(shape, B.dtype)),),
+            guessed=True,
+        )
+    one, other = ("A", A), ("B", B)
+    if is_vector(A, B):
+        return of_rows(one, other, have - 1) or one_dtype(other, one)
+    if have == rank:
+        wrong = of_rows(one, other, have - 2) or of_batch(one, other)
+        return wrong or one_dtype(other, one)
+    fits = clash(A.shape[:-2], B.shape[:-1]) is None and B.shape[-2] == A.shape[-2]
+    if fits:  # torch reads these as matrices, whatever it says
+        return one_dtype(other, one)
+    wanted = A.shape[:-1]
+    return Unmet(
+        "inner-dim-mismatch",
+        f"{{op}} needs a vector for each matrix, {text(wanted)}, for {{A}}"
+        f" {text(A.shape)}, got {{B}} {text(B.shape)}",
+        Place("B"),
+        Place("A"),
+        text(B.shape),
+        text(wanted),
+        (Grant("B", Made(wanted, B.dtype)),),
+    )
+
+
+@needs("torch.linalg.multi_dot", "torch.chain_matmul", "torch.functional.chain_matmul")
+def multi_dot(tensors: Any, *rest: Any, **options: Any) -> Unmet | None:
+    """Matrices in a row; the first and the last may be vectors."""
+    given = list(tensors) if isinstance(tensors, tuple | list) else []
+    if len(given) < 2 or not all(map(is_tensor, given)):
+        return None
+    for n, each in enumerate(given):
+        ends = n in (0, len(given) - 1)
+        if len(each.shape) == 2 or (ends and len(each.shape) == 1):
+            continue
+        made = (1, *each.shape) if len(each.shape) == 1 else each.shape[-2:]
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes matrices, got {dims(len(each.shape))} of {{tensors_{n}}}"
+            f" {text(each.shape)}",
+            Place(f"tensors.{n}"),
+            has=len(each.shape),
+            needs=2,
+            grants=(Grant(f"tensors.{n}", Made(made, each.dtype)),) if made else (),
+            guessed=True,
+        )
+    for n, (a, b) in enumerate(pairwise(given)):
+        if a.shape[-1] != b.shape[0]:
+            return Unmet(
+                "inner-dim-mismatch",
+                f"{{op}} needs as many columns in {{tensors_{n}}} {text(a.shape)} as"
+                f" rows in {{tensors_{n + 1}}} {text(b.shape)}: {a.shape[-1]} against"
+                f" {b.shape[0]}",
+                Place(f"tensors.{n + 1}", 0),
+                Place(f"tensors.{n}", len(a.shape) - 1),
+                b.shape[0],
+                a.shape[-1],
+                (Grant(f"tensors.{n + 1}", resized(b, 0, a.shape[-1])),),
+                guessed=True,
+            )
+    return same_dtype(*((f"tensors.{n}", each) for n, each in enumerate(given)))

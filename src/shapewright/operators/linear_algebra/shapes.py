@@ -1,0 +1,318 @@
+"""Metadata rules for inverses, decompositions, linear systems, diagonals and
+distances.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.operators.metadata_rules import Made, Meta, Misfit, axis, rule
+from shapewright.operators.promotion_and_broadcasting import (
+    FLOATING,
+    KNOWN,
+    TO_COMPLEX,
+    broadcast,
+    is_plain,
+    new,
+)
+from shapewright.sizes.strides import contiguous
+
+Shape = tuple[int, ...]
+FLOATS = ("float32", "float64")
+
+
+def columns(shape: Shape) -> Shape:
+    """Strides of matrices that lie column by column."""
+    turned = contiguous((*shape[:-2], shape[-1], shape[-2]))
+    return (*turned[:-2], turned[-1], turned[-2])
+
+
+def _by_columns(shape: Shape, dtype: str, node: str) -> Made:
+    return Made(shape, dtype, columns(shape), node)
+
+
+def _matrices(input: Meta, square: bool = False) -> bool:
+    shape = input.shape
+    if len(shape) < 2 or 0 in shape or input.dtype not in FLOATS:
+        return False
+    return not square or shape[-1] == shape[-2]
+
+
+@rule("torch.linalg.inv", "torch.inverse", "torch.Tensor.inverse")
+def inverse(A: Meta, *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives (8, 4, 4)."""
+    if out is not None or not _matrices(A, square=True):
+        return NotImplemented
+    return _by_columns(A.shape, A.dtype, "LinalgInvExBackward0")
+
+
+@rule("torch.linalg.cholesky")
+def cholesky(A: Meta, *, upper: bool = False, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives (8, 4, 4)."""
+    if out is not None or upper or not _matrices(A, square=True):
+        return NotImplemented
+    return _by_columns(A.shape, A.dtype, "LinalgCholeskyExBackward0")
+
+
+@rule("torch.linalg.det", "torch.det", "torch.Tensor.det")
+def det(A: Meta, *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives (8,)."""
+    if out is not None or not _matrices(A, square=True):
+        return NotImplemented
+    return Made(A.shape[:-2], A.dtype, None, "LinalgDetBackward0")
+
+
+@rule("torch.linalg.slogdet", "torch.slogdet", "torch.Tensor.slogdet")
+def slogdet(A: Meta, *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives the signs (8,) and the logarithms (8,)."""
+    if out is not None or not _matrices(A, square=True):
+        return NotImplemented
+    made = Made(A.shape[:-2], A.dtype, None, "LinalgSlogdetBackward0")
+    return (made, made)
+
+
+@rule("torch.logdet", "torch.Tensor.logdet")
+def logdet(input: Meta) -> Any:
+    """`(8, 4, 4)` gives (8,)."""
+    if not _matrices(input, square=True):
+        return NotImplemented
+    return Made(input.shape[:-2], input.dtype, None, "WhereBackward0")
+
+
+@rule("torch.linalg.eigh")
+def eigh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives values (8, 4) and vectors (8, 4, 4)."""
+    if out is not None or UPLO not in ("L", "U") or not _matrices(A, square=True):
+        return NotImplemented
+    values = Made(A.shape[:-1], A.dtype, None, "LinalgEighBackward0")
+    return (values, _by_columns(A.shape, A.dtype, "LinalgEighBackward0"))
+
+
+@rule("torch.linalg.eigvalsh")
+def eigvalsh(A: Meta, UPLO: str = "L", *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives (8, 4)."""
+    made = eigh(A, UPLO, out=out)
+    return made if made is NotImplemented else made[0]
+
+
+@rule("torch.linalg.eig")
+def eig(A: Meta, *, out: Any = None) -> Any:
+    """`(8, 4, 4)` gives complex values (8, 4) and vectors (8, 4, 4)."""
+    if out is not None or not _matrices(A, square=True):
+        return NotImplemented
+    dtype, node = TO_COMPLEX[A.dtype], "LinalgEigBackward0"
+    return (
+        Made(A.shape[:-1], dtype, None, node), _by_columns(A.shape, dtype, node)
+    )  # fmt: skip
+
+
+@rule("torch.linalg.qr")
+def qr(A: Meta, mode: str = "reduced", *, out: Any = None) -> Any:
+    """`(8, 5, 3)` gives (8, 5, 3) and (8, 3, 3)."""
+    if out is not None or not _matrices(A) or mode not in ("reduced", "complete"):
+        return NotImplemented
+    *batch, rows, across = A.shape
+    inner = rows if mode == "complete" else min(rows, across)
+    node = "LinalgQrBackward0"
+    return (
+        _by_columns((*batch, rows, inner), A.dtype, node),
+        _by_columns((*batch, inner, across), A.dtype, node),
+    )
+
+
+@rule("torch.linalg.svd")
+def svd(
+    A: Meta, full_matrices: bool = True, *, driver: Any = None, out: Any = None
+) -> Any:
+    """`(8, 5, 3)` gives (8, 5, 5), (8, 3) and (8, 3, 3)."""
+    if out is not None or driver is not None or not _matrices(A):
+        return NotImplemented
+    *batch, rows, across = A.shape
+    least, node = min(rows, across), "LinalgSvdBackward0"
+    left, right = (rows, across) if full_matrices else (least, least)
+    return (
+        _by_columns((*batch, rows, left), A.dtype, node),
+        Made((*batch, least), A.dtype, None, node),
+        _by_columns((*batch, right, across), A.dtype, node),
+    )
+
+
+@rule("torch.linalg.svdvals")
+def svdvals(A: Meta, *, driver: Any = None, out: Any = None) -> Any:
+    """`(8, 5, 3)` gives (8, 3)."""
+    made = svd(A, False, driver=driver, out=out)
+    return made if made is NotImplemented else made[1]
+
+
+@rule("torch.linalg.solve")
+def solve(A: Meta, B: Meta, *, left: bool = True, out: Any = None) -> Any:
+    """`(8, 4, 4)` with (8, 4, 3) gives (8, 4, 3); one vector for one matrix."""
+    if out is not None or left is not True or not _matrices(A, square=True):
+        return NotImplemented
+    node = "LinalgSolveExBackward0"
+    if len(A.shape) == 2 and B.shape == A.shape[:1] and B.dtype == A.dtype:
+        return Made(B.shape, A.dtype, None, node)
+    return _solved(A, B, node)
+
+
+def _solved(A: Meta, B: Meta, node: str) -> Any:
+    if A.dtype != B.dtype or not _matrices(B) or A.shape[:-1] != B.shape[:-1]:
+        return NotImplemented
+    return _by_columns(B.shape, B.dtype, node)
+
+
+@rule("torch.linalg.solve_triangular")
+def solve_triangular(
+    A: Meta, B: Meta, *, upper: bool, left: bool = True, unitriangular: bool = False,
+    out: Any = None,
+) -> Any:  # fmt: skip
+    """`(8, 4, 4)` with (8, 4, 3) gives (8, 4, 3)."""
+    if out is not None or left is not True or not _matrices(A, square=True):
+        return NotImplemented
+    if not is_plain(A, B):
+        return NotImplemented
+    return _solved(A, B, "LinalgSolveTriangularBackward0")
+
+
+@rule("torch.cholesky_solve", "torch.Tensor.cholesky_solve")
+def cholesky_solve(
+    input: Meta, L: Meta, upper: bool = False, *, out: Any = None
+) -> Any:
+    """`(8, 4, 3)` with a factor (8, 4, 4) gives (8, 4, 3)."""
+    if out is not None or not _matrices(L, square=True):
+        return NotImplemented
+    return _solved(L, input, "CholeskySolveBackward0")
+
+
+@rule("torch.matrix_exp", "torch.linalg.matrix_exp", "torch.Tensor.matrix_exp")
+def matrix_exp(A: Meta) -> Any:
+    """`(8, 4, 4)` gives (8, 4, 4)."""
+    if not _matrices(A, square=True) or not is_plain(A) or A.shape[-1] == 1:
+        return NotImplemented
+    return Made(A.shape, A.dtype, None, "LinalgMatrixExpBackward0")
+
+
+def _diagonal(input: Meta, shape: Any, node: str) -> Made:
+    return new(shape, input.dtype, contiguous(shape), node)
+
+
+@rule("torch.diag", "torch.Tensor.diag")
+def diag(input: Meta, diagonal: int = 0, *, out: Any = None) -> Any:
+    """`(3,)` gives (3, 3) with it on the diagonal; (3, 5) gives its diagonal, (3,)."""
+    shape = input.shape
+    if out is not None or type(diagonal) is not int or input.dtype not in KNOWN:
+        return NotImplemented
+    if len(shape) == 1:
+        size = shape[0] + abs(diagonal)
+        return _diagonal(input, (size, size), "DiagEmbedBackward0")
+    if len(shape) != 2:
+        return NotImplemented
+    rows, across = shape
+    room = (
+        min(rows, across - diagonal) if diagonal >= 0 else min(rows + diagonal, across)
+    )
+    return _diagonal(input, (max(room, 0),), "DiagonalBackward0_copy")
+
+
+@rule("torch.diag_embed", "torch.Tensor.diag_embed")
+def diag_embed(input: Meta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """`(8, 3)` gives (8, 3, 3), each row on a diagonal."""
+    if (dim1, dim2) != (-2, -1) or type(offset) is not int or not input.shape:
+        return NotImplemented
+    if input.dtype not in KNOWN:
+        return NotImplemented
+    size = input.shape[-1] + abs(offset)
+    return _diagonal(input, (*input.shape[:-1], size, size), "DiagEmbedBackward0")
+
+
+@rule("torch.diagflat", "torch.Tensor.diagflat")
+def diagflat(input: Meta, offset: int = 0) -> Any:
+    """`(2, 3)` gives (6, 6) with all its elements on the diagonal."""
+    if type(offset) is not int or input.dtype not in KNOWN:
+        return NotImplemented
+    size = prod(input.shape) + abs(offset)
+    return _diagonal(input, (size, size), "DiagEmbedBackward0")
+
+
+def common_shape(*metas: Meta) -> Shape | None:
+    """The broadcast shape of float tensors of one dtype; None leaves it to torch."""
+    dtype = metas[0].dtype
+    if dtype not in FLOATING or any(meta.dtype != dtype for meta in metas):
+        return None
+    try:
+        shape = broadcast(*(meta.shape for meta in metas))
+    except Misfit:
+        return None
+    return None if 0 in shape else shape
+
+
+@rule("torch.cosine_similarity", "torch.nn.functional.cosine_similarity")
+def cosine_similarity(x1: Meta, x2: Meta, dim: int = 1, eps: float = 1e-8) -> Any:
+    """Two of (8, 64) over dim 1 give (8,); shapes broadcast."""
+    shape = common_shape(x1, x2)
+    if not shape:
+        return NotImplemented
+    gone = axis(dim, len(shape))
+    made = (*shape[:gone], *shape[gone + 1 :])
+    return Made(made, x1.dtype, None, "SumBackward1")
+
+
+@rule("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
+def pairwise_distance(
+    x1: Meta, x2: Meta, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    """Two of (8, 64) give (8,): the norm of their difference over the last dim."""
+    shape = common_shape(x1, x2)
+    if not shape or type(p) not in (int, float):
+        return NotImplemented
+    made = (*shape[:-1], 1) if keepdim else shape[:-1]
+    return Made(made, x1.dtype, None, "NormBackward1")
+
+
+@rule("torch.dist", "torch.Tensor.dist")
+def dist(input: Meta, other: Meta, p: Any = 2) -> Any:
+    """The norm of a difference: a 0-dim tensor."""
+    if common_shape(input, other) is None:
+        return NotImplemented
+    return Made((), input.dtype, (), "DistBackward0")
+
+
+@rule("torch.pdist", "torch.nn.functional.pdist")
+def pdist(input: Meta, p: float = 2) -> Any:
+    """`(8, 64)` gives (28,): the distance of every two rows."""
+    if input.dtype not in ("float32", "float64") or len(input.shape) != 2:
+        return NotImplemented
+    rows = input.shape[0]
+    if 0 in input.shape or rows < 2 or p < 0:
+        return NotImplemented
+    return Made((rows * (rows - 1) // 2,), input.dtype, None, "PdistBackward0")
+
+
+MANY = 25
+"""With more rows than this, Euclidean distances come from a product of matrices."""
+
+
+@rule("torch.cdist")
+def cdist(
+    x1: Meta, x2: Meta, p: Any = 2.0,
+    compute_mode: Any = "use_mm_for_euclid_dist_if_necessary",
+) -> Any:  # fmt: skip
+    """`(8, 4, 3)` and (8, 5, 3) give (8, 4, 5): every row with every row."""
+    one, two = x1.shape, x2.shape
+    if x1.dtype != x2.dtype or x1.dtype not in ("float32", "float64"):
+        return NotImplemented
+    if min(len(one), len(two)) < 2 or one[-1] != two[-1] or not prod(one + two):
+        return NotImplemented
+    if p < 0 or not isinstance(compute_mode, str):
+        return NotImplemented
+    try:
+        batch = broadcast(one[:-2], two[:-2])
+    except Misfit:
+        return NotImplemented
+    never = compute_mode == "donot_use_mm_for_euclid_dist"
+    small = max(one[-2], two[-2]) <= MANY
+    if compute_mode == "use_mm_for_euclid_dist":
+        small = False
+    node = "CdistBackward0" if p != 2 or never or small else None
+    return Made((*batch, one[-2], two[-2]), x1.dtype, None, node)

@@ -1,0 +1,298 @@
+"""Index maps of losses: what each element or sample costs, and how that is reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from shapewright.index_maps.index_expressions import letters_of, stretched
+from shapewright.index_maps.index_map import (
+    Condition,
+    Element,
+    IndexMap,
+    Loop,
+    NotDrawn,
+    Options,
+    Read,
+    Stage,
+    Then,
+    Within,
+    constant,
+    index_map,
+)
+from shapewright.operators.indexing.index_map import numbers_in
+from shapewright.operators.metadata_rules import Meta
+from shapewright.operators.promotion_and_broadcasting import broadcast
+from shapewright.sizes.expressions import Absolute, Expression, Letter
+
+NAMES = "nijmpqrs"
+"""Letters of what is reduced; `c` is for classes."""
+DEPRECATED = "it is told how to reduce by `size_average` or `reduce`"
+
+
+def reduced(
+    loss: IndexMap, reduction: str, said: str, stages: tuple[Stage, ...] = (),
+    total: IndexMap | None = None,
+) -> Any:  # fmt: skip
+    """The map of a loss that is a stage, once it is reduced.
+
+    `total` is what a mean is divided by, where that is not the number of elements.
+    """
+    if reduction == "none":
+        return replace(loss, stages=stages, sentence=f"{said}.")
+    count = prod(loss.shape)
+    if not count:
+        return NotDrawn("it has no elements")
+    then: tuple[Then, ...] = ()
+    words = f"{said}: {count} of them, summed"
+    more = (*stages, Stage("loss", loss))
+    if reduction == "mean" and total is not None:
+        more = (*more, Stage("total", total))
+        then = (Then("div", (Read("total", ()),)),)
+        words += ", and divided by `total`"
+    elif reduction == "mean":
+        words += f" / {count}"
+    return IndexMap(
+        (),
+        (Read("loss", tuple(map(Letter, loss.letters))),),
+        tuple(map(Loop, loss.letters, loss.shape)),
+        combine="sum",
+        scale=count if reduction == "mean" and total is None else None,
+        then=then,
+        stages=more,
+        sentence=f"{words}.",
+    )
+
+
+# -- element by element ----------------------------------------------------------------
+
+
+def of_pairs(
+    input: Meta, target: Meta, reduction: str, said: str, term: str,
+    options: Options = (), then: tuple[Then, ...] = (), weight: Meta | None = None,
+) -> Any:  # fmt: skip
+    """A loss of elements at the same place, which may be broadcast."""
+    given = {"input": input, "target": target}
+    if weight is not None:
+        given["weight"] = weight
+    shape = broadcast(*(tuple(one.shape) for one in given.values()))
+    if len(shape) > len(NAMES):
+        return NotDrawn("it has more dims than there are letters")
+    letters = letters_of(NAMES[: len(shape)])
+    reads = [
+        Read(name, stretched(tuple(one.shape), shape, letters))
+        for name, one in given.items()
+    ]
+    if weight is not None:
+        then = (*then, Then("mul", (reads.pop(),)))
+    loss = IndexMap(
+        shape, tuple(reads), term=term, options=options, then=then,
+        letters=tuple(NAMES[: len(shape)]),
+    )  # fmt: skip
+    return reduced(loss, reduction, said)
+
+
+@index_map("torch.nn.functional.mse_loss", "torch._C._nn.mse_loss")
+def mse_loss(
+    input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", weight: Meta | None = None,
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    if weight is not None:
+        return NotDrawn("its mean is weighted")
+    then = (Then("square"),)
+    return of_pairs(input, target, reduction, "The square of the difference", "sub",
+                    then=then)  # fmt: skip
+
+
+@index_map("torch.nn.functional.l1_loss", "torch._C._nn.l1_loss")
+def l1_loss(
+    input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", weight: Meta | None = None,
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    if weight is not None:
+        return NotDrawn("its mean is weighted")
+    return of_pairs(input, target, reduction, "The absolute difference", "sub",
+                    then=(Then("abs"),))  # fmt: skip
+
+
+def named_loss(function: str, option: str | None) -> Callable[..., Any]:
+    """The maker of a loss that torch has as one function of two elements."""
+
+    def make(
+        input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
+        reduction: str = "mean", beta: float = 1.0, delta: float = 1.0,
+        log_target: bool = False,
+    ) -> Any:  # fmt: skip
+        if size_average is not None or reduce is not None:
+            return NotDrawn(DEPRECATED)
+        if reduction == "batchmean":
+            return NotDrawn("its sum is divided by the batch; `sum` is drawn")
+        given = {"beta": beta, "delta": delta, "log_target": log_target}
+        options: Options = (("reduction", "none"),)
+        if option is not None:
+            options = ((option, given[option]), *options)
+        said = f"`{function}` of the elements at the same place"
+        return of_pairs(input, target, reduction, said, function, options)
+
+    return make
+
+
+def huber_loss(
+    input: Meta, target: Meta, reduction: str = "mean", delta: float = 1.0,
+    weight: Meta | None = None,
+) -> Any:  # fmt: skip
+    if weight is not None:
+        return NotDrawn("its mean is weighted")
+    made = named_loss("huber_loss", "delta")
+    return made(input, target, reduction=reduction, delta=delta)
+
+
+def smooth_l1_loss(
+    input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Any:  # fmt: skip
+    made = named_loss("smooth_l1_loss", "beta")
+    return made(input, target, size_average, reduce, reduction, beta)
+
+
+def kl_div(
+    input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Any:  # fmt: skip
+    made = named_loss("kl_div", "log_target")
+    more = {"reduction": reduction, "log_target": log_target}
+    return made(input, target, size_average, reduce, **more)
+
+
+index_map("torch.nn.functional.huber_loss")(huber_loss)
+index_map("torch.nn.functional.smooth_l1_loss")(smooth_l1_loss)
+index_map("torch.nn.functional.kl_div")(kl_div)
+
+
+@index_map("torch.nn.functional.binary_cross_entropy")
+def binary_cross_entropy(
+    input: Meta, target: Meta, weight: Meta | None = None, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    said = "-(target * log(input) + (1 - target) * log(1 - input))"
+    options: Options = (("reduction", "none"),)
+    return of_pairs(input, target, reduction, said, "binary_cross_entropy", options,
+                    weight=weight)  # fmt: skip
+
+
+@index_map("torch.nn.functional.binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(
+    input: Meta, target: Meta, weight: Meta | None = None, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean", pos_weight: Meta | None = None,
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    if pos_weight is not None:
+        return NotDrawn("its positive targets are weighted")
+    said = "The binary cross entropy of the sigmoid of `input`"
+    options: Options = (("reduction", "none"),)
+    function = "binary_cross_entropy_with_logits"
+    return of_pairs(input, target, reduction, said, function, options, weight=weight)
+
+
+# -- classes ---------------------------------------------------------------------------
+
+
+def picked(
+    scores: str, input: Meta, target: Meta, weight: Meta | None, ignored: int,
+    reduction: str, said: str, stages: tuple[Stage, ...] = (),
+) -> Any:  # fmt: skip
+    """The loss of the score of each sample's class; dims after the classes stay."""
+    shape = tuple(target.shape)
+    if len(shape) > len(NAMES):
+        return NotDrawn("it has more dims than there are letters")
+    text = NAMES[: len(shape)]
+    letters = letters_of(text)
+    name = Element("target", letters)
+    classes = input.shape[1] if shape else input.shape[0]
+    counted = counts(name, ignored, classes)
+    batch = letters[:1] if len(input.shape) > 1 else ()
+    reads = [Read(scores, (*batch, name, *letters[1:]))]
+    if weight is not None:
+        reads.append(Read("weight", (name,)))
+    loss = IndexMap(
+        shape, tuple(reads), conditions=(counted,), term="product", start=0,
+        letters=tuple(text), then=(Then("neg"),),
+    )  # fmt: skip
+    # A mean is over what is not ignored, by the weights of the classes.
+    shares = (Read("weight", (name,)),) if weight is not None else (constant(1),)
+    total = IndexMap(
+        (), shares, tuple(map(Loop, text, shape)), (counted,), combine="sum",
+    )  # fmt: skip
+    plain = weight is None and none_ignored(target, ignored)
+    return reduced(loss, reduction, said, stages, None if plain else total)
+
+
+def counts(name: Element, ignored: int, classes: int) -> Condition:
+    """The condition under which a target is not the one that is ignored."""
+    if not 0 <= ignored < classes:
+        return Within(name, 0, classes)
+    return Within(Absolute(name - ignored), 1, classes + 1)
+
+
+def none_ignored(target: Meta, ignored: int) -> bool:
+    """Whether no target is known to be ignored."""
+    values = getattr(target, "values", None)
+    return values is not None and ignored not in numbers_in(values)
+
+
+@index_map("torch.nn.functional.nll_loss", "torch._C._nn.nll_loss",
+           "torch._C._nn.nll_loss_nd")  # fmt: skip
+def nll_loss(
+    input: Meta, target: Meta, weight: Meta | None = None, size_average: Any = None,
+    ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    return picked("input", input, target, weight, ignore_index, reduction,
+                  "The negative score of each target's class")  # fmt: skip
+
+
+@index_map("torch.nn.functional.cross_entropy")
+def cross_entropy(
+    input: Meta, target: Meta, weight: Meta | None = None, size_average: Any = None,
+    ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    if size_average is not None or reduce is not None:
+        return NotDrawn(DEPRECATED)
+    if label_smoothing:
+        return NotDrawn("its targets are smoothed first")
+    shape = tuple(input.shape)
+    if len(shape) > len(NAMES) or 0 in shape:
+        return NotDrawn("it is empty, or has more dims than there are letters")
+    front, rest = NAMES[: len(shape) > 1], NAMES[1 : len(shape) - 1]
+    own = letters_of(f"{front}u{rest}")
+    logs = IndexMap(
+        shape, (Read("input", own),), (Loop("u", shape[len(front)]),),
+        combine="log_softmax", at=Letter("c"), letters=(*front, "c", *rest),
+    )  # fmt: skip
+    stages = (Stage("logs", logs),)
+    if target.dtype.startswith("int"):
+        said = "The negative log of the softmax, at each target's class"
+        return picked("logs", input, target, weight, ignore_index, reduction, said,
+                      stages)  # fmt: skip
+    at: tuple[Expression, ...] = letters_of(f"{front}c{rest}")
+    reads = [Read("logs", at), Read("target", at)]
+    if weight is not None:
+        reads.append(Read("weight", letters_of("c")))
+    loss = IndexMap(
+        (*shape[: len(front)], *shape[len(front) + 1 :]), tuple(reads),
+        (Loop("c", shape[len(front)]),), term="product", combine="sum",
+        letters=(*front, *rest), then=(Then("neg"),),
+    )  # fmt: skip
+    said = "The negative logs of the softmax, by the targets' shares of the classes"
+    return reduced(loss, reduction, said, stages)

@@ -1,0 +1,313 @@
+"""What losses need of predictions and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from shapewright.operators.dtype_needs import (
+    no_bools,
+    no_complex,
+    real_floats,
+    some_float,
+)
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    cast,
+    differs,
+    dtype_unmet,
+    is_tensor,
+    out_of_range,
+    text,
+    turned,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.pointwise.broadcast_needs import broadcast, into
+from shapewright.operators.promotion_and_broadcasting import FLOATING, KIND
+
+
+@needs("torch.nn.functional.cross_entropy")
+def cross_entropy(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Unmet | None:
+    """Classes in dim 1, and a class number for the rest, or a share for each class."""
+    if input.shape == target.shape and target.dtype in FLOATING and input.shape:
+        at = 0 if len(input.shape) == 1 else 1
+        return of_weights(input, weight, at) or floats(input)
+    return of_classes(input, target, weight, ignore_index, True)
+
+
+@needs("torch.nn.functional.nll_loss")
+def nll_loss(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Unmet | None:
+    """Classes in dim 1, and a class number for the rest."""
+    return of_classes(input, target, weight, ignore_index, False)
+
+
+def floats(input: Meta) -> Unmet | None:
+    """Predictions are floats."""
+    if input.dtype in FLOATING:
+        return None
+    return dtype_unmet("input", input, "float32", "{op} takes float predictions")
+
+
+def of_classes(
+    input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
+) -> Unmet | None:
+    """The layout of class numbers, their dtype, their range."""
+    shape, given = input.shape, target.shape
+    if not shape:
+        return None
+    at = 0 if len(shape) == 1 else 1
+    wanted = shape[:at] + shape[at + 1 :]
+    if given != wanted:
+        return of_layout(input, target, wanted, at, shares)
+    if target.dtype not in ("int64", "uint8"):
+        why = "{op} takes class numbers, int64"
+        return dtype_unmet("target", target, "int64", why)
+    wrong = of_weights(input, weight, at) or floats(input)
+    return wrong or out_of_range(
+        "target", target, shape[at], "input", at, "classes", {ignore_index}, 0
+    )
+
+
+def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
+    """A weight for each class, of the dtype of the predictions."""
+    shape = input.shape
+    if is_tensor(weight) and weight.shape != (shape[at],):
+        return Unmet(
+            "class-weights",
+            f"{{op}} needs a weight for each of {shape[at]} classes, got"
+            f" {text(weight.shape)}",
+            Place("weight", 0 if weight.shape else None),
+            Place("input", at),
+            weight.shape[0] if weight.shape else 0,
+            shape[at],
+            (Grant("weight", Made((shape[at],), weight.dtype)),),
+        )
+    if is_tensor(weight) and weight.dtype != input.dtype:
+        why = f"{{op}} computes in {input.dtype}"
+        return dtype_unmet("weight", weight, input.dtype, why, "input")
+    return None
+
+
+def of_layout(
+    input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
+) -> Unmet:
+    """Where the classes or the targets stand otherwise."""
+    shape, given = input.shape, target.shape
+    last = len(shape) - 1
+    if given == shape:
+        made = cast(target, "float32" if shares else "int64")
+        if not shares:
+            made = Made(wanted, "int64")
+        return Unmet(
+            "one-hot-target",
+            f"{{op}} takes class numbers {text(wanted)}, got {{target}} {text(given)}"
+            f" of {target.dtype}, as many as {{input}}",
+            Place("target"),
+            Place("input"),
+            text(given),
+            text(wanted),
+            (Grant("target", made),),
+        )
+    if last > 1 and given == shape[:last]:
+        order = (0, last, *range(1, last))
+        return Unmet(
+            "classes-in-last-dim",
+            f"{{op}} reads classes from dim 1, {{input}} {text(shape)} with {{target}}"
+            f" {text(given)} has {shape[last]} of them in its last dim",
+            Place("input", 1),
+            Place("target", 1),
+            shape[1],
+            shape[last],
+            (Grant("input", turned(input, order)),),
+        )
+    if len(given) == len(wanted) + 1 and 1 in given:
+        d = next(
+            (
+                n
+                for n in range(len(given))
+                if given[n] == 1 and given[:n] + given[n + 1 :] == wanted
+            ),
+            None,
+        )
+        if d is not None:
+            return Unmet(
+                "target-shape",
+                f"{{op}} takes class numbers {text(wanted)}, got {{target}}"
+                f" {text(given)} with a dim of size 1 too many",
+                Place("target", d),
+                Place("input"),
+                text(given),
+                text(wanted),
+                (Grant("target", Made(wanted, target.dtype)),),
+            )
+    dim = next(
+        (n for n, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), None
+    )
+    same = len(given) == len(wanted) and dim is not None
+    said = f"{{op}} takes class numbers {text(wanted)} for {{input}} {text(shape)}"
+    said += f", got {{target}} {text(given)}"
+    return Unmet(
+        "target-shape",
+        said,
+        Place("target", dim if same else None),
+        Place("input", dim if not same or dim is None or dim < at else dim + 1),
+        given[dim] if same and dim is not None else text(given),
+        wanted[dim] if same and dim is not None else text(wanted),
+        (Grant("target", Made(wanted, target.dtype)),),
+    )
+
+
+@needs("torch.nn.functional.binary_cross_entropy")
+def binary_cross_entropy(
+    input: Meta, target: Meta, weight: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """Two of one shape and one float dtype."""
+    return same_shape(input, target) or one_float(input, target)
+
+
+@needs("torch.nn.functional.binary_cross_entropy_with_logits")
+def with_logits(
+    input: Meta,
+    target: Meta,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Unmet | None:
+    """Two of one shape, floats; weights that broadcast to them."""
+    wrong = same_shape(input, target)
+    if wrong is not None:
+        return wrong
+    for name, each in (("pos_weight", pos_weight), ("weight", weight)):
+        wrong = of_overlay(input, name, each) if is_tensor(each) else None
+        if wrong is not None:
+            return wrong
+    if KIND.get(target.dtype, 2) < 2:
+        return dtype_unmet("target", target, "float32", "{op} takes float targets")
+    weights = ("weight", weight), ("pos_weight", pos_weight)
+    return real_floats(("input", input)) or no_bools(*weights)
+
+
+def of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
+    """Weights that broadcast to the predictions, and do not make them larger."""
+    wrong = broadcast([("input", input), (name, weight)])
+    if wrong is not None:
+        return wrong
+    wrong = into(input, weight, "input", name)
+    if wrong is None:
+        return None
+    said = f"{{op}} lays {{{name}}} {text(weight.shape)} over {{input}}"
+    return replace(
+        wrong, code="broadcast-mismatch", message=f"{said} {text(input.shape)}"
+    )
+
+
+def same_shape(input: Meta, target: Meta) -> Unmet | None:
+    """A target for each prediction."""
+    shape, given = input.shape, target.shape
+    if shape == given:
+        return None
+    dim = next(
+        (n for n, (a, b) in enumerate(zip(given, shape, strict=False)) if a != b), None
+    )
+    if len(shape) != len(given):
+        dim = None
+    more = ""
+    if [s for s in shape if s != 1] == [s for s in given if s != 1]:
+        more = ": they differ by a dim of size 1"
+    return Unmet(
+        "target-shape",
+        f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
+        f" {{target}} is {text(given)}{more}",
+        Place("target", dim),
+        Place("input", dim),
+        text(given),
+        text(shape),
+        (Grant("target", Made(shape, target.dtype)),),
+    )
+
+
+def one_float(input: Meta, target: Meta) -> Unmet | None:
+    """Predictions and targets of one float dtype."""
+    wrong = floats(input)
+    if wrong is not None or target.dtype == input.dtype:
+        return wrong
+    why = f"{{op}} takes targets of {input.dtype}, as {{input}} is"
+    return dtype_unmet("target", target, input.dtype, why, "input")
+
+
+PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
+    "mse_loss": lambda i, t: some_real(i, t),
+    "smooth_l1_loss": lambda i, t: some_real(i, t),
+    "l1_loss": lambda i, t: (
+        no_bools(("input", i), ("target", t)) or some_float(("input", i), ("target", t))
+    ),
+    "huber_loss": lambda i, t: real_floats(("input", i)) or no_complex(("target", t)),
+    "kl_div": lambda i, t: real_floats(("input", i), ("target", t)),
+    "poisson_nll_loss": lambda i, t: (
+        no_bools(("input", i)) if t.dtype == "bool" else None
+    ),
+    "soft_margin_loss": lambda i, t: some_real(i, t) or real_floats(("input", i)),
+    "hinge_embedding_loss": lambda i, t: real_floats(("input", i)),
+}
+"""Losses of two tensors that line up, and the dtypes that each of them takes."""
+
+
+def some_real(input: Meta, target: Meta) -> Unmet | None:
+    """Real numbers, floats among them."""
+    named = ("input", input), ("target", target)
+    return no_complex(*named) or some_float(*named)
+
+
+def pointwise(word: str) -> None:
+    """Register a loss of two that line up."""
+
+    def loss(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
+        wrong = broadcast([("input", input), ("target", target)])
+        if wrong is None and word == "soft_margin_loss":
+            wrong = into(input, target, "input", "target")
+        if wrong is None:
+            return PAIRS[word](input, target)
+        return replace(of_pairs(input, target), lines=wrong.lines)
+
+    needs(f"torch.nn.functional.{word}")(loss)
+
+
+def of_pairs(input: Meta, target: Meta) -> Unmet:
+    """Shapes that are not equal: only equal ones are meant."""
+    shape, given = input.shape, target.shape
+    dim = differs(given, shape)
+    return Unmet(
+        "target-shape",
+        f"{{op}} needs a target for each prediction: {{input}} is {text(shape)},"
+        f" {{target}} is {text(given)}",
+        Place("target", dim),
+        Place("input", dim),
+        text(given),
+        text(shape),
+        (Grant("target", Made(shape, target.dtype)),),
+    )
+
+
+for _word in PAIRS:
+    pointwise(_word)

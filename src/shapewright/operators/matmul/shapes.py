@@ -1,0 +1,469 @@
+"""Products of matrices: matmul, mm, bmm, mv, dot and what adds to them.
+
+Mirrors `aten/src/ATen/native/LinearAlgebra.cpp`: a product of more
+than two dims becomes one `mm` where the larger operand folds into a matrix without a
+copy, or where the smaller one requires grad, else one `bmm`. The path decides the
+grad_fn and what a misfit says. Results are contiguous, but for one case (`_folded`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+from shapewright.operators.metadata_rules import (
+    C_TYPE,
+    SCALAR_TYPE,
+    Made,
+    Meta,
+    Misfit,
+    listed,
+    rule,
+    unsupported,
+)
+from shapewright.operators.promotion_and_broadcasting import (
+    KNOWN,
+    broadcast,
+    fits,
+    promote,
+)
+from shapewright.sizes.strides import contiguous, is_contiguous
+
+Shape = tuple[int, ...]
+
+NUMERIC = frozenset({"float32", "float64", "bfloat16", "float16", "int64", "int32",
+                     "int16", "int8", "uint8", "complex64",
+                     "complex128"})  # fmt: skip
+"""The dtypes that matrix kernels take on the CPU."""
+
+
+class Operand(NamedTuple):
+    """A tensor inside a rule: an argument, transposed or folded."""
+
+    shape: Shape
+    stride: Shape
+    dtype: str
+    device: str
+    requires_grad: bool
+
+
+def operand(meta: Meta) -> Operand:
+    """The argument as an operand."""
+    return Operand(meta.shape, meta.stride, meta.dtype, meta.device, meta.requires_grad)
+
+
+def transposed(meta: Meta) -> Operand:
+    """The matrices turned: the last two dims swapped."""
+    shape, stride = meta.shape, meta.stride
+    return Operand(
+        (*shape[:-2], shape[-1], shape[-2]),
+        (*stride[:-2], stride[-1], stride[-2]),
+        meta.dtype,
+        meta.device,
+        meta.requires_grad,
+    )
+
+
+def _folds(first: Meta, second: Meta) -> bool:
+    """Whether matmul makes one mm of it: `should_fold`."""
+    one, two = first.shape, second.shape
+    if max(len(one), len(two)) < 3 or min(len(one), len(two)) > 2:
+        return False
+    larger_first = len(one) >= len(two)
+    if (second if larger_first else first).requires_grad:
+        return True
+    if len(one) == 2:
+        return False
+    larger = first if larger_first else transposed(second)
+    shape, stride = larger.shape, larger.stride
+    if 0 in shape:
+        return True
+    return all(
+        stride[dim] == stride[dim + 1] * shape[dim + 1] for dim in range(len(shape) - 2)
+    )
+
+
+def dot(input: Meta, tensor: Meta) -> Any:
+    """Two vectors: `dot((3,), (3,))` gives a 0-dim tensor."""
+    one, two = input.shape, tensor.shape
+    if len(one) != 1 or len(two) != 1:
+        raise Misfit(
+            f"1D tensors expected, but got {len(one)}D and {len(two)}D tensors"
+        )
+    if input.dtype != tensor.dtype:
+        raise Misfit(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{SCALAR_TYPE[input.dtype]} and {SCALAR_TYPE[tensor.dtype]}"
+        )
+    if one != two:
+        raise Misfit(
+            f"inconsistent tensor size, expected tensor {listed(one)} and src "
+            f"{listed(two)} to have the same number of elements, but got {one[0]} and "
+            f"{two[0]} elements respectively"
+        )
+    if input.dtype == "bool":
+        raise unsupported("dot", "bool")
+    return Made((), input.dtype, (), "DotBackward0")
+
+
+def mv(input: Meta, vec: Meta) -> Any:
+    """A matrix and a vector: `mv((2, 3), (3,))` gives (2,)."""
+    matrix, vector = input.shape, vec.shape
+    if not matrix:
+        raise Misfit(
+            "Dimension specified as 0 but tensor has no dimensions", "IndexError"
+        )
+    if len(matrix) != 2 or len(vector) != 1:
+        raise Misfit(
+            f"vector + matrix @ vector expected, got 1, {len(matrix)}, {len(vector)}"
+        )
+    if matrix[1] != vector[0]:
+        raise Misfit(
+            f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), "
+            f"vec ({vector[0]})"
+        )
+    if input.dtype != vec.dtype:
+        one, two = SCALAR_TYPE[input.dtype], SCALAR_TYPE[vec.dtype]
+        raise Misfit(
+            "addmv input tensors must have the same dtype, but got "
+            f"{two}, {one}, and {two}"
+        )
+    if input.dtype == "bool" and 0 not in matrix:
+        raise unsupported("addmv_impl_cpu", "bool")
+    return Made((matrix[0],), input.dtype, None, "MvBackward0")
+
+
+def mm(input: Meta, mat2: Meta) -> Any:
+    """Two matrices: `mm((2, 3), (3, 5))` gives (2, 5)."""
+    one, two = input.shape, mat2.shape
+    if len(one) != 2:
+        raise Misfit("self must be a matrix")
+    if len(two) != 2:
+        raise Misfit("mat2 must be a matrix")
+    if one[1] != two[0]:
+        raise Misfit(
+            f"mat1 and mat2 shapes cannot be multiplied ({one[0]}x{one[1]} and "
+            f"{two[0]}x{two[1]})"
+        )
+    if input.dtype != mat2.dtype:
+        raise Misfit(
+            "expected m1 and m2 to have the same dtype, but got: "
+            f"{C_TYPE[input.dtype]} != {C_TYPE[mat2.dtype]}"
+        )
+    shape = (one[0], two[1])
+    if input.dtype == "bool" and 0 not in shape and one[1]:
+        raise unsupported("addmm_impl_cpu_", "bool")
+    return Made(shape, input.dtype, None, "MmBackward0")
+
+
+def bmm(input: Meta, mat2: Meta) -> Any:
+    """Batches of matrices: `bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
+    one, two = input.shape, mat2.shape
+    if len(one) != 3:
+        raise Misfit("batch1 must be a 3D tensor")
+    if len(two) != 3:
+        raise Misfit("batch2 must be a 3D tensor")
+    if one[0] != two[0] or one[2] != two[1]:
+        raise Misfit(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{one[0]}, {one[2]}] but got: [{two[0]}, {two[1]}]."
+        )
+    shape = (one[0], one[1], two[2])
+    if input.dtype != mat2.dtype or input.dtype == "bool":
+        _check_batch_dtypes(
+            input, mat2, prod(shape[1:]) * one[2], 0 in (*shape, one[2])
+        )
+    return Made(shape, input.dtype, None, "BmmBackward0")
+
+
+class _Unknown(Exception):
+    """What torch does here is not worth a rule."""
+
+
+def _check_batch_dtypes(input: Meta, mat2: Meta, work: int, empty: bool) -> None:
+    """Small products have a kernel of their own, which names itself."""
+    if empty:
+        if input.dtype == mat2.dtype:
+            return
+        raise _Unknown
+    if input.dtype == "bool":
+        raise unsupported("bmm" if work < 400 else "addmm_impl_cpu_", "bool")
+    raise Misfit(
+        f"expected scalar type {SCALAR_TYPE[input.dtype]} but found "
+        f"{SCALAR_TYPE[mat2.dtype]}"
+    )
+
+
+def matmul(input: Meta, other: Meta) -> Any:
+    """The `@` of tensors: `matmul((8, 1, 2, 3), (4, 3, 5))` gives (8, 4, 2, 5)."""
+    one, two = input.shape, other.shape
+    dtype = input.dtype
+    if (
+        len(one) == len(two) > 2
+        and one[:-2] == two[:-2]
+        and one[-1] == two[-2]
+        and dtype == other.dtype
+        and dtype in NUMERIC
+    ):
+        return Made((*one[:-1], two[-1]), dtype, None, "UnsafeViewBackward0")
+    if dtype not in KNOWN or other.dtype not in KNOWN:
+        return NotImplemented
+    if "complex32" in (dtype, other.dtype):
+        return NotImplemented
+    if not one or not two:
+        raise Misfit(
+            "both arguments to matmul need to be at least 1D, but they are "
+            f"{len(one)}D and {len(two)}D"
+        )
+    if len(one) <= 2 and len(two) <= 2:
+        return _of_matrices(input, other)
+    if _folds(input, other):
+        return _folded(input, other)
+    try:
+        return _batched(input, other)
+    except _Unknown:
+        return NotImplemented
+
+
+def _of_matrices(input: Meta, other: Meta) -> Any:
+    one, two = input.shape, other.shape
+    if len(one) == 2:
+        return mm(input, other) if len(two) == 2 else mv(input, other)
+    if len(two) == 1:
+        return dot(input, other)
+    row = operand(input)._replace(shape=(1, *one))
+    product = mm(row, other)
+    return Made(product.shape[1:], product.dtype, None, "SqueezeBackward4")
+
+
+def _folded(input: Meta, other: Meta) -> Any:
+    """One mm. With the larger operand second, its result is transposed and copied,
+
+    unless the transposed one happens to be contiguous already.
+    """
+    swapped = len(other.shape) > len(input.shape)
+    large, small = (transposed(other), input) if swapped else (operand(input), other)
+    *rows, inner = large.shape
+    folded = large._replace(shape=(prod(rows), inner))
+    if len(small.shape) == 1:
+        mv(folded, small)
+        return Made(tuple(rows), input.dtype, None, "UnsafeViewBackward0")
+    if not swapped:
+        product = mm(folded, small)
+        shape = (*rows, product.shape[1])
+        return Made(shape, input.dtype, None, "UnsafeViewBackward0")
+    product = mm(folded, transposed(small))
+    shape = (*rows, product.shape[1])
+    turned = transposed(operand(input)._replace(shape=shape, stride=contiguous(shape)))
+    if is_contiguous(turned.shape, turned.stride):
+        return Made(turned.shape, input.dtype, turned.stride, "TransposeBackward0")
+    return Made(turned.shape, input.dtype, None, "CloneBackward0")
+
+
+def _batched(input: Meta, other: Meta) -> Any:
+    one, two = input.shape, other.shape
+    if len(one) == len(two) == 3 and one[0] != two[0]:
+        if one[0] == 1 and input.requires_grad:
+            return matmul(_without_batch(input), other)
+        if two[0] == 1 and other.requires_grad:
+            return matmul(input, _without_batch(other))
+    batch = broadcast(one[:-2], two[:-2])
+    left = one[-2:] if len(one) > 1 else (1, *one)
+    right = two[-2:] if len(two) > 1 else (*two, 1)
+    size = prod(batch)
+    bmm(
+        operand(input)._replace(shape=(size, *left)),
+        operand(other)._replace(shape=(size, *right)),
+    )
+    shape = (*batch, *left[:1][: len(one) - 1], *right[1:][: len(two) - 1])
+    return Made(shape, input.dtype, None, "UnsafeViewBackward0")
+
+
+def _without_batch(meta: Meta) -> Operand:
+    return operand(meta)._replace(shape=meta.shape[1:], stride=meta.stride[1:])
+
+
+def product_flops(input: Meta, other: Meta) -> int:
+    """Two for each multiply-add, where torch counts: not for `mv` and `dot`."""
+    one, two = input.shape, other.shape
+    if len(one) == len(two) == 1:
+        return 0
+    if len(two) == 1 and (len(one) == 2 or _folds(input, other)):
+        return 0
+    if len(one) == 1 and len(two) > 2 and _folds(input, other):
+        return 0
+    left = one[-2] if len(one) > 1 else 1
+    right = two[-1] if len(two) > 1 else 1
+    batch = prod(broadcast(one[:-2], two[:-2]))
+    return 2 * batch * left * one[-1] * right
+
+
+rule(
+    "torch.matmul", "torch.Tensor.matmul", "torch.Tensor.__matmul__",
+    "torch.linalg.matmul",
+    flops=product_flops,
+)(matmul)  # fmt: skip
+
+
+@rule("torch.Tensor.__rmatmul__", flops=lambda self, other: product_flops(other, self))
+def rmatmul(self: Meta, other: Meta) -> Any:
+    """The reflected `@`."""
+    return matmul(other, self)
+
+
+def supported(*metas: Meta) -> bool:
+    """Whether the rules here answer for all these dtypes."""
+    return all(m.dtype in NUMERIC or m.dtype == "bool" for m in metas)
+
+
+@rule(
+    "torch.mm", "torch.Tensor.mm", flops=lambda input, mat2: product_flops(input, mat2)
+)
+def mm_rule(input: Meta, mat2: Meta) -> Any:
+    """`torch.mm`."""
+    return mm(input, mat2) if supported(input, mat2) else NotImplemented
+
+
+@rule("torch.bmm", "torch.Tensor.bmm",
+      flops=lambda input, mat2: product_flops(input, mat2))  # fmt: skip
+def bmm_rule(input: Meta, mat2: Meta) -> Any:
+    """`torch.bmm`."""
+    try:
+        return bmm(input, mat2) if supported(input, mat2) else NotImplemented
+    except _Unknown:
+        return NotImplemented
+
+
+@rule("torch.mv", "torch.Tensor.mv")
+def mv_rule(input: Meta, vec: Meta) -> Any:
+    """`torch.mv`."""
+    return mv(input, vec) if supported(input, vec) else NotImplemented
+
+
+@rule("torch.dot", "torch.Tensor.dot")
+def dot_rule(input: Meta, tensor: Meta) -> Any:
+    """`torch.dot`."""
+    return dot(input, tensor) if supported(input, tensor) else NotImplemented
+
+
+def expanded(have: Shape, want: Shape, dtype: str) -> None:
+    """Raise, as `expand` does, where shape `have` can't be expanded to `want`."""
+    if len(have) > len(want):
+        raise Misfit(
+            f"expand(torch.{SCALAR_TYPE[dtype]}Tensor{{{listed(have)}}}, "
+            f"size={listed(want)}): the number of sizes provided ({len(want)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(have)})"
+        )
+    if fits(want, have):
+        return
+    ahead = len(want) - len(have)
+    for dim in range(len(want) - 1, ahead - 1, -1):
+        size = have[dim - ahead]
+        if size not in (1, want[dim]):
+            raise Misfit(
+                f"The expanded size of the tensor ({want[dim]}) must match the "
+                f"existing size ({size}) at non-singleton dimension {dim}.  Target "
+                f"sizes: {listed(want)}.  Tensor sizes: {listed(have)}"
+            )
+
+
+def addmm(input: Meta, mat1: Meta, mat2: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`input + mat1 @ mat2`: `addmm((5,), (2, 3), (3, 5))` gives (2, 5)."""
+    one, two = mat1.shape, mat2.shape
+    if not supported(input, mat1, mat2):
+        return NotImplemented
+    if input.dtype != mat2.dtype:
+        raise _differ("self", input, mat2)
+    if mat1.dtype != mat2.dtype:
+        raise _differ("mat1", mat1, mat2)
+    if len(one) != 2:
+        raise Misfit(f"mat1 must be a matrix, got {len(one)}-D tensor")
+    if len(two) != 2:
+        raise Misfit(f"mat2 must be a matrix, got {len(two)}-D tensor")
+    if one[1] != two[0]:
+        raise Misfit(
+            f"mat1 and mat2 shapes cannot be multiplied ({one[0]}x{one[1]} and "
+            f"{two[0]}x{two[1]})"
+        )
+    shape = (one[0], two[1])
+    expanded(input.shape, shape, input.dtype)
+    if input.dtype == "bool":
+        return NotImplemented
+    return Made(shape, input.dtype, None, "AddmmBackward0")
+
+
+def _differ(word: str, one: Meta, two: Meta) -> Misfit:
+    return Misfit(
+        f"{word} and mat2 must have the same dtype, but got "
+        f"{SCALAR_TYPE[one.dtype]} and {SCALAR_TYPE[two.dtype]}"
+    )
+
+
+rule(
+    "torch.addmm", "torch.Tensor.addmm",
+    flops=lambda input, mat1, mat2, **_: product_flops(mat1, mat2),
+)(addmm)  # fmt: skip
+
+
+@rule(
+    "torch.baddbmm",
+    "torch.Tensor.baddbmm",
+    flops=lambda input, batch1, batch2, **_: product_flops(batch1, batch2),
+)
+def baddbmm(
+    input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """`input + batch1 @ batch2`: `((5,), (8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
+    if not supported(input, batch1, batch2) or input.dtype == "bool":
+        return NotImplemented
+    if not input.dtype == batch1.dtype == batch2.dtype:
+        return NotImplemented
+    if len(batch1.shape) != 3 or len(batch2.shape) != 3:
+        return NotImplemented
+    shape = (*batch1.shape[:2], batch2.shape[2])
+    expanded(input.shape, shape, input.dtype)
+    bmm(batch1, batch2)
+    return Made(shape, input.dtype, None, "BaddbmmBackward0")
+
+
+@rule("torch.addbmm", "torch.Tensor.addbmm")
+def addbmm(
+    input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """`input + (batch1 @ batch2).sum(0)`: (5,), (8, 2, 3), (8, 3, 5) give (2, 5)."""
+    one, two = batch1.shape, batch2.shape
+    same = input.dtype == batch1.dtype == batch2.dtype
+    if not same or input.dtype not in NUMERIC or len(one) != 3 or len(two) != 3:
+        return NotImplemented
+    shape = (one[1], two[2])
+    if one[0] != two[0] or one[2] != two[1] or not fits(shape, input.shape):
+        return NotImplemented
+    if 0 in one or 0 in two:
+        return NotImplemented
+    return Made(shape, input.dtype, None, "AddbmmBackward0")
+
+
+@rule("torch.addmv", "torch.Tensor.addmv")
+def addmv(input: Meta, mat: Meta, vec: Meta, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`input + mat @ vec`: `addmv((2,), (2, 3), (3,))` gives (2,)."""
+    one, two = mat.shape, vec.shape
+    if not input.dtype == mat.dtype == vec.dtype or input.dtype not in NUMERIC:
+        return NotImplemented
+    if len(one) != 2 or len(two) != 1 or one[1] != two[0]:
+        return NotImplemented
+    if input.shape not in ((one[0],), (1,), ()):
+        return NotImplemented
+    return Made((one[0],), input.dtype, None, "AddmvBackward0")
+
+
+@rule("torch.outer", "torch.Tensor.outer", "torch.ger", "torch.Tensor.ger")
+def outer(input: Meta, vec2: Meta) -> Any:
+    """Every product of two vectors' elements: `outer((3,), (4,))` gives (3, 4)."""
+    one, two = input.shape, vec2.shape
+    for word, shape in (("self", one), ("vec2", two)):
+        if len(shape) != 1:
+            raise Misfit(f"outer: Expected 1-D argument {word}, but got {len(shape)}-D")
+    dtype = promote(input.dtype, vec2.dtype)
+    if dtype is None:
+        return NotImplemented
+    return Made((*one, *two), dtype, None, "MulBackward0")

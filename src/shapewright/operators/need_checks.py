@@ -1,0 +1,351 @@
+"""Checks and wording that the needs of many operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.promotion_and_broadcasting import FLOATING, KIND
+
+Shape = tuple[int, ...]
+
+
+def text(shape: Sequence[int]) -> str:
+    """`(8, 256)`."""
+    sizes = ", ".join(map(str, shape))
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
+def word(name: str) -> str:
+    """An argument in a message: `{tensors_1}` for `tensors.1`."""
+    return f"{{{name.replace('.', '_')}}}"
+
+
+def product(shape: Sequence[int]) -> str:
+    """`8·16·4·4 = 2048`; a lone size as it is."""
+    shown = "·".join(map(str, shape))
+    return f"{shown} = {prod(shape)}" if len(shape) > 1 else str(prod(shape))
+
+
+def dims(count: int) -> str:
+    """`1 dim`, `3 dims`."""
+    return "1 dim" if count == 1 else f"{count} dims"
+
+
+def differs(one: Sequence[int], other: Sequence[int]) -> int | None:
+    """The first dim in which two shapes differ, None where ranks do."""
+    if len(one) != len(other):
+        return None
+    return next((d for d in range(len(one)) if one[d] != other[d]), None)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether an argument is a tensor, as rules see it."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def resized(meta: Meta, dim: int, size: int) -> Made:
+    """The tensor with another size in one dim."""
+    shape = list(meta.shape)
+    shape[dim] = size
+    return Made(tuple(shape), meta.dtype)
+
+
+def turned(meta: Meta, order: Sequence[int]) -> Made:
+    """The tensor with its dims in another order."""
+    shape, stride = meta.shape, meta.stride
+    return Made(
+        tuple(shape[d] for d in order), meta.dtype, tuple(stride[d] for d in order)
+    )
+
+
+def swapped(meta: Meta, one: int, other: int) -> Made:
+    """The tensor with two dims swapped."""
+    order = list(range(len(meta.shape)))
+    order[one], order[other] = order[other], order[one]
+    return turned(meta, order)
+
+
+def with_dim(meta: Meta, dim: int) -> Made:
+    """The tensor with a dim of size 1 more."""
+    shape = meta.shape
+    return Made((*shape[:dim], 1, *shape[dim:]), meta.dtype)
+
+
+def cast(meta: Meta, dtype: str) -> Made:
+    """The tensor with another dtype."""
+    return Made(meta.shape, dtype, meta.stride)
+
+
+def dtype_unmet(
+    name: str, meta: Meta, wanted: str, why: str, reference: str = ""
+) -> Unmet:
+    """A tensor of a dtype that the call does not take."""
+    return Unmet(
+        "dtype-mismatch",
+        f"{why}, but {word(name)} is {meta.dtype}",
+        Place(name),
+        Place(reference) if reference else None,
+        meta.dtype,
+        wanted,
+        (Grant(name, cast(meta, wanted)),),
+    )
+
+
+def same_dtype(*named: tuple[str, Meta | None]) -> Unmet | None:
+    """One dtype for all: that of the last, a weight; floats before whole numbers."""
+    given = [(name, meta) for name, meta in named if meta is not None]
+    floats = [pair for pair in given if pair[1].dtype in FLOATING]
+    complexes = [pair for pair in given if KIND.get(pair[1].dtype) == 3]
+    reference = (complexes or floats or given)[-1]
+    for name, meta in given:
+        if meta.dtype != reference[1].dtype:
+            return dtype_unmet(
+                name,
+                meta,
+                reference[1].dtype,
+                f"{{op}} takes one dtype, {word(reference[0])} is {reference[1].dtype}",
+                reference[0],
+            )
+    return None
+
+
+def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
+    """Shapes lined up from the right, as on paper, marks under what does not fit.
+
+    Example: ``lined_up([("x", (8, 3, 32)), ("y", (8, 1))])`` is the lines
+    ``8  3  32   {x}`` and ``8   1   {y}`` below each other, and ``^`` below 3 and 8.
+    """
+    rank = max(len(shape) for _, shape in named)
+    rows = [("",) * (rank - len(s)) + tuple(map(str, s)) for _, s in named]
+    widths = [max(len(row[at]) for row in rows) for at in range(rank)]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        + f"   {word(name)}"
+        for row, (name, _) in zip(rows, named, strict=True)
+    ]
+    marks = []
+    for at, width in enumerate(widths):
+        sizes = {int(row[at]) for row in rows if row[at]} - {1}
+        marks.append(("^" * width if len(sizes) > 1 else "").rjust(width))
+    below = "  ".join(marks).rstrip()
+    return (*lines, below) if below else tuple(lines)
+
+
+def place_in(shape: Sequence[int], flat: int) -> str:
+    """`[3, 5]` of an element that is counted row by row; nothing for a scalar."""
+    found: list[int] = []
+    for size in reversed(shape):
+        found.append(flat % size)
+        flat //= size
+    return f"[{', '.join(map(str, reversed(found)))}]" if found else ""
+
+
+def out_of_range(
+    name: str,
+    index: Meta,
+    count: int,
+    table: str,
+    dim: int,
+    what: str = "rows",
+    allowed: frozenset[int] | set[int] = frozenset(),
+    least: int = 0,
+) -> Unmet | None:
+    """The first index that reads beyond, where values are known."""
+    values: tuple[int, ...] | None = getattr(index, "values", None)
+    if values is None:
+        return None
+    for at, value in enumerate(values):
+        if not least <= value < count and value not in allowed:
+            place = place_in(index.shape, at)
+            where = f"{{{name}}} at {place}" if place else f"{{{name}}}"
+            top = f"0 to {count - 1}" if count else "none"
+            return Unmet(
+                "index-out-of-range",
+                f"{{op}} reads {what} {top} of {{{table}}}, but {where} is {value}",
+                Place(name),
+                Place(table, dim),
+                value,
+                count,
+                (Grant(name, Made(index.shape, index.dtype, index.stride)),),
+            )
+    return None
+
+
+AXES = ("depth", "height", "width")
+
+
+def each(value: Any, count: int) -> tuple[int, ...]:
+    """One number for each dim: 3 is (3, 3) for images."""
+    if isinstance(value, int):
+        return (value,) * count
+    sizes = tuple(value)
+    return sizes * count if len(sizes) == 1 else sizes
+
+
+def axis(at: int, spatial: int) -> str:
+    """`height` for the first dim of two."""
+    return "length" if spatial == 1 else AXES[at - spatial]
+
+
+def too_large(
+    input: Meta, kernel: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> Unmet | None:
+    """The kernel is at most as large as the padded input."""
+    spatial = len(kernel)
+    first = len(input.shape) - spatial
+    shape = list(input.shape)
+    found: list[tuple[int, str, str]] = []
+    for at, (width, pad, reach) in enumerate(
+        zip(kernel, padding, dilation, strict=True)
+    ):
+        size = input.shape[first + at]
+        want, have = reach * (width - 1) + 1, size + 2 * pad
+        if have < want:
+            needs = f"{want}"
+            if reach > 1:
+                needs = f"{reach}·({width} - 1) + 1 = {want}"
+            has = f"{size}" if not pad else f"{size} + 2·{pad} = {have}"
+            found.append((first + at, needs, f"{has} in {axis(at, spatial)}"))
+            shape[first + at] = max(want - 2 * pad, 1)
+    if not found:
+        return None
+    dim, needs, has = found[0]
+    return Unmet(
+        "kernel-too-large",
+        f"{{op}} needs room for a kernel of {needs}, got {has}",
+        Place("input", dim),
+        has=input.shape[dim],
+        needs=shape[dim],
+        grants=(Grant("input", Made(tuple(shape), input.dtype)),),
+        guessed=True,
+    )
+
+
+def of_positive(argument: str, value: Any, least: int = 1) -> Unmet | None:
+    """Sizes, strides and factors of at least 1."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if not all(type(one) is int for one in given) or min(given, default=1) >= least:
+        return None
+    fits: Any = tuple(max(one, least) for one in given)
+    return Unmet(
+        "not-positive",
+        f"{{op}} takes at least {least} as `{argument}`, got {min(given)}",
+        has=min(given),
+        needs=least,
+        grants=(Grant(argument, fits if len(given) > 1 else fits[0]),),
+        guessed=True,
+    )
+
+
+def of_settings(spatial: int, **given: Any) -> Unmet | None:
+    """A number for all dims or one for each; strides of at least 1, padding of 0."""
+    for argument, value in given.items():
+        if isinstance(value, tuple | list) and len(value) not in (1, spatial):
+            fits = (*value[:spatial], *(value[-1:] or (1,)) * (spatial - len(value)))
+            return Unmet(
+                "window-numbers",
+                f"{{op}} takes one number as `{argument}`, or {spatial}, got"
+                f" {len(value)}: {tuple(value)}",
+                has=len(value),
+                needs=spatial,
+                grants=(Grant(argument, fits),),
+                guessed=True,
+            )
+        wrong = of_positive(argument, value, 0 if "padding" in argument else 1)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def of_dim(self: Meta, name: str, dim: Any) -> Unmet | None:
+    """A dim that is there."""
+    rank = max(len(self.shape), 1)
+    if not isinstance(dim, int) or -rank <= dim < rank:
+        return None
+    fits = rank - 1 if dim > 0 else -rank
+    return Unmet(
+        "dim-out-of-range",
+        f"{{op}} has no dim {dim}: {{{name}}} {text(self.shape)} has"
+        f" {dims(len(self.shape))}",
+        has=dim,
+        needs=fits,
+        grants=(Grant("dim", fits),),
+        guessed=True,
+    )
+
+
+def whole(name: str, index: Meta, only: tuple[str, ...] = ("int64",)) -> Unmet | None:
+    """Indices are int64."""
+    if index.dtype in only:
+        return None
+    return dtype_unmet(name, index, "int64", "{op} takes indices of int64")
+
+
+def same_rank(name: str, input: Meta, other: str, index: Meta) -> Unmet | None:
+    """Indices have a dim for each dim."""
+    rank, have = len(input.shape), len(index.shape)
+    if rank == have:
+        return None
+    grants: tuple[Grant, ...] = ()
+    if have < rank:
+        made = (*index.shape, *(1,) * (rank - have))
+        made = tuple(min(a, b) for a, b in zip(made, input.shape, strict=True))
+        grants = (Grant(other, Made(made, index.dtype)),)
+    else:
+        grants = (Grant(other, Made(input.shape, index.dtype)),)
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} needs as many dims in {{{other}}} as in {{{name}}}:"
+        f" {text(index.shape)} against {text(input.shape)}",
+        Place(other),
+        Place(name),
+        have,
+        rank,
+        grants,
+    )
+
+
+def within(
+    small: str, index: Meta, large: str, input: Meta, at: int | None
+) -> Unmet | None:
+    """No size is larger, but along one dim."""
+    for d, (have, most) in enumerate(zip(index.shape, input.shape, strict=True)):
+        if d != at and have > most:
+            made = tuple(
+                s if n == at else min(s, m)
+                for n, (s, m) in enumerate(zip(index.shape, input.shape, strict=True))
+            )
+            return Unmet(
+                "index-larger-than-source",
+                f"{{op}} needs {{{small}}} no larger than {{{large}}} in dim {d}:"
+                f" {have} against {most}, {text(index.shape)} against"
+                f" {text(input.shape)}",
+                Place(small, d),
+                Place(large, d),
+                have,
+                most,
+                (Grant(small, Made(made, index.dtype)),),
+            )
+    return None
+
+
+def vector(index: Meta, name: str = "index", what: str = "indices") -> Unmet | None:
+    """One dim of indices."""
+    if len(index.shape) <= 1:
+        return None
+    count = 1
+    for size in index.shape:
+        count *= size
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes {what} in 1 dim, got {len(index.shape)}: {{{name}}} is"
+        f" {text(index.shape)}",
+        Place(name),
+        has=len(index.shape),
+        needs=1,
+        grants=(Grant(name, Made((count,), index.dtype)),),
+    )

@@ -1,0 +1,57 @@
+"""What calls need, by dotted torch name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import shapewright.operators.all_shapes  # noqa: F401  (the names by which torch has a function)
+from shapewright.operators.failed_calls import Unmet
+from shapewright.operators.metadata_rules import RULES
+
+Needs = Callable[..., Unmet | None]
+"""Mirrors the torch function's signature, with `Meta` where the call has a tensor, as a
+metadata rule does. It is only asked of calls that torch refused, and answers the first
+thing that does not fit, or None where it knows nothing to say."""
+
+NEEDS: dict[str, Needs] = {}
+"""Every registered need, by each of its names."""
+
+
+def needs(*names: str) -> Callable[[Needs], Needs]:
+    """Register the decorated function for `names`, dotted names under `torch`.
+
+    A name with a metadata rule stands for all the names of that rule. A layer
+    ("torch.nn.LSTM") is asked when its own Python refuses what it is given; its need
+    mirrors `forward`, with the layer's plain attributes as the keyword `layer`.
+
+    Example::
+
+        @needs("torch.nn.functional.linear")
+        def linear(input, weight, bias=None):
+            return Unmet("linear-features", "{op} needs ...")
+    """
+
+    def register(function: Needs) -> Needs:
+        for each in dict.fromkeys(one for name in names for one in alike(name)):
+            assert each not in NEEDS, f"two needs for {each}"
+            NEEDS[each] = function
+        return function
+
+    return register
+
+
+def alike(name: str) -> tuple[str, ...]:
+    """The names of the functions that one metadata rule answers for."""
+    rule = RULES.get(name)
+    return rule.names if rule is not None else (name,)
+
+
+def unmet(function: Needs | None, args: Any, kwargs: Any) -> Unmet | None:
+    """What does not fit; a need that is itself at fault says nothing."""
+    if function is None:
+        return None
+    try:
+        return function(*args, **kwargs)
+    except Exception:  # torch's own words are shown instead
+        return None

@@ -1,0 +1,281 @@
+"""What normalisations need: as many features as they have statistics or weights."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    dims,
+    dtype_unmet,
+    resized,
+    text,
+    turned,
+)
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.promotion_and_broadcasting import FLOATING, KIND
+
+RANKS = {1: (2, 3), 2: (4,), 3: (5,)}
+
+
+@needs("torch.nn.functional.batch_norm")
+def batch_norm(
+    input: Meta,
+    running_mean: Meta | None,
+    running_var: Meta | None,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    training: bool = False,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """A statistic for each channel, and more than one value to take it of."""
+    shape = input.shape
+    if len(shape) < 2:
+        return None
+    if training and prod(shape) == shape[1] and shape[1]:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} in training needs more than 1 value per channel, got {{input}}"
+            f" {text(shape)}",
+            Place("input", 0),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    wrong = of_channels(
+        input,
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
+    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
+
+
+def of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
+    """Floats of the dtype of the weights; halves beside float32, too."""
+    known = [each.dtype for each in others if each is not None]
+    dtype = next((each for each in known if each in FLOATING), "float32")
+    half = input.dtype in ("float16", "bfloat16") and dtype == "float32"
+    if input.dtype in FLOATING and (not known or input.dtype == dtype or half):
+        return None
+    why = f"{{op}} computes in {dtype}" if known else "{op} takes floats"
+    return dtype_unmet("input", input, dtype, why)
+
+
+def of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
+    """Dim 1 has as many channels as each of these."""
+    shape = input.shape
+    for name, meta in named:
+        if meta is None or len(meta.shape) != 1 or meta.shape[0] == shape[1]:
+            continue
+        wanted, last = meta.shape[0], len(shape) - 1
+        said = (
+            f"{{op}} normalises {wanted} channels, got {shape[1]} in dim 1 of {{input}}"
+        )
+        said += f" {text(shape)}"
+        grant, code = resized(input, 1, wanted), "channel-mismatch"
+        if last > 1 and shape[last] == wanted:
+            said += ", which looks like channels last"
+            code = "channels-last"
+            grant = turned(input, (0, last, *range(1, last)))
+        return Unmet(
+            code,
+            said,
+            Place("input", 1),
+            Place(name, 0),
+            shape[1],
+            wanted,
+            (Grant("input", grant),),
+            (Made(shape, input.dtype),),  # a norm keeps the shape that came
+        )
+    return None
+
+
+@needs("torch.nn.functional.instance_norm")
+def instance_norm(
+    input: Meta,
+    running_mean: Meta | None = None,
+    running_var: Meta | None = None,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    use_input_stats: bool = True,
+    *rest: Any,
+    **options: Any,
+) -> Unmet | None:
+    """More than one place per channel, and a statistic for each channel."""
+    shape = input.shape
+    if len(shape) < 2:
+        return None
+    if use_input_stats and prod(shape[2:]) == 1:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} needs more than 1 place per channel, got {{input}} {text(shape)}",
+            Place("input", 2 if len(shape) > 2 else None),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    wrong = of_channels(
+        input,
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
+    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
+
+
+@needs("torch.nn.functional.group_norm")
+def group_norm(
+    input: Meta,
+    num_groups: int,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    eps: float = 1e-5,
+) -> Unmet | None:
+    """Groups that divide the channels, a weight for each channel."""
+    shape = input.shape
+    if len(shape) < 2 or num_groups < 1:
+        return None
+    wrong = of_channels(input, ("weight", weight), ("bias", bias))
+    if wrong is not None:
+        return wrong
+    if shape[1] % num_groups:
+        return Unmet(
+            "groups-do-not-divide",
+            f"{{op}} cannot divide {shape[1]} channels into {num_groups} groups",
+            Place("input", 1),
+            has=shape[1],
+            needs=num_groups,
+            makes=(Made(shape, input.dtype),),
+        )
+    if prod(shape) == num_groups and shape[0] * shape[1] == num_groups:
+        return Unmet(
+            "one-value-per-channel",
+            f"{{op}} needs more than 1 value per group, got {{input}} {text(shape)}",
+            Place("input", 1),
+            has=1,
+            needs=2,
+            makes=(Made(shape, input.dtype),),
+        )
+    return of_dtype(input, weight, bias)
+
+
+@needs("torch.nn.functional.layer_norm")
+def layer_norm(
+    input: Meta,
+    normalized_shape: Any,
+    weight: Meta | None = None,
+    bias: Meta | None = None,
+    eps: float = 1e-5,
+) -> Unmet | None:
+    """The last dims are those that are normalised."""
+    wrong = of_last(input, normalized_shape, weight)
+    return wrong or of_dtype(input, weight, bias)
+
+
+@needs("torch.nn.functional.rms_norm")
+def rms_norm(
+    input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
+) -> Unmet | None:
+    """The last dims are those that are normalised."""
+    wrong = of_last(input, normalized_shape, weight)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
+
+
+def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
+    """Last dims of just these sizes."""
+    if isinstance(normalized_shape, int):
+        return None
+    wanted, shape = tuple(normalized_shape), input.shape
+    if not wanted:
+        return None
+    count, rank = len(wanted), len(shape)
+    if rank < count:
+        return Unmet(
+            "normalized-shape",
+            f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
+            f" {dims(rank)}: {{input}} is {text(shape)}",
+            Place("input"),
+            Place("weight") if weight is not None else None,
+            rank,
+            count,
+            (Grant("input", Made(wanted, input.dtype)),),
+        )
+    if shape[rank - count :] == wanted:
+        return None
+    dim = next(d for d in range(rank - count, rank) if shape[d] != wanted[d - rank])
+    if count == 1:
+        said = f"{{op}} normalises a last dim of {wanted[0]}, got {shape[-1]}:"
+    else:
+        said = f"{{op}} normalises the last {dims(count)} {text(wanted)}, got"
+    said += f" {{input}} {text(shape)}"
+    grant = Made((*shape[: rank - count], *wanted), input.dtype)
+    if count == 1 and rank > 2 and wanted[0] in shape[1:-1]:
+        other = shape.index(wanted[0], 1)
+        said += f" has {wanted[0]} in dim {other}"
+    return Unmet(
+        "normalized-shape",
+        said,
+        Place("input", dim),
+        Place("weight", dim - rank + count) if weight is not None else None,
+        shape[dim],
+        wanted[dim - rank],
+        (Grant("input", grant),),
+        (Made(shape, input.dtype),),  # a norm keeps the shape that came
+    )
+
+
+def counted(spatial: int, unbatched: bool) -> Any:
+    """The need of a layer that counts the dims of its input."""
+    ranks = RANKS[spatial]
+    if unbatched:
+        ranks = (spatial + 1, spatial + 2)
+
+    def need(input: Meta, *, layer: Any = None) -> Unmet | None:
+        rank = len(input.shape)
+        features = (layer or {}).get("num_features")
+        if rank in ranks:
+            return None
+        shown = " or ".join(map(str, ranks))
+        spaces = ("length", "height, width", "depth, height, width")[spatial - 1]
+        shape = input.shape
+        grants: tuple[Grant, ...] = ()
+        if rank < ranks[-1]:
+            made = (*shape, *(2 if unbatched else 1,) * (ranks[-1] - rank))
+            if rank == ranks[-1] - 1 and features in shape[:1] and len(shape) > 1:
+                made = (1, *shape)
+            grants = (Grant("input", Made(made, input.dtype)),)
+        elif features is None or shape[1] == features:
+            grants = (
+                Grant(
+                    "input",
+                    Made(
+                        (*shape[: ranks[-1] - 1], prod(shape[ranks[-1] - 1 :])),
+                        input.dtype,
+                    ),
+                ),
+            )
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes {shown} dims (batch, channels, {spaces}), got {rank}:"
+            f" {{input}} is {text(shape)}",
+            Place("input"),
+            has=rank,
+            needs=ranks[-1],
+            grants=grants,
+            makes=(Made(shape, input.dtype),),  # as a norm does
+        )
+
+    return need
+
+
+for _spatial in (1, 2, 3):
+    needs(f"torch.nn.BatchNorm{_spatial}d")(counted(_spatial, False))
+    needs(f"torch.nn.InstanceNorm{_spatial}d")(counted(_spatial, True))

@@ -1,0 +1,215 @@
+"""Padding, and moving between space and channels: pad, pixel_shuffle, unfold, fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
+from shapewright.operators.promotion_and_broadcasting import FLOATING, KNOWN
+from shapewright.sizes.strides import (
+    channels_last,
+    contiguous,
+    formatted,
+    like,
+    suggested_format,
+)
+from shapewright.sizes.window_sizes import convolved, per_dim
+
+Shape = tuple[int, ...]
+
+
+@rule("torch.constant_pad_nd")
+def constant_pad_nd(input: Meta, pad: Any, value: Any = 0) -> Any:
+    """As `pad` with a constant."""
+    return padded(input, pad)
+
+
+@rule("torch.nn.functional.pad", "torch._C._nn.pad")
+def padded(
+    input: Meta, pad: Any, mode: str = "constant", value: float | None = None
+) -> Any:
+    """`(8, 3, 32, 32)` padded (1, 1, 2, 2) gives (8, 3, 36, 34)."""
+    pads = tuple(pad)
+    shape, dtype, count = input.shape, input.dtype, len(pads)
+    if any(type(size) is not int for size in pads) or dtype not in KNOWN:
+        return NotImplemented
+    if count % 2:
+        raise Misfit("Padding length must be divisible by 2")
+    if count > 2 * len(shape):
+        raise Misfit(
+            "Padding length should be less than or equal to two times the input "
+            f"dimension but got padding length {count} and input of dimension "
+            f"{len(shape)}"
+        )
+    if 0 in shape:
+        return NotImplemented
+    made = _padded(shape, pads)
+    if mode == "constant" and min(made, default=0) >= 0:
+        kept = _kept(made, input) if max(pads, default=0) > 0 else _cut(made, input)
+        return Made(made, dtype, kept, "ConstantPadNdBackward0")
+    if not any(pads) or min(made) < 1:
+        return NotImplemented
+    return _mirrored(input, made, pads, mode)
+
+
+def _cut(made: Shape, input: Meta) -> Shape:
+    """Only less than before, or nothing new: a copy of what is left."""
+    return like(made, input.stride)
+
+
+def pad_pairs(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    """What is added to each dim, left and right; `pad` begins with the last dim."""
+    given = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(given)) + given
+
+
+def _padded(shape: Shape, pads: Shape) -> Shape:
+    pairs = pad_pairs(pads, len(shape))
+    return tuple(
+        size + left + right for size, (left, right) in zip(shape, pairs, strict=True)
+    )
+
+
+def _kept(made: Shape, input: Meta) -> Shape | None:
+    if len(made) not in (4, 5):
+        return None
+    return formatted(made, suggested_format(input.shape, input.stride))
+
+
+def _mirrored(input: Meta, made: Shape, pads: Shape, mode: str) -> Any:
+    dims, ndim = len(pads) // 2, len(input.shape)
+    if dims > 3 or ndim not in (dims + 1, dims + 2) or min(pads) < 0:
+        return NotImplemented
+    if input.dtype not in FLOATING:
+        return NotImplemented
+    if mode != "replicate" and not _reachable(input.shape, pads, mode):
+        return NotImplemented
+    stride = _kept(made, input)
+    hinted = suggested_format(input.shape, input.stride) != "contiguous_format"
+    if ndim == 4 and dims == 3 and hinted:
+        return NotImplemented
+    if mode == "circular":
+        return Made(made, input.dtype, None, "CopySlices")
+    name = {"reflect": "Reflection", "replicate": "Replication"}.get(mode)
+    if name is None:
+        return NotImplemented
+    return Made(made, input.dtype, stride, f"{name}Pad{dims}DBackward0")
+
+
+def _reachable(shape: Shape, pads: Shape, mode: str) -> bool:
+    """Whether a mirrored edge lies inside the tensor."""
+    room = 0 if mode == "circular" else 1
+    return all(
+        max(pads[2 * at], pads[2 * at + 1]) <= size - room
+        for at, size in zip(range(len(pads) // 2), reversed(shape), strict=False)
+    )
+
+
+def _shuffled(input: Meta, made: Shape, grad_fn: str) -> Any:
+    shape = input.shape
+    if len(shape) == 5 and suggested_format(shape, input.stride) == "channels_last_3d":
+        return NotImplemented
+    if len(shape) == 4 and suggested_format(shape, input.stride) == "channels_last":
+        return Made(made, input.dtype, channels_last(made), grad_fn)
+    return Made(made, input.dtype, None, grad_fn)
+
+
+@rule("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
+def pixel_shuffle(input: Meta, upscale_factor: int) -> Any:
+    """`(8, 12, 16, 16)` by 2 gives (8, 3, 32, 32)."""
+    shape, by = input.shape, upscale_factor
+    if len(shape) < 3:
+        raise Misfit(
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input "
+            f"with {len(shape)} dimension(s)"
+        )
+    if by < 1 or 0 in shape:
+        return NotImplemented
+    if shape[-3] % (by * by):
+        raise Misfit(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+            "the square of upscale_factor, but input.size(-3)="
+            f"{shape[-3]} is not divisible by {by * by}"
+        )
+    made = (*shape[:-3], shape[-3] // (by * by), shape[-2] * by, shape[-1] * by)
+    return _shuffled(input, made, "PixelShuffleBackward0")
+
+
+@rule("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
+def pixel_unshuffle(input: Meta, downscale_factor: int) -> Any:
+    """`(8, 3, 32, 32)` by 2 gives (8, 12, 16, 16)."""
+    shape, by = input.shape, downscale_factor
+    if len(shape) < 3 or by < 1 or 0 in shape:
+        return NotImplemented
+    if shape[-2] % by or shape[-1] % by:
+        return NotImplemented
+    made = (*shape[:-3], shape[-3] * by * by, shape[-2] // by, shape[-1] // by)
+    return _shuffled(input, made, "PixelUnshuffleBackward0")
+
+
+@rule("torch.channel_shuffle", "torch.nn.functional.channel_shuffle")
+def channel_shuffle(input: Meta, groups: int) -> Any:
+    """`(8, 12, 16, 16)` in 3 groups gives (8, 12, 16, 16)."""
+    shape = input.shape
+    if len(shape) < 3 or 0 in shape or type(groups) is not int or groups < 1:
+        return NotImplemented
+    if shape[1] % groups or input.stride != contiguous(shape):
+        return NotImplemented
+    return Made(shape, input.dtype, None, "ChannelShuffleBackward0")
+
+
+def _blocks(sizes: Shape, kernel: Shape, *given: Any) -> tuple[int, int] | None:
+    """How many sliding blocks fit, down and across: by dilation, padding, stride."""
+    dilation, padding, stride = (per_dim(value, 2) for value in given)
+    if not all(len(each) == 2 for each in (kernel, dilation, padding, stride)):
+        return None
+    if min(*kernel, *dilation, *stride) < 1 or min(padding) < 0:
+        return None
+    down, across = convolved(sizes, kernel, stride, padding, dilation)
+    if min(down.places, across.places) < 1:
+        return None
+    return down.places, across.places
+
+
+@rule("torch.nn.functional.unfold")
+def unfold(
+    input: Meta,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
+    """`(8, 3, 10, 12)` in blocks of (4, 5) gives (8, 60, 56): one column a block."""
+    shape, kernel = input.shape, per_dim(kernel_size, 2)
+    if len(shape) not in (3, 4) or 0 in shape or input.dtype not in FLOATING:
+        return NotImplemented
+    blocks = _blocks(shape[-2:], kernel, dilation, padding, stride)
+    if blocks is None:
+        return NotImplemented
+    rows = shape[-3] * kernel[0] * kernel[1]
+    made = (*shape[:-3], rows, blocks[0] * blocks[1])
+    return Made(made, input.dtype, None, "Im2ColBackward0")
+
+
+@rule("torch.nn.functional.fold")
+def fold(
+    input: Meta,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
+    """`(8, 60, 56)` in blocks of (4, 5) folds to (8, 3, 10, 12): overlaps add up."""
+    shape = input.shape
+    kernel, sizes = per_dim(kernel_size, 2), per_dim(output_size, 2)
+    if len(shape) not in (2, 3) or 0 in shape or input.dtype not in FLOATING:
+        return NotImplemented
+    if len(kernel) != 2 or len(sizes) != 2 or shape[-2] % (kernel[0] * kernel[1]):
+        return NotImplemented
+    blocks = _blocks(sizes, kernel, dilation, padding, stride)
+    if blocks is None or blocks[0] * blocks[1] != shape[-1]:
+        return NotImplemented
+    made = (*shape[:-2], shape[-2] // (kernel[0] * kernel[1]), *sizes)
+    return Made(made, input.dtype, None, "Col2ImBackward0")

@@ -1,0 +1,334 @@
+"""What operators need whose operands are lined up from the right."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from shapewright.operators.dtype_needs import of_dtypes
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
+from shapewright.operators.need_checks import (
+    Shape,
+    cast,
+    dtype_unmet,
+    is_tensor,
+    lined_up,
+    text,
+    word,
+)
+from shapewright.operators.needs_registry import NEEDS, needs
+from shapewright.operators.promotion_and_broadcasting import (
+    FLOATING,
+    KIND,
+    KNOWN,
+    result_type,
+)
+
+SECOND = ("other", "exponent")
+FAMILIES = ("arithmetic_shapes",)
+SUBTRACTIONS = frozenset("sub subtract __sub__ rsub __rsub__ sub_ __isub__".split())
+BITWISE = frozenset(
+    f"{before}{name}{after}"
+    for name in ("and", "or", "xor")
+    for before, after in (
+        ("bitwise_", ""),
+        ("bitwise_", "_"),
+        ("__", "__"),
+        ("__r", "__"),
+        ("__i", "__"),
+    )
+)
+
+
+def register() -> None:
+    """Every rule of two operands: `+`, `torch.maximum`, `Tensor.lt_`."""
+    for rule in {id(rule): rule for rule in RULES.values()}.values():
+        family = rule.metadata.__module__.rpartition(".")[2]
+        names = list(inspect.signature(rule.metadata).parameters)[:2]
+        if family not in FAMILIES or names[1:] not in (["other"], ["exponent"]):
+            continue
+        word = rule.names[0].rpartition(".")[2]
+        left = [name for name in rule.names if name not in NEEDS]
+        if left:
+            needs(*left)(of_two(word, rule, *names))
+
+
+def of_two(word: str, rule: Rule, first: str, second: str) -> Any:
+    """The need of one operator of two operands."""
+    writes = rule.writes is not None
+
+    def asked(one: Any, two: Any) -> Unmet | None:
+        named = [(first, one), (second, two)]
+        wrong = broadcast(named)
+        if wrong is None and writes:
+            wrong = into(one, two, first, second)
+        return wrong or of_kinds(word, named, writes) or of_dtypes(rule, *named)
+
+    def binary(input: Any, other: Any, **options: Any) -> Unmet | None:
+        return asked(input, other)
+
+    def reflected(self: Any, other: Any, **options: Any) -> Unmet | None:
+        return asked(self, other)
+
+    def power(input: Any, exponent: Any, **options: Any) -> Unmet | None:
+        return asked(input, exponent)
+
+    if second == "exponent":
+        return power
+    return binary if first == "input" else reflected
+
+
+def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
+    """Sizes that stand below each other are equal, or one of them is 1."""
+    given = [(name, each) for name, each in named if is_tensor(each)]
+    for at, (other, second) in enumerate(given):
+        for name, first in given[:at]:
+            if clash(first.shape, second.shape) is not None:
+                return unlined(name, first, other, second)
+    return None
+
+
+def clash(one: Shape, other: Shape) -> int | None:
+    """How far from the right two sizes differ, neither of them 1."""
+    for back in range(1, min(len(one), len(other)) + 1):
+        if one[-back] != other[-back] and 1 not in (one[-back], other[-back]):
+            return back
+    return None
+
+
+def unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
+    """Two operands that cannot be lined up."""
+    back = clash(first.shape, second.shape)
+    assert back is not None
+    x, y = first.shape[-back], second.shape[-back]
+    said = (
+        f"{{op}} cannot line up {word(name)} {text(first.shape)} with {word(other)}"
+        f" {text(second.shape)}: {x} against {y}"
+    )
+    at, grant, sure = other, fitted(first.shape, second), False
+    for here, small, large in ((other, second, first), (name, first, second)):
+        size = len(small.shape)
+        if size < len(large.shape) and large.shape[:size] == small.shape:
+            made = (*small.shape, *(1,) * (len(large.shape) - size))
+            at, grant, sure = here, Made(made, small.dtype), True
+            said += f"; {word(here)} lacks dims behind its own"
+            break
+    return Unmet(
+        "broadcast-mismatch",
+        said,
+        Place(other, len(second.shape) - back),
+        Place(name, len(first.shape) - back),
+        y,
+        x,
+        (Grant(at, grant),),
+        guessed=not sure,
+        lines=lined_up([(name, first.shape), (other, second.shape)]),
+    )
+
+
+def fitted(shape: Shape, meta: Meta) -> Made:
+    """A tensor with the sizes that a shape has where they differ."""
+    made = list(meta.shape)
+    for back in range(1, min(len(shape), len(made)) + 1):
+        if made[-back] != shape[-back] and 1 not in (made[-back], shape[-back]):
+            made[-back] = shape[-back]
+    return Made(tuple(made), meta.dtype)
+
+
+def into(
+    input: Meta, other: Any, first: str = "input", name: str = "other"
+) -> Unmet | None:
+    """What is written in place keeps its shape."""
+    if not is_tensor(other):
+        return None
+    mine, theirs = input.shape, other.shape
+    extra = len(theirs) - len(mine)
+    for back in range(1, len(theirs) + 1):
+        size = theirs[-back]
+        own = mine[-back] if back <= len(mine) else None
+        if own == size or (size == 1 and own is not None):
+            continue
+        if own is None and extra > 0:
+            what = f"{{{name}}} has {extra} more"
+            what += " dim" if extra == 1 else " dims"
+        else:
+            what = f"{size} into {own}"
+        return Unmet(
+            "in-place-too-small",
+            f"{{op}} writes into {{{first}}} {text(mine)}, which cannot grow to the"
+            f" result with {{{name}}} {text(theirs)}: {what}",
+            Place(name, len(theirs) - back),
+            Place(first, len(mine) - back) if own is not None else None,
+            size,
+            own,
+            (Grant(name, Made(mine, other.dtype)),),
+            guessed=True,
+            lines=lined_up([(first, mine), (name, theirs)]),
+        )
+    return None
+
+
+def of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
+    """Dtypes: bools are not subtracted, floats have no bits, whole numbers stay so."""
+    given = [(name, each) for name, each in named if is_tensor(each)]
+    if any(each.dtype not in KNOWN for _, each in given):
+        return None
+    if word in SUBTRACTIONS:
+        wrong = subtraction(named, given)
+        if wrong is not None:
+            return wrong
+    if word in BITWISE:
+        for name, each in given:
+            if KIND[each.dtype] > 1:
+                why = "{op} takes whole numbers or bools"
+                return dtype_unmet(name, each, "bool", why)
+    if writes and word in WRITTEN:
+        return kept(word, named)
+    return None
+
+
+WRITTEN = frozenset(
+    "add_ sub_ subtract_ mul_ multiply_ __iadd__ __isub__ __imul__ __itruediv__ div_"
+    " divide_ true_divide_ __idiv__".split()
+)
+
+
+def subtraction(
+    named: list[tuple[str, Any]], given: list[tuple[str, Any]]
+) -> Unmet | None:
+    """`1 - mask` has no meaning that torch would choose."""
+    values = [value for _, value in named]
+    bools = [pair for pair in given if pair[1].dtype == "bool"]
+    plain = any(type(value) is bool for value in values)
+    if not bools:
+        return None
+    tensors = [each.dtype for _, each in given]
+    floats = any(dtype in FLOATING for dtype in tensors) or any(
+        type(value) is float for value in values
+    )
+    wanted = "float32" if floats else "int64"
+    name, meta = bools[0]
+    return (
+        Unmet(
+            "dtype-mismatch",
+            f"{{op}} does not take bools, but {{{name}}} is bool; `~` inverts a mask",
+            Place(name),
+            None,
+            "bool",
+            wanted,
+            tuple(Grant(n, cast(m, wanted)) for n, m in bools),
+        )
+        if not plain
+        else dtype_unmet(name, meta, wanted, "{op} does not take bools")
+    )
+
+
+def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
+    """The result in place has the dtype of what is written."""
+    (name, input), (other, second) = named
+    result = result_type(input, second)
+    divides = word in ("__itruediv__", "div_", "divide_", "true_divide_", "__idiv__")
+    if divides and result is not None and KIND[result] < 2:
+        result = "float32"
+    if result is None or KIND[result] <= KIND[input.dtype]:
+        return None
+    return Unmet(
+        "dtype-mismatch",
+        f"{{op}} writes {result} into {{{name}}}, which is {input.dtype} and stays so",
+        Place(name),
+        Place(other) if is_tensor(second) else None,
+        input.dtype,
+        result,
+        (Grant(name, cast(input, result)),),
+    )
+
+
+register()
+
+
+@needs("torch.where")
+def where(condition: Any, input: Any = None, other: Any = None) -> Unmet | None:
+    """Three that broadcast together, the first of bools."""
+    return of_where([("condition", condition), ("input", input), ("other", other)])
+
+
+@needs("torch.Tensor.where")
+def tensor_where(self: Any, condition: Any, other: Any) -> Unmet | None:
+    """`self` where the condition holds."""
+    return of_where([("condition", condition), ("self", self), ("other", other)])
+
+
+def of_where(named: list[tuple[str, Any]]) -> Unmet | None:
+    """A condition, and two to choose from."""
+    wrong = broadcast(named)
+    condition = named[0][1]
+    if wrong is None and condition.dtype not in ("bool", "uint8"):
+        why = "{op} chooses by bools"
+        return dtype_unmet("condition", condition, "bool", why)
+    return wrong
+
+
+@needs("torch.masked_fill", "torch.Tensor.masked_fill_")
+def masked_fill(input: Meta, mask: Meta, value: Any) -> Unmet | None:
+    """A mask of bools that broadcasts to the input."""
+    if mask.dtype != "bool":
+        return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
+    if is_tensor(value) and value.shape:
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} fills with one value, got {{value}} {text(value.shape)}:"
+            " `torch.where` chooses between tensors",
+            Place("value"),
+            has=len(value.shape),
+            needs=0,
+            grants=(Grant("value", Made((), value.dtype)),),
+        )
+    return broadcast([("input", input), ("mask", mask)])
+
+
+@needs("torch.masked_select")
+def masked_select(input: Meta, mask: Meta, **options: Any) -> Unmet | None:
+    """A mask of bools that broadcasts with the input."""
+    if mask.dtype != "bool":
+        return dtype_unmet("mask", mask, "bool", "{op} takes a mask of bools")
+    return broadcast([("input", input), ("mask", mask)])
+
+
+@needs("torch.Tensor.copy_")
+def copy_(self: Meta, src: Meta, non_blocking: bool = False) -> Unmet | None:
+    """What is copied broadcasts to what is written."""
+    return into(self, src, "self", "src")
+
+
+@needs("torch.functional.broadcast_tensors", "torch.broadcast_tensors")
+def broadcast_tensors(*tensors: Any) -> Unmet | None:
+    """All broadcast together."""
+    return broadcast([(f"tensors.{n}", each) for n, each in enumerate(tensors)])
+
+
+@needs("torch.prelu")
+def prelu(input: Meta, weight: Meta) -> Unmet | None:
+    """One slope, or one for each channel in dim 1."""
+    if len(weight.shape) != 1 or weight.shape[0] == 1 or not input.shape:
+        return None
+    at = 1 if len(input.shape) > 1 else 0
+    have = input.shape[at] if len(input.shape) > 1 else 1
+    if have == weight.shape[0] or len(input.shape) < 2:
+        return None
+    return Unmet(
+        "channel-mismatch",
+        f"{{op}} has {weight.shape[0]} slopes, one a channel, got {have} channels"
+        f" in dim 1 of {{input}} {text(input.shape)}",
+        Place("input", at),
+        Place("weight", 0),
+        have,
+        weight.shape[0],
+        (
+            Grant(
+                "input",
+                Made((input.shape[0], weight.shape[0], *input.shape[2:]), input.dtype),
+            ),
+        ),
+    )

@@ -1,0 +1,398 @@
+"""Index maps of pointwise functions of one, two or three tensors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from shapewright.index_maps.index_expressions import MOST, operand, stretched
+from shapewright.index_maps.index_map import (
+    Element,
+    Equal,
+    IndexMap,
+    NotDrawn,
+    Read,
+    Then,
+    constant,
+    index_map,
+    out_letters,
+)
+from shapewright.operators.metadata_rules import Meta
+from shapewright.operators.promotion_and_broadcasting import broadcast
+from shapewright.sizes.expressions import Expression, number
+
+FUNCTIONS = """
+abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan
+atanh arctanh bitwise_not ceil conj conj_physical cos cosh deg2rad digamma erf
+erfc erfinv exp exp2 expm1 fix floor frac i0 imag isfinite isinf isnan isneginf
+isposinf isreal lgamma log log10 log1p log2 logical_not logit mvlgamma nan_to_num neg
+negative rad2deg real reciprocal resolve_conj resolve_neg round rsqrt sgn
+sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc relu selu celu
+hardshrink
+"""
+"""Functions that are there as `torch.x`, and most as methods and in place too."""
+
+SPECIAL = """
+airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv
+exp2 expit expm1 gammaln i0 i0e i1 i1e log1p log_ndtr logit modified_bessel_i0
+modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 multigammaln ndtr ndtri psi
+round scaled_modified_bessel_k0 scaled_modified_bessel_k1 sinc spherical_bessel_j0
+"""
+
+ACTIVATIONS = """
+celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu
+relu6 selu sigmoid silu softplus softshrink softsign tanh tanhshrink threshold
+"""
+
+WORDS = {
+    "abs": "its value without the sign",
+    "neg": "its negative",
+    "relu": "itself where it is positive, else 0",
+    "sigmoid": "1 / (1 + exp(-x))",
+    "square": "its square",
+    "reciprocal": "1 / x",
+    "silu": "x * sigmoid(x)",
+    "isnan": "whether it is NaN",
+}
+
+
+def names_of(name: str) -> list[str]:
+    """All names under which `torch.x` is met; torch need not have each of them."""
+    return [f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_",
+            f"torch.{name}_"]  # fmt: skip
+
+
+def of_one(function: str) -> Any:
+    """The maker of a function's map; it takes the numbers of the call after `input`."""
+
+    def make(input: Meta, *numbers: Any, **options: Any) -> Any:
+        options.pop("inplace", None)
+        options.pop("out", None)
+        given = [number for number in numbers if type(number) is not bool]
+        return mapped(function, input, given, options)
+
+    return make
+
+
+def mapped(
+    function: str, input: Meta, numbers: list[Any], options: dict[str, Any]
+) -> Any:
+    """The map of `function(input[i, j], *numbers, **options)`."""
+    if not hasattr(input, "shape"):
+        return NotDrawn("its first argument is a number")
+    shape = tuple(input.shape)
+    given = (*numbers, *options.values())
+    if any(hasattr(value, "shape") or isinstance(value, list) for value in given):
+        return NotDrawn("a tensor stands where a number is usual")
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    reads = (Read("input", out_letters(len(shape))), *map(constant, numbers))
+    said = WORDS.get(function, f"`{function}` of it")
+    return IndexMap(
+        shape,
+        reads,
+        term=function,
+        options=tuple(options.items()),
+        sentence=f"Each output element reads the one at its own place: {said}.",
+    )
+
+
+def register_unary_maps() -> None:
+    """Register each function under its names, once."""
+    functional = [f"torch.nn.functional.{name}" for name in ACTIVATIONS.split()]
+    taken: dict[str, str] = {}
+    for name in FUNCTIONS.split():
+        taken |= dict.fromkeys(names_of(name), name)
+    for name in SPECIAL.split():
+        taken[f"torch.special.{name}"] = name
+    for full in functional:
+        name = full.rpartition(".")[2]
+        taken |= dict.fromkeys((full, f"{full}_", f"torch._C._nn.{name}"), name)
+    taken["torch.Tensor.__neg__"] = "neg"
+    taken["torch.Tensor.__abs__"] = "abs"
+    taken["torch.Tensor.__invert__"] = "bitwise_not"
+    taken["torch._C._nn.log_sigmoid"] = "logsigmoid"
+    taken["torch.nn.functional._threshold"] = "threshold"
+    for full, name in taken.items():
+        index_map(full)(of_one(name))
+
+
+register_unary_maps()
+
+
+@index_map("torch.polygamma", "torch.special.polygamma")
+def polygamma(n: int, input: Meta, *, out: Any = None) -> Any:
+    shape = tuple(input.shape)
+    reads = (constant(n), Read("input", out_letters(len(shape))))
+    words = f"Each output element is the derivative {n} of digamma at its own place."
+    return IndexMap(shape, reads, term="polygamma", sentence=words)
+
+
+@index_map(
+    "torch.clamp", "torch.Tensor.clamp", "torch.Tensor.clamp_", "torch.clamp_",
+    "torch.clip", "torch.Tensor.clip", "torch.Tensor.clip_", "torch.clip_",
+)  # fmt: skip
+def clamp(input: Meta, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    bounds = {"min": min, "max": max}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    shape = tuple(input.shape)
+    for bound in given.values():
+        if hasattr(bound, "shape") and tuple(bound.shape) != shape:
+            shape = broadcast(shape, tuple(bound.shape))
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    reads = [operand("input", input, shape)]
+    reads += [operand(name, bound, shape) for name, bound in given.items()]
+    function = "clamp" if len(given) == 2 else f"clamp_{next(iter(given))}"
+    said = " and ".join(
+        f"{'at least' if name == 'min' else 'at most'} "
+        f"{'`' + name + '`' if hasattr(bound, 'shape') else bound}"
+        for name, bound in given.items()
+    )
+    words = f"Each output element is the input's at its own place, but {said}."
+    return IndexMap(shape, tuple(reads), term=function, sentence=words)
+
+
+@index_map(
+    "torch.clamp_min", "torch.Tensor.clamp_min", "torch.Tensor.clamp_min_",
+    "torch.clamp_min_",
+)  # fmt: skip
+def clamp_min(input: Meta, min: Any, *, out: Any = None) -> Any:
+    return clamp(input, min)
+
+
+@index_map(
+    "torch.clamp_max", "torch.Tensor.clamp_max", "torch.Tensor.clamp_max_",
+    "torch.clamp_max_",
+)  # fmt: skip
+def clamp_max(input: Meta, max: Any, *, out: Any = None) -> Any:
+    return clamp(input, None, max)
+
+
+@index_map("torch.nn.functional.glu", "torch._C._nn.glu")
+def glu(input: Meta, dim: int = -1) -> Any:
+    shape = list(input.shape)
+    dim %= len(shape)
+    shape[dim] //= 2
+    letters = out_letters(len(shape))
+    gate: list[Expression] = list(letters)
+    gate[dim] = letters[dim] + shape[dim]
+    words = (
+        f"Dim {dim} is cut in two: each element of the first half is multiplied by "
+        f"`sigmoid` of the one {shape[dim]} further."
+    )
+    return IndexMap(
+        tuple(shape),
+        (Read("input", tuple(gate)),),
+        then=(Then("sigmoid"), Then("mul", (Read("input", letters),))),
+        sentence=words,
+    )
+
+
+PLAIN = {
+    "add": "add", "sub subtract": "sub", "mul multiply": "mul",
+    "div divide": "div", "true_divide": "true_divide", "floor_divide": "floor_divide",
+    "remainder": "remainder", "fmod": "fmod", "maximum": "maximum",
+    "minimum": "minimum", "fmax": "fmax", "fmin": "fmin", "atan2 arctan2": "atan2",
+    "copysign": "copysign", "hypot": "hypot", "logaddexp": "logaddexp",
+    "logaddexp2": "logaddexp2", "gcd": "gcd", "lcm": "lcm", "eq": "eq",
+    "ne not_equal": "ne", "lt less": "lt", "le less_equal": "le", "gt greater": "gt",
+    "ge greater_equal": "ge", "logical_and": "logical_and", "logical_or": "logical_or",
+    "logical_xor": "logical_xor", "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
+    "bitwise_left_shift": "bitwise_left_shift",
+    "bitwise_right_shift": "bitwise_right_shift", "xlogy": "xlogy", "ldexp": "ldexp",
+    "nextafter": "nextafter", "isclose": "isclose", "rsub": "rsub", "igamma": "igamma",
+    "igammac": "igammac",
+}  # fmt: skip
+"""Names of `torch.x` and `torch.Tensor.x`, and the function that they stand for."""
+
+OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div",
+    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and",
+    "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift", "pow": "pow",
+}  # fmt: skip
+"""`__add__`, `__radd__`, `__iadd__`."""
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+SPECIAL_OF_TWO = """xlogy xlog1py zeta gammainc gammaincc chebyshev_polynomial_t
+chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p
+shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
+shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w"""
+
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/",
+    "floor_divide": "//", "remainder": "%", "pow": "**", "eq": "==", "ne": "!=",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "bitwise_left_shift": "<<",
+    "bitwise_right_shift": ">>",
+}  # fmt: skip
+
+
+def spread(
+    function: str, operands: dict[str, Any], options: dict[str, Any], said: str = ""
+) -> Any:
+    """The map of a function of operands that are broadcast."""
+    shapes = [tuple(x.shape) for x in operands.values() if hasattr(x, "shape")]
+    if not shapes:
+        return NotDrawn("both of its operands are numbers")
+    shape = broadcast(*shapes)
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    return IndexMap(
+        shape,
+        tuple(operand(name, value, shape) for name, value in operands.items()),
+        term=function,
+        options=tuple((key, value) for key, value in options.items()),
+        sentence=f"{said or f'`{function}`'} {_lined_up(shapes, shape)}",
+    )
+
+
+def _lined_up(shapes: list[tuple[int, ...]], shape: tuple[int, ...]) -> str:
+    if all(one == shape for one in shapes):
+        return "of the elements at the same place."
+    sizes = " and ".join(map(str, shapes))
+    return (
+        f"of elements lined up from the last dim: {sizes} give {shape}, sizes of "
+        "1 being read again and again."
+    )
+
+
+broadcast_map = partial(index_map, broadcast=True)
+
+
+def of_two(function: str, reflected: bool = False) -> Any:
+    """The maker of a function of two operands; `reflected` has them exchanged."""
+
+    def make(input: Any, other: Any, **options: Any) -> Any:
+        options.pop("out", None)
+        sign = f"`{SIGNS[function]}`" if function in SIGNS and not options else ""
+        operands = {"input": input, "other": other}
+        if reflected:
+            operands = {"other": other, "input": input}
+        return spread(function, operands, options, sign)
+
+    return make
+
+
+def register_binary_maps() -> None:
+    """Register the functions of two under all their names."""
+    for names, function in PLAIN.items():
+        for name in names.split():
+            forms = (f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_")
+            broadcast_map(*forms)(of_two(function))
+    for name in SPECIAL_OF_TWO.split():
+        broadcast_map(f"torch.special.{name}")(of_two(name))
+    for name, function in OPERATORS.items():
+        broadcast_map(f"torch.Tensor.__{name}__", f"torch.Tensor.__i{name}__")(
+            of_two(function)
+        )
+        reflected = function not in ("add", "mul")
+        broadcast_map(f"torch.Tensor.__r{name}__")(of_two(function, reflected))
+    for name in COMPARISONS:
+        broadcast_map(f"torch.Tensor.__{name}__")(of_two(name))
+
+
+register_binary_maps()
+
+
+def power(function: str) -> Any:
+    """The maker of the map of `input ** exponent`."""
+
+    def make(input: Any, exponent: Any, *, out: Any = None) -> Any:
+        operands = {"input": input, "exponent": exponent}
+        return spread(function, operands, {}, "`**`")
+
+    return make
+
+
+for _name in ("pow", "float_power"):
+    broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
+        power(_name)
+    )
+
+
+@broadcast_map("torch.heaviside", "torch.Tensor.heaviside", "torch.Tensor.heaviside_")
+def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
+    return spread("heaviside", {"input": input, "values": values}, {})
+
+
+@broadcast_map("torch.polar")
+def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
+    return spread("polar", {"abs": abs, "angle": angle}, {})
+
+
+@broadcast_map("torch.complex")
+def complex_(real: Any, imag: Any, *, out: Any = None) -> Any:
+    return spread("complex", {"real": real, "imag": imag}, {})
+
+
+@broadcast_map("torch.lerp", "torch.Tensor.lerp", "torch.Tensor.lerp_")
+def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
+    said = "input + weight * (end - input)"
+    return spread("lerp", {"input": input, "end": end, "weight": weight}, {}, said)
+
+
+def of_three(name: str, sign: str) -> Any:
+    """The maker of addcmul's and addcdiv's map."""
+
+    def make(
+        input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None
+    ) -> Any:
+        operands = {"input": input, "tensor1": tensor1, "tensor2": tensor2}
+        times = "" if value == 1 else f"{value} * "
+        said = f"input + {times}tensor1 {sign} tensor2"
+        return spread(name, operands, {"value": value} if value != 1 else {}, said)
+
+    return make
+
+
+for _name, _sign in (("addcmul", "*"), ("addcdiv", "/")):
+    broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
+        of_three(_name, _sign)
+    )
+
+
+@broadcast_map("torch.where")
+def where(condition: Meta, input: Any = None, other: Any = None) -> Any:
+    if input is None or other is None:
+        return NotDrawn("its output's size depends on the values")
+    return chosen("condition", condition, ("input", input), ("other", other))
+
+
+@broadcast_map("torch.Tensor.where")
+def where_method(self: Any, condition: Meta, other: Any) -> Any:
+    return chosen("condition", condition, ("self", self), ("other", other))
+
+
+@broadcast_map(
+    "torch.masked_fill", "torch.Tensor.masked_fill", "torch.Tensor.masked_fill_"
+)
+def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
+    return chosen("mask", mask, ("value", value), ("input", input))
+
+
+def chosen(
+    name: str, condition: Meta, one: tuple[str, Any], other: tuple[str, Any]
+) -> Any:
+    """The element of `one` where the condition holds, else of `other`."""
+    if condition.dtype != "bool":
+        return NotDrawn(f"its {name} is not of bools")
+    given = [condition, one[1], other[1]]
+    shape = broadcast(*(tuple(x.shape) for x in given if hasattr(x, "shape")))
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    asked = Element(name, stretched(tuple(condition.shape), shape))
+    first = operand(*one, shape)
+    when = (Equal(asked, number(1)),)
+    if hasattr(one[1], "shape"):
+        first = Read(first.tensor, first.indices, when)
+    else:
+        first = constant(one[1], when)
+    words = [x if hasattr(v, "shape") else str(v) for x, v in (one, other)]
+    sentence = (
+        f"`{words[0]}` where `{name}` is true, else `{words[1]}`, place by place."
+    )
+    return IndexMap(shape, (first, operand(*other, shape)), sentence=sentence)

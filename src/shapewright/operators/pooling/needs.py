@@ -1,0 +1,311 @@
+"""What pooling and unpooling require of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shapewright.operators.dtype_needs import (
+    no_bools,
+    no_complex,
+    real_floats,
+    wide_floats,
+)
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import (
+    axis,
+    differs,
+    dims,
+    dtype_unmet,
+    each,
+    of_positive,
+    of_settings,
+    text,
+)
+from shapewright.operators.needs_registry import needs
+
+LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+def pooling(spatial: int, dilated: bool) -> None:
+    """Register the pooling of so many dims."""
+    name = f"{'max' if dilated else 'avg'}_pool{spatial}d"
+
+    def maximum(
+        input: Meta,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Unmet | None:
+        wrong = pooled(
+            input, spatial, kernel_size, stride, padding, dilation, ceil_mode
+        )
+        if wrong is None and spatial == 1 and not return_indices:
+            return real_floats(("input", input))
+        return wrong or no_bools(("input", input)) or no_complex(("input", input))
+
+    def average(
+        input: Meta,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Unmet | None:
+        wrong = pooled(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
+        if wrong is None and spatial == 3:  # this one compares before it pads
+            kernel = each(kernel_size, 3)
+            wrong = of_room(input, kernel, (1, 1, 1), (0, 0, 0), (1, 1, 1), False)
+        if wrong is not None or input.dtype == "int64":
+            return wrong
+        return (wide_floats if spatial == 3 else real_floats)(("input", input))
+
+    if dilated:
+        indexed = f"torch.nn.functional.{name}_with_indices"
+        needs(f"torch.{name}", indexed)(maximum)
+    else:
+        needs(f"torch.nn.functional.{name}")(average)
+
+
+for _spatial in (1, 2, 3):
+    pooling(_spatial, True)
+    pooling(_spatial, False)
+
+
+def of_rank(input: Meta, spatial: int) -> Unmet | None:
+    """Channels and the dims that are pooled, with or without a batch."""
+    rank = len(input.shape)
+    if rank in (spatial + 1, spatial + 2):
+        return None
+    made: tuple[Grant, ...] = ()
+    if rank == spatial:
+        made = (Grant("input", Made((1, *input.shape), input.dtype)),)
+    elif rank == spatial + 3:
+        first, second, *rest = input.shape
+        made = (Grant("input", Made((first * second, *rest), input.dtype)),)
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes {dims(spatial + 2)} (batch, channels, {LAYOUT[spatial]}), got"
+        f" {rank}: {{input}} is {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=spatial + 2,
+        grants=made,
+        guessed=rank > spatial,
+    )
+
+
+def pooled(
+    input: Meta,
+    spatial: int,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> Unmet | None:
+    """Dims; padding of at most half a kernel; an output of at least 1."""
+    given = stride is not None and stride not in ((), [])
+    wrong = of_rank(input, spatial) or of_settings(
+        spatial, kernel_size=kernel_size, padding=padding, dilation=dilation
+    )
+    if wrong is None and given:
+        wrong = of_settings(spatial, stride=stride)
+    if wrong is not None:
+        return wrong
+    kernel, pads = each(kernel_size, spatial), each(padding, spatial)
+    steps = each(stride, spatial) if given else kernel
+    reach = each(dilation, spatial)
+    for pad, width in zip(pads, kernel, strict=True):
+        if pad * 2 > width:
+            fits = tuple(min(p, w // 2) for p, w in zip(pads, kernel, strict=True))
+            return Unmet(
+                "pool-padding",
+                f"{{op}} takes a padding of at most half its kernel, {width // 2}, got"
+                f" {pad}",
+                has=pad,
+                needs=width // 2,
+                grants=(Grant("padding", fits),),
+            )
+    return of_room(input, kernel, steps, pads, reach, ceil_mode)
+
+
+def of_room(
+    input: Meta,
+    kernel: Sequence[int],
+    steps: Sequence[int],
+    pads: Sequence[int],
+    reach: Sequence[int],
+    ceil_mode: bool,
+) -> Unmet | None:
+    """At least one window fits."""
+    spatial = len(kernel)
+    first = len(input.shape) - spatial
+    for at in range(spatial):
+        size = input.shape[first + at]
+        want = reach[at] * (kernel[at] - 1) + 1
+        room = size + 2 * pads[at] - want + (steps[at] - 1 if ceil_mode else 0)
+        if room // steps[at] + 1 >= 1:
+            continue
+        shape = list(input.shape)
+        for d in range(spatial):
+            least = reach[d] * (kernel[d] - 1) + 1 - 2 * pads[d]
+            shape[first + d] = max(shape[first + d], least, 1)
+        has = (
+            f"{size} + 2·{pads[at]} = {size + 2 * pads[at]}" if pads[at] else f"{size}"
+        )
+        return Unmet(
+            "kernel-too-large",
+            f"{{op}} needs room for a kernel of {want}, got {has} in"
+            f" {axis(at, spatial)}",
+            Place("input", first + at),
+            has=size,
+            needs=want - 2 * pads[at],
+            grants=(Grant("input", Made(tuple(shape), input.dtype)),),
+            guessed=True,
+        )
+    return None
+
+
+def adaptive(spatial: int, kind: str) -> None:
+    """Register the adaptive pooling of so many dims."""
+
+    def pool(
+        input: Meta, output_size: Any, return_indices: bool = False
+    ) -> Unmet | None:
+        wrong = of_rank(input, spatial) or of_sizes(output_size, spatial)
+        return wrong or real_floats(("input", input))
+
+    name = f"torch.nn.functional.adaptive_{kind}_pool{spatial}d"
+    names = (name, f"{name}_with_indices") if kind == "max" else (name,)
+    needs(*names)(pool)
+
+
+def of_sizes(output_size: Any, spatial: int) -> Unmet | None:
+    """A size for each dim, of at least 0; None keeps a dim."""
+    listed = isinstance(output_size, tuple | list)
+    given = list(output_size) if listed else [output_size]
+    known = [0 if size is None else size for size in given]
+    if listed and len(given) not in (1, spatial):
+        return of_settings(spatial, output_size=known)
+    return of_positive("output_size", known, 0)
+
+
+for _spatial in (1, 2, 3):
+    adaptive(_spatial, "avg")
+    adaptive(_spatial, "max")
+
+
+def unpooling(spatial: int) -> None:
+    """Register the undoing of a pooling of so many dims."""
+
+    def unpool(
+        input: Meta,
+        indices: Meta,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Unmet | None:
+        wrong = of_rank(input, spatial) or of_indices(input, indices)
+        if wrong is not None:
+            return wrong
+        kernel, pads = each(kernel_size, spatial), each(padding, spatial)
+        steps = kernel if stride is None else each(stride, spatial)
+        usual = tuple(
+            (size - 1) * step + width - 2 * pad
+            for size, step, width, pad in zip(
+                input.shape[-spatial:], steps, kernel, pads, strict=True
+            )
+        )
+        wrong = of_output(usual, steps, output_size)
+        if wrong is None and min(usual) < 0:
+            wrong = of_positive("kernel_size", kernel_size)
+        made = usual if output_size is None else tuple(output_size)[-spatial:]
+        wrong = wrong or of_places(indices, made)
+        return wrong or no_bools(("input", input)) or no_complex(("input", input))
+
+    needs(f"torch.nn.functional.max_unpool{spatial}d")(unpool)
+
+
+for _spatial in (1, 2, 3):
+    unpooling(_spatial)
+
+
+def of_indices(input: Meta, indices: Meta) -> Unmet | None:
+    """Indices of the pooling that it undoes: int64, one for each element."""
+    if indices.dtype != "int64":
+        why = "{op} takes the indices that pooling returned, int64"
+        return dtype_unmet("indices", indices, "int64", why)
+    if indices.shape == input.shape:
+        return None
+    dim = differs(indices.shape, input.shape)
+    return Unmet(
+        "indices-of-another-pooling",
+        f"{{op}} needs an index for each element: {{input}} is {text(input.shape)},"
+        f" {{indices}} is {text(indices.shape)}",
+        Place("indices", dim),
+        Place("input", dim),
+        text(indices.shape),
+        text(input.shape),
+        (Grant("indices", Made(input.shape, "int64")),),
+        guessed=True,
+    )
+
+
+def of_output(
+    usual: Sequence[int], steps: Sequence[int], output_size: Any
+) -> Unmet | None:
+    """A size that this pooling would have made what comes in."""
+    spatial = len(usual)
+    if output_size is None:
+        return None
+    given = tuple(output_size)
+    wanted = given[2:] if len(given) == spatial + 2 else given
+    if len(wanted) != spatial:
+        return Unmet(
+            "unpooled-size",
+            f"{{op}} takes {spatial} numbers as `output_size`, or {spatial + 2}, got"
+            f" {len(given)}: {text(given)}",
+            has=len(given),
+            needs=spatial,
+            grants=(Grant("output_size", list(usual)),),
+        )
+    for at, (size, middle, step) in enumerate(zip(wanted, usual, steps, strict=True)):
+        low, high = max(middle - step + 1, 0), middle + step - 1
+        if low <= size <= high:
+            continue
+        return Unmet(
+            "unpooled-size",
+            f"{{op}} gives {axis(at, spatial)} {low} to {high} with this kernel and"
+            f" stride, got {size} in `output_size`",
+            has=size,
+            needs=middle,
+            grants=(Grant("output_size", list(usual)),) if middle >= 0 else (),
+        )
+    return None
+
+
+def of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
+    """Indices within what comes out, where they are known."""
+    values: tuple[int, ...] = getattr(indices, "values", None) or ()
+    count = 1
+    for one in size:
+        count *= one
+    bad = next((value for value in values if not 0 <= value < count), None)
+    if bad is None or not count:
+        return None
+    return Unmet(
+        "indices-of-another-pooling",
+        f"{{op}} puts elements at 0 to {count - 1} of {text(size)}, but {{indices}} has"
+        f" {bad}",
+        Place("indices"),
+        has=bad,
+        needs=count,
+        grants=(Grant("indices", Made(indices.shape, "int64")),),
+    )

@@ -1,0 +1,351 @@
+"""Metadata rules for pooling over windows and for adaptive pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.operators.metadata_rules import Made, Meta, Misfit, rule
+from shapewright.operators.promotion_and_broadcasting import FLOATING
+from shapewright.sizes.strides import contiguous, hinted, suggested_format
+from shapewright.sizes.window_sizes import Window, per_dim, pooled
+
+Shape = tuple[int, ...]
+
+_AVERAGED = FLOATING | {"int64"}
+_AVERAGED_3D = frozenset({"float32", "float64", "int64"})
+_INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
+
+
+def _pooled(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    dims: int,
+) -> Any:
+    """The output's shape, or NotImplemented where something is unusual."""
+    shape = input.shape
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
+        return NotImplemented
+    kernel = per_dim(kernel_size, dims)
+    given = (stride or kernel, padding, dilation)
+    if any(len(per_dim(value, dims)) != dims for value in (kernel, *given)):
+        return NotImplemented
+    windows = pooled(shape[-dims:], kernel, stride, padding, dilation, ceil_mode)
+    if any(
+        min(each.kernel, each.stride, each.dilation) < 1 or each.before < 0
+        for each in windows
+    ):
+        return NotImplemented
+    _check_padding(windows)
+    sizes = tuple(each.places for each in windows)
+    if min(sizes) < 1:
+        raise _too_small(shape, sizes, dims)
+    return (*shape[:-dims], *sizes)
+
+
+def _check_padding(windows: tuple[Window, ...]) -> None:
+    for each in windows:
+        if each.before > each.reach // 2:
+            if len(windows) == 3:
+                raise _Unusual
+            raise Misfit(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={each.before}, kernel_size={each.kernel} and "
+                f"dilation={each.dilation}"
+            )
+
+
+class _Unusual(Exception):
+    """Torch's words for this misfit are not known here."""
+
+
+def _too_small(shape: Shape, sizes: Shape, dims: int) -> Misfit:
+    planes = shape[-dims - 1]
+    given = "x".join(map(str, (planes, *shape[-dims:])))
+    made = "x".join(map(str, (planes, *sizes)))
+    return Misfit(
+        f"Given input size: ({given}). Calculated output size: ({made}). "
+        "Output size is too small"
+    )
+
+
+def _max_pool(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+    dims: int,
+) -> Any:
+    dtype = input.dtype
+    if dtype not in FLOATING and dtype not in _INTEGERS:
+        return NotImplemented
+    try:
+        shape = _pooled(input, kernel_size, stride, padding, dilation, ceil_mode, dims)
+    except _Unusual:
+        return NotImplemented
+    if shape is NotImplemented:
+        return shape
+    kept = hinted(shape, input.shape, input.stride)
+    grad_fn = f"MaxPool{dims}DWithIndicesBackward0"
+    made = Made(shape, dtype, kept, grad_fn)
+    return (made, Made(shape, "int64", kept, "")) if return_indices else made
+
+
+def _max_pool2d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`(8, 6, 28, 28)` in windows of 2 gives (8, 6, 14, 14)."""
+    return _max_pool(
+        input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2
+    )
+
+
+def _max_pool3d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    if len(input.shape) == 4 and (
+        suggested_format(input.shape, input.stride) != "contiguous_format"
+        or input.stride != contiguous(input.shape)
+    ):
+        return NotImplemented
+    return _max_pool(
+        input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3
+    )
+
+
+def _max_pool1d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`(8, 6, 28)` in windows of 2 gives (8, 6, 14)."""
+    dtype = input.dtype
+    if dtype not in FLOATING or input.stride != contiguous(input.shape):
+        return NotImplemented
+    try:
+        made = _pooled(input, kernel_size, stride, padding, dilation, ceil_mode, 1)
+    except (Misfit, _Unusual):
+        return NotImplemented
+    if made is NotImplemented:
+        return made
+    out = Made(made, dtype, None, "SqueezeBackward1")
+    return (out, Made(made, "int64", None, "")) if return_indices else out
+
+
+for _dims, _function in ((1, _max_pool1d), (2, _max_pool2d), (3, _max_pool3d)):
+    _name = f"max_pool{_dims}d"
+    rule(f"torch.{_name}", f"torch.nn.functional.{_name}")(_function)
+
+
+def _returning_indices(pool: Any) -> Any:
+    def with_indices(
+        input: Meta,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    return with_indices
+
+
+for _dims, _function in ((1, _max_pool1d), (2, _max_pool2d), (3, _max_pool3d)):
+    rule(f"torch.nn.functional.max_pool{_dims}d_with_indices")(
+        _returning_indices(_function)
+    )
+
+
+def _avg_pool(
+    input: Meta, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, dims: int
+) -> Any:
+    dtype = input.dtype
+    if dtype not in (_AVERAGED_3D if dims == 3 else _AVERAGED):
+        return NotImplemented
+    try:
+        shape = _pooled(input, kernel_size, stride, padding, 1, ceil_mode, dims)
+    except _Unusual:
+        return NotImplemented
+    if shape is NotImplemented:
+        return shape
+    kept = hinted(shape, input.shape, input.stride) if dims == 2 else None
+    return Made(shape, dtype, kept, f"AvgPool{dims}DBackward0")
+
+
+@rule("torch.nn.functional.avg_pool2d", "torch._C._nn.avg_pool2d")
+def avg_pool2d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """`(8, 6, 28, 28)` in windows of 2 gives (8, 6, 14, 14)."""
+    if divisor_override == 0:
+        return NotImplemented
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, 2)
+
+
+@rule("torch.nn.functional.avg_pool3d", "torch._C._nn.avg_pool3d")
+def avg_pool3d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """`(8, 6, 8, 28, 28)` in windows of 2 gives (8, 6, 4, 14, 14)."""
+    kernel = per_dim(kernel_size, 3)
+    if divisor_override == 0 or len(kernel) != 3 or len(input.shape) not in (4, 5):
+        return NotImplemented
+    if any(a < b for a, b in zip(input.shape[-3:], kernel, strict=True)):
+        return NotImplemented
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, 3)
+
+
+@rule("torch.avg_pool1d", "torch.nn.functional.avg_pool1d")
+def avg_pool1d(
+    input: Meta,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """`(8, 6, 28)` in windows of 2 gives (8, 6, 14)."""
+    if input.dtype not in FLOATING or input.stride != contiguous(input.shape):
+        return NotImplemented
+    try:
+        shape = _pooled(input, kernel_size, stride, padding, 1, ceil_mode, 1)
+    except (Misfit, _Unusual):
+        return NotImplemented
+    if shape is NotImplemented:
+        return shape
+    return Made(shape, input.dtype, None, "SqueezeBackward1")
+
+
+def adaptive_sizes(have: Shape, output_size: Any) -> Shape | None:
+    """The sizes asked for, one for all or one a dim; None keeps the input's."""
+    many = isinstance(output_size, tuple | list)
+    sizes = tuple(output_size) if many else (output_size,) * len(have)
+    if len(sizes) != len(have):
+        return None
+    return tuple(b if a is None else a for a, b in zip(sizes, have, strict=True))
+
+
+def _target(input: Meta, output_size: Any, dims: int) -> Any:
+    """The output's shape; a size of None keeps the input's."""
+    shape = input.shape
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape:
+        return NotImplemented
+    sizes = adaptive_sizes(shape[-dims:], output_size)
+    if sizes is None:
+        return NotImplemented
+    if min(sizes) < 1:
+        return NotImplemented
+    return (*shape[:-dims], *sizes)
+
+
+@rule("torch.nn.functional.adaptive_avg_pool2d", "torch._C._nn.adaptive_avg_pool2d")
+def adaptive_avg_pool2d(input: Meta, output_size: Any) -> Any:
+    """`(8, 512, 7, 7)` to size 1 gives (8, 512, 1, 1), by a mean."""
+    shape = _target(input, output_size, 2)
+    if shape is NotImplemented or input.dtype not in FLOATING:
+        return NotImplemented
+    kept = hinted(shape, input.shape, input.stride)
+    if shape[-2:] != (1, 1):
+        return Made(shape, input.dtype, kept, "AdaptiveAvgPool2DBackward0")
+    if kept is not None:
+        return Made(shape, input.dtype, kept, "AsStridedBackward1")
+    if input.stride != contiguous(input.shape):
+        return NotImplemented
+    return Made(shape, input.dtype, None, "MeanBackward1")
+
+
+@rule("torch.nn.functional.adaptive_avg_pool3d", "torch._C._nn.adaptive_avg_pool3d")
+def adaptive_avg_pool3d(input: Meta, output_size: Any) -> Any:
+    """`(8, 512, 2, 7, 7)` to size 1 gives (8, 512, 1, 1, 1), by a mean."""
+    shape = _target(input, output_size, 3)
+    if shape is NotImplemented or input.dtype not in ("float32", "float64"):
+        return NotImplemented
+    if shape[-3:] != (1, 1, 1):
+        return Made(shape, input.dtype, None, "AdaptiveAvgPool3DBackward0")
+    if input.stride != contiguous(input.shape) or (
+        suggested_format(input.shape, input.stride) != "contiguous_format"
+    ):
+        return NotImplemented
+    return Made(shape, input.dtype, None, "MeanBackward1")
+
+
+@rule("torch.adaptive_avg_pool1d", "torch.nn.functional.adaptive_avg_pool1d")
+def adaptive_avg_pool1d(input: Meta, output_size: Any) -> Any:
+    """`(8, 512, 7)` to size 1 gives (8, 512, 1)."""
+    if input.stride != contiguous(input.shape):
+        return NotImplemented
+    shape = _target(input, output_size, 1)
+    if shape is NotImplemented or input.dtype not in FLOATING:
+        return NotImplemented
+    return Made(shape, input.dtype, None, "SqueezeBackward1")
+
+
+def _adaptive_max_pool(
+    input: Meta, output_size: Any, return_indices: bool, dims: int
+) -> Any:
+    shape = _target(input, output_size, dims)
+    if shape is NotImplemented or input.dtype not in FLOATING:
+        return NotImplemented
+    if dims == 1 and (
+        input.stride != contiguous(input.shape)
+        or (type(output_size) is not int and None in output_size)
+    ):
+        return NotImplemented
+    kept = hinted(shape, input.shape, input.stride) if dims == 2 else None
+    grad_fn = f"AdaptiveMaxPool{dims}DBackward0" if dims > 1 else "SqueezeBackward1"
+    made = Made(shape, input.dtype, kept, grad_fn)
+    return (made, Made(shape, "int64", kept, "")) if return_indices else made
+
+
+def _register_adaptive_max(dims: int) -> None:
+    def pool(input: Meta, output_size: Any, return_indices: bool = False) -> Any:
+        return _adaptive_max_pool(input, output_size, return_indices, dims)
+
+    def with_indices(
+        input: Meta, output_size: Any, return_indices: bool = False
+    ) -> Any:
+        return _adaptive_max_pool(input, output_size, True, dims)
+
+    name = f"torch.nn.functional.adaptive_max_pool{dims}d"
+    rule(name)(pool)
+    rule(f"{name}_with_indices")(with_indices)
+
+
+for _dims in (1, 2, 3):
+    _register_adaptive_max(_dims)

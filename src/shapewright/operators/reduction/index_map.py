@@ -1,0 +1,291 @@
+"""Index maps of reductions: sums, means, extremes, norms over one dim, several, all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from shapewright.index_maps.index_expressions import MOST
+from shapewright.index_maps.index_map import (
+    LOOPS,
+    IndexMap,
+    Loop,
+    NotDrawn,
+    Options,
+    Read,
+    Then,
+    constant,
+    index_map,
+    out_letters,
+)
+from shapewright.operators.metadata_rules import Meta, axes, reduced
+from shapewright.operators.pointwise.index_map import spread
+from shapewright.sizes.expressions import Expression, Letter
+
+
+def over(
+    input: Meta, dim: Any, keepdim: bool, combine: str, said: str,
+    options: Options = (), name: str = "input", **more: Any,
+) -> Any:  # fmt: skip
+    """The map of a function of all elements along dims; None or () means all dims.
+
+    `said` is what it does with them: "the largest". A loop never has the letter that
+    names the tensor.
+    """
+    shape = tuple(input.shape)
+    gone = axes(dim, len(shape))
+    out = reduced(shape, gone, bool(keepdim)) if shape else ()
+    if len(shape) > MOST:
+        return NotDrawn(f"it has more than {MOST} dims")
+    places = iter(range(len(out)))
+    letters = out_letters(len(out))
+    free = LOOPS.replace(name, "")
+    loops: list[Loop] = []
+    at: list[Expression] = []
+    for place, size in enumerate(shape):
+        if place in gone:
+            letter = free[len(loops)]
+            loops.append(Loop(letter, size))
+            at.append(Letter(letter))
+            if keepdim:
+                next(places)
+        else:
+            at.append(letters[next(places)])
+    if not shape:  # One step, so that what is done with it is seen.
+        loops.append(Loop(free[0], 1))
+    count = prod(loop.size for loop in loops)
+    noun = "element" if count == 1 else f"{count} elements"
+    of = f"the {noun}" if count == 1 else noun
+    words = f"Each output element is {said} of {of} {along(sorted(gone))}."
+    if not shape:
+        words = f"It is {said} of the one element that there is."
+    given: dict[str, Any] = {"combine": combine, "options": options, **more}
+    return IndexMap(
+        out,
+        (Read(name, tuple(at)),),
+        tuple(loops),
+        sentence=words,
+        **given,
+    )
+
+
+def along(dims: list[int]) -> str:
+    """`along dims 0, 1 and 2`."""
+    *first, last = map(str, dims or [0])
+    numbers = f"{', '.join(first)} and {last}" if first else last
+    return f"along dim{'s' if len(dims) > 1 else ''} {numbers}"
+
+
+def converts(input: Meta, dtype: str | None) -> NotDrawn | None:
+    """Why a call that names a dtype is not drawn; None where only precision changes."""
+    if dtype is None or dtype == input.dtype or dtype.startswith(("float", "complex")):
+        return None
+    if dtype == "int64" and input.dtype.startswith(("int", "uint", "bool")):
+        return None
+    return NotDrawn(f"it converts to {dtype} first")
+
+
+def summing(combine: str, said: str) -> Any:
+    """The maker of sum's and prod's map."""
+
+    def make(
+        input: Meta, dim: Any = None, keepdim: bool = False, *,
+        dtype: str | None = None, out: Any = None,
+    ) -> Any:  # fmt: skip
+        return converts(input, dtype) or over(input, dim, keepdim, combine, said)
+
+    return make
+
+
+for _name, _said in (("sum", "the sum"), ("prod", "the product"),
+                     ("nansum", "the sum without NaN")):  # fmt: skip
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(summing(_name, _said))
+
+
+@index_map("torch.mean", "torch.Tensor.mean")
+def mean(
+    input: Meta, dim: Any = None, keepdim: bool = False, *, dtype: str | None = None,
+    out: Any = None,
+) -> Any:  # fmt: skip
+    count = prod(input.shape[dim] for dim in axes(dim, len(input.shape)) if input.shape)
+    if not count:
+        return NotDrawn("it is the mean of no elements")
+    said = "the mean"
+    return converts(input, dtype) or over(
+        input, dim, keepdim, "sum", said, scale=count
+    )  # fmt: skip
+
+
+SIMPLE = {
+    "amax": "the largest", "amin": "the smallest", "any": "whether any is true",
+    "all": "whether all are true", "count_nonzero": "the count of those not 0",
+    "logsumexp": "log(sum(exp(x)))", "nanmean": "the mean without NaN",
+    "argmax": "the place of the largest", "argmin": "the place of the smallest",
+}  # fmt: skip
+
+
+def simple(combine: str, said: str) -> Any:
+    """The maker of a reduction with nothing but `dim` and `keepdim`."""
+
+    def make(
+        input: Meta, dim: Any = None, keepdim: bool = False, *,
+        dtype: str | None = None, out: Any = None,
+    ) -> Any:  # fmt: skip
+        if combine in ("any", "all") and isinstance(dim, tuple | list) and not dim:
+            return NotDrawn("it goes along no dim")
+        return converts(input, dtype) or over(input, dim, keepdim, combine, said)
+
+    return make
+
+
+for _name, _said in SIMPLE.items():
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(simple(_name, _said))
+index_map("torch.special.logsumexp")(simple("logsumexp", SIMPLE["logsumexp"]))
+
+
+@index_map("torch.aminmax", "torch.Tensor.aminmax")
+def aminmax(
+    input: Meta, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
+    return tuple(over(input, dim, keepdim, f, SIMPLE[f]) for f in ("amin", "amax"))
+
+
+PLACED = {
+    "max": ("amax", "argmax", "the largest"),
+    "min": ("amin", "argmin", "the smallest"),
+    "median": ("median.values", "median.indices", "the lower median"),
+    "nanmedian": ("nanmedian.values", "nanmedian.indices", "the median without NaN"),
+    "mode": ("mode.values", "mode.indices", "the most frequent"),
+}
+"""Functions that give values, and of one dim the places too."""
+
+
+def placed(name: str) -> Any:
+    """The maker of a function of (values, indices)."""
+    values, indices, said = PLACED[name]
+
+    def make(
+        input: Meta, dim: Any = None, keepdim: bool = False, *, other: Any = None,
+        out: Any = None,
+    ) -> Any:  # fmt: skip
+        if hasattr(dim, "shape"):
+            other = dim
+        if other is not None:
+            key = "dim" if hasattr(dim, "shape") else "other"
+            return spread(f"{name}imum", {"input": input, key: other}, {})
+        if dim is None and name == "mode":
+            dim = -1
+        if dim is None:
+            return over(input, None, False, values, said)
+        return (
+            over(input, dim, keepdim, values, said),
+            over(input, dim, keepdim, indices, f"the place of {said}"),
+        )
+
+    return make
+
+
+for _name in PLACED:
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(placed(_name))
+
+
+@index_map("torch.kthvalue", "torch.Tensor.kthvalue")
+def kthvalue(
+    input: Meta, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
+    said, options = f"number {k} in rising order", (("k", k),)
+    return (
+        over(input, dim, keepdim, "kthvalue.values", said, options),
+        over(
+            input, dim, keepdim, "kthvalue.indices", f"the place of {said}", options
+        ),
+    )  # fmt: skip
+
+
+# -- spread and size -------------------------------------------------------------------
+
+
+def deviation(name: str) -> Any:
+    """The maker of var's and std's map."""
+    word = "the variance" if name == "var" else "the standard deviation"
+
+    def make(
+        input: Meta, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+        correction: Any = 1, out: Any = None,
+    ) -> Any:  # fmt: skip
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        taken = correction if unbiased else 0
+        if correction is None:
+            taken = 1
+        return over(input, dim, keepdim, name, word, (("correction", taken),))
+
+    return make
+
+
+def with_mean(name: str) -> Any:
+    """The maker of var_mean's and std_mean's maps."""
+    first = deviation(name)
+
+    def make(
+        input: Meta, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+        correction: Any = 1, out: Any = None,
+    ) -> Any:  # fmt: skip
+        given = None if isinstance(dim, bool) else dim
+        made = first(input, dim, unbiased, keepdim, correction=correction)
+        return made, over(input, given, keepdim, "mean", "the mean")
+
+    return make
+
+
+for _name in ("var", "std"):
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(deviation(_name))
+    index_map(f"torch.{_name}_mean")(with_mean(_name))
+
+
+def sized(input: Meta, order: Any, dim: Any, keepdim: bool, name: str = "input") -> Any:
+    """The norm of the elements along dims as one vector."""
+    if input.dtype.startswith("complex"):
+        return NotDrawn("its elements are complex")
+    said = f"the {order:g}-norm"
+    return over(input, dim, keepdim, "vector_norm", said, (("ord", order),), name)
+
+
+@index_map("torch.norm", "torch.Tensor.norm")
+def norm(
+    input: Meta, p: Any = "fro", dim: Any = None, keepdim: bool = False,
+    out: Any = None, dtype: Any = None,
+) -> Any:  # fmt: skip
+    if p == "nuc":
+        return NotDrawn("the nuclear norm is of singular values")
+    order = 2 if p in ("fro", None) else p
+    keep = keepdim and (dim is not None or p == "fro")
+    return converts(input, dtype) or sized(input, order, dim, keep)
+
+
+@index_map("torch.linalg.vector_norm")
+def vector_norm(
+    x: Meta, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
+    dtype: Any = None, out: Any = None,
+) -> Any:  # fmt: skip
+    return converts(x, dtype) or sized(x, ord, dim, keepdim, "x")
+
+
+@index_map("torch.nn.functional.normalize")
+def normalize(
+    input: Meta, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+) -> Any:
+    made = sized(input, p, dim, True)
+    if isinstance(made, NotDrawn):
+        return made
+    return replace(
+        made,
+        shape=tuple(input.shape),
+        then=(
+            Then("clamp_min", (constant(eps),)),
+            Then("reciprocal"),
+            Then("mul", (Read("input", out_letters(len(input.shape))),)),
+        ),
+        sentence=f"Each element divided by the {p:g}-norm of those along dim {dim}.",
+    )

@@ -1,0 +1,236 @@
+"""Dims that a call names, for functions that read one dim or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shapewright.operators.dtype_needs import no_bools, of_dtype
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import RULES, Made, Meta, Rule
+from shapewright.operators.need_checks import dims, dtype_unmet, is_tensor, text
+from shapewright.operators.needs_registry import NEEDS, alike, needs
+from shapewright.operators.promotion_and_broadcasting import KIND
+
+
+def named(*names: str) -> tuple[str, ...]:
+    """Those that no other need answers for, each function with its aliases."""
+    found = dict.fromkeys(each for name in names for each in alike(name))
+    return tuple(each for each in found if each not in NEEDS)
+
+
+def both(*words: str) -> tuple[str, ...]:
+    """A function of torch and the method of that name."""
+    return tuple(f"torch.{kind}{word}" for word in words for kind in ("", "Tensor."))
+
+
+def of_dim(
+    name: str, input: Any, dim: Any, argument: str = "dim", extra: int = 0,
+    sure: bool = False,
+) -> Unmet | None:  # fmt: skip
+    """Each dim that is named is there; `extra` more where a new one is made."""
+    if not is_tensor(input):
+        return None
+    rank = len(input.shape) + extra
+    least = max(rank, 1)
+    several = isinstance(dim, tuple | list)
+    given = list(dim) if several else [dim]
+    if not all(type(each) is int for each in given):
+        return None
+    for n, each in enumerate(given):
+        if -least <= each < least:
+            continue
+        fits = least - 1 if each > 0 else -least
+        value: Any = fits
+        if several:
+            taken = {d % least for d in given if -least <= d < least}
+            free = next((d for d in range(least) if d not in taken), None)
+            kept = [d for m, d in enumerate(given) if m != n]
+            value = tuple(kept if free is None else [*given[:n], free, *given[n + 1 :]])
+        where = f"dims 0 to {least - 1}" if rank > 1 else "1 dim" if rank else "none"
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} has no dim {each}: {{{name}}} {text(input.shape)} has {where}"
+            if not extra
+            else f"{{op}} makes {dims(rank)} of {{{name}}} {text(input.shape)}, no dim"
+            f" {each}",
+            Place(name),
+            None,
+            each,
+            fits,
+            (Grant(argument, value),),
+            guessed=not sure,
+        )
+    if several and len({each % least for each in given}) < len(given):
+        fits_ = tuple(dict.fromkeys(each % least for each in given))
+        return Unmet(
+            "repeated-dim",
+            f"{{op}} names a dim of {{{name}}} {text(input.shape)} twice:"
+            f" {tuple(given)}",
+            Place(name),
+            has=len(given),
+            needs=len(fits_),
+            grants=(Grant(argument, fits_),),
+            guessed=True,
+        )
+    return None
+
+
+def reductions() -> None:
+    """`sum`, `mean`, `softmax`: the dim comes after the tensor."""
+
+    def reduce(
+        input: Meta, dim: Any = None, *rest: Any, **options: Any
+    ) -> Unmet | None:
+        dim = options.get("axis", dim)
+        return of_dim("input", input, dim) if dim is not None else None
+
+    def keep(input: Meta, dim: Any = None, *rest: Any, **options: Any) -> Unmet | None:
+        return of_dim("input", input, dim, sure=True) if dim is not None else None
+
+    def floating(
+        input: Meta, dim: Any = None, *rest: Any, **options: Any
+    ) -> Unmet | None:
+        dim = options.get("axis", dim)
+        wrong = of_dim("input", input, dim) if dim is not None else None
+        dtype = options.get("dtype") or input.dtype
+        if wrong is None and KIND.get(dtype, 2) < 2:
+            why = "{op} takes floats"
+            return dtype_unmet("input", input, "float32", why)
+        return wrong
+
+    def logits(
+        input: Meta, dim: Any = None, *rest: Any, **options: Any
+    ) -> Unmet | None:
+        wrong = of_dim("input", input, dim, sure=True) if dim is not None else None
+        dtype = options.get("dtype") or input.dtype
+        if wrong is None and KIND.get(dtype, 2) < 2:
+            return dtype_unmet("input", input, "float32", "{op} takes floats")
+        return wrong
+
+    words = "sum prod nansum any all amax amin argmax argmin median nanmedian logsumexp"
+    words += " max min mode count_nonzero"
+    families: list[tuple[Callable[..., Any], str]] = [
+        (reduce, words),
+        (floating, "mean std var std_mean var_mean nanmean"),
+        (keep, "cumsum cumprod logcumsumexp cummax cummin sort argsort"),
+        (logits, "softmax log_softmax"),
+    ]
+    for function, family in families:
+        for word in family.split():
+            left = named(*both(word))
+            if left:
+                needs(*left)(with_dtypes(function, RULES.get(left[0])))
+    names = [f"torch.nn.functional.{w}" for w in ("softmax", "log_softmax", "softmin")]
+    needs(*named(*names))(logits)
+
+
+def with_dtypes(function: Any, rule: Rule | None) -> Any:
+    """The same need, and then the dtypes that the rule takes."""
+    if rule is None:
+        return function
+
+    def asked(input: Meta, dim: Any = None, *rest: Any, **options: Any) -> Unmet | None:
+        wrong: Unmet | None = function(input, dim, *rest, **options)
+        given = () if dim is None and not rest else (dim, *rest)
+        return wrong or of_dtype(rule, input, given, options)
+
+    return asked
+
+
+reductions()
+
+
+@needs(*named(*both("squeeze")))
+def squeeze(input: Meta, dim: Any = None) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("input", input, dim) if dim is not None else None
+
+
+@needs(*named(*both("unsqueeze")))
+def unsqueeze(input: Meta, dim: Any) -> Unmet | None:
+    """A place among the dims, the end included."""
+    return of_dim("input", input, dim, extra=1)
+
+
+@needs("torch.nn.functional.normalize")
+def normalize(
+    input: Meta, p: float = 2.0, dim: Any = 1, *rest: Any, **options: Any
+) -> Unmet | None:
+    """A dim that is there, and floats."""
+    wrong = of_dim("input", input, dim, sure=True)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
+
+
+@needs(*named(*both("aminmax")))
+def aminmax(input: Meta, *, dim: Any = None, **options: Any) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("input", input, dim) if dim is not None else None
+
+
+@needs(*named(*both("diff")))
+def diff(
+    input: Meta, n: Any = 1, dim: Any = -1, *rest: Any, **options: Any
+) -> Unmet | None:
+    """A dim that is there, and a number of times."""
+    wrong = of_dim("input", input, dim, sure=True) if input.shape else None
+    if wrong is not None or type(n) is not int or n >= 0:
+        return wrong
+    return Unmet(
+        "not-positive",
+        f"{{op}} takes differences n times, at least 0, got {n}",
+        has=n,
+        needs=0,
+        grants=(Grant("n", 0),),
+        guessed=True,
+    )
+
+
+@needs("torch.trapezoid", "torch.trapz", "torch.cumulative_trapezoid")
+def trapezoid(y: Meta, x: Any = None, *, dim: Any = -1, **options: Any) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("y", y, dim) or no_bools(("y", y))
+
+
+@needs(*named(*both("quantile", "nanquantile")))
+def quantile(
+    input: Meta, q: Any, dim: Any = None, *rest: Any, **options: Any
+) -> Unmet | None:
+    """A dim that is there, float32 or float64, and shares of the same dtype."""
+    wrong = of_dim("input", input, dim) if dim is not None else None
+    if wrong is None and input.dtype not in ("float32", "float64"):
+        why = "{op} takes float32 or float64"
+        return dtype_unmet("input", input, "float32", why)
+    if wrong is None and is_tensor(q) and q.dtype != input.dtype:
+        why = f"{{op}} takes shares of {input.dtype}, as {{input}} is"
+        return dtype_unmet("q", q, input.dtype, why, "input")
+    return wrong
+
+
+@needs(*named(*both("renorm")))
+def renorm(input: Meta, p: Any, dim: Any, maxnorm: Any) -> Unmet | None:
+    """A dim that is there, beside others; floats."""
+    if len(input.shape) < 2:
+        made = (*(1,) * (2 - len(input.shape)), *input.shape)
+        return Unmet(
+            "wrong-rank",
+            f"{{op}} takes at least 2 dims, got {len(input.shape)}: {{input}} is"
+            f" {text(input.shape)}",
+            Place("input"),
+            has=len(input.shape),
+            needs=2,
+            grants=(Grant("input", Made(made, input.dtype)),),
+            guessed=True,
+        )
+    wrong = of_dim("input", input, dim, sure=True)
+    if wrong is None and KIND.get(input.dtype, 2) < 2:
+        return dtype_unmet("input", input, "float32", "{op} takes floats")
+    return wrong
+
+
+@needs("torch.Tensor.size", "torch.Tensor.stride")
+def size(self: Meta, dim: Any = None) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("self", self, dim) if dim is not None else None

@@ -1,0 +1,114 @@
+"""What functions need that count, sort into and draw from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.operators.dtype_needs import no_complex, real_floats
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.linear_algebra.matrix_needs import of_rank
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import dtype_unmet, is_tensor, of_positive, text
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.reduction.needs import both, named
+
+
+@needs("torch.bucketize")
+def bucketize(input: Any, boundaries: Meta, **options: Any) -> Unmet | None:
+    """Boundaries in one row."""
+    wrong = of_rank("boundaries", boundaries, 1, 1)
+    return wrong or no_complex(("input", input), ("boundaries", boundaries))
+
+
+@needs("torch.searchsorted")
+def searchsorted(
+    sorted_sequence: Meta, input: Any, *, sorter: Any = None, **options: Any
+) -> Unmet | None:
+    """One row of boundaries, or a row for each row of what is searched."""
+    rows = sorted_sequence.shape
+    if not rows:
+        return of_rank("sorted_sequence", sorted_sequence, 1, 1)
+    if is_tensor(sorter) and sorter.shape != rows:
+        return Unmet(
+            "boundaries-shape",
+            f"{{op}} takes an order of the boundaries: {{sorted_sequence}} is"
+            f" {text(rows)}, {{sorter}} is {text(sorter.shape)}",
+            Place("sorter"),
+            Place("sorted_sequence"),
+            text(sorter.shape),
+            text(rows),
+            (Grant("sorter", Made(rows, "int64")),),
+        )
+    shape = input.shape if is_tensor(input) else ()
+    if len(rows) > 1 and (not shape or shape[:-1] != rows[:-1]):
+        wanted = (*rows[:-1], shape[-1] if shape else 1)
+        made = Made(wanted, input.dtype) if is_tensor(input) else None
+        return Unmet(
+            "boundaries-shape",
+            f"{{op}} takes one row of boundaries, or as many as it searches for:"
+            f" {{sorted_sequence}} is {text(rows)}, {{input}} is {text(shape)}",
+            Place("input") if is_tensor(input) else None,
+            Place("sorted_sequence"),
+            text(shape),
+            text(wanted),
+            () if made is None else (Grant("input", made),),
+        )
+    return no_complex(("sorted_sequence", sorted_sequence), ("input", input))
+
+
+@needs(*named(*both("multinomial")))
+def multinomial(
+    input: Meta, num_samples: Any, replacement: bool = False, **options: Any
+) -> Unmet | None:
+    """A row of weights, or several; no more samples than weights."""
+    wrong = of_rank("input", input, 1, 2) or real_floats(("input", input))
+    wrong = wrong or of_positive("num_samples", num_samples)
+    if wrong is not None or replacement or type(num_samples) is not int:
+        return wrong
+    size, last = input.shape[-1], len(input.shape) - 1
+    if num_samples <= size:
+        return None
+    return Unmet(
+        "k-too-large",
+        f"{{op}} draws {num_samples} without replacement from dim {last} of {{input}}"
+        f" {text(input.shape)}, which has {size}",
+        Place("input", last),
+        has=size,
+        needs=num_samples,
+        grants=(Grant("num_samples", size),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("bincount")))
+def bincount(
+    input: Meta, weights: Any = None, minlength: Any = 0, **options: Any
+) -> Unmet | None:
+    """A row of whole numbers from 0 on, and a weight for each."""
+    wrong = of_rank("input", input, 1, 1) or of_positive("minlength", minlength, 0)
+    if wrong is not None:
+        return wrong
+    if not input.dtype.startswith(("int", "uint")):
+        return dtype_unmet("input", input, "int64", "{op} counts whole numbers")
+    values: tuple[int, ...] = getattr(input, "values", None) or ()
+    if min(values, default=0) < 0:
+        return Unmet(
+            "index-out-of-range",
+            f"{{op}} counts numbers from 0 on, but {{input}} has {min(values)}",
+            Place("input"),
+            has=min(values),
+            needs=0,
+            grants=(Grant("input", Made(input.shape, input.dtype)),),
+        )
+    if is_tensor(weights) and weights.shape != input.shape:
+        return Unmet(
+            "source-shape",
+            f"{{op}} takes a weight for each number: {{input}} is {text(input.shape)},"
+            f" {{weights}} is {text(weights.shape)}",
+            Place("weights"),
+            Place("input"),
+            text(weights.shape),
+            text(input.shape),
+            (Grant("weights", Made(input.shape, weights.dtype)),),
+        )
+    return None

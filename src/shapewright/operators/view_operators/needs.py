@@ -1,0 +1,382 @@
+"""What `view`, `reshape`, `flatten`, `expand`, `repeat` and related functions require
+of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import dims, of_positive, product, text
+from shapewright.operators.needs_registry import needs
+
+
+def sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
+    """Sizes that were given one by one or as a tuple; None for a dtype."""
+    if len(shape) == 1 and isinstance(shape[0], tuple | list):
+        shape = shape[0]
+    whole = all(isinstance(size, int) and not isinstance(size, bool) for size in shape)
+    return tuple(shape) if whole else None
+
+
+@needs("torch.Tensor.view")
+def view(self: Meta, *shape: Any) -> Unmet | None:
+    """As many elements, in the order in which they lie."""
+    sizes = sizes_of(shape)
+    if sizes is None:
+        return None
+    wrong = of_elements("self", self, sizes, "shape")
+    return wrong or of_storage(self, sizes)
+
+
+@needs("torch.Tensor.reshape")
+def tensor_reshape(self: Meta, *shape: Any) -> Unmet | None:
+    """As many elements."""
+    sizes = sizes_of(shape)
+    return None if sizes is None else of_elements("self", self, sizes, "shape")
+
+
+@needs("torch.reshape")
+def reshape(input: Meta, shape: Any) -> Unmet | None:
+    """As many elements."""
+    sizes = sizes_of(shape)
+    return None if sizes is None else of_elements("input", input, sizes, "shape")
+
+
+@needs("torch.Tensor.view_as")
+def view_as(self: Meta, other: Meta) -> Unmet | None:
+    """As many elements as the other has."""
+    have, wanted = prod(self.shape), prod(other.shape)
+    if have == wanted:
+        return of_storage(self, other.shape)
+    return Unmet(
+        "element-count-mismatch",
+        f"{{op}} needs {wanted} elements for the shape of {{other}}, got {have}",
+        Place("self"),
+        Place("other"),
+        have,
+        wanted,
+        (Grant("self", Made(other.shape, self.dtype)),),
+        lines=arithmetic("self", self.shape, other.shape),
+    )
+
+
+@needs("torch.Tensor.reshape_as")
+def reshape_as(self: Meta, other: Meta) -> Unmet | None:
+    """The same, wherever they lie."""
+    return None if prod(self.shape) == prod(other.shape) else view_as(self, other)
+
+
+def arithmetic(
+    name: str, shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[str, ...]:
+    """Both products, below each other."""
+    return (
+        f"{product(shape)} elements in {{{name}}}",
+        f"{product(sizes)} in {text(sizes)}",
+    )
+
+
+def of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
+    """Sizes of at least 0; -1 is worked out."""
+    least = min(sizes)
+    return Unmet(
+        "not-positive",
+        f"{{op}} takes sizes of at least 0, or -1 to have one worked out, got {least}"
+        f" in {text(sizes)}",
+        has=least,
+        needs=0,
+        guessed=True,
+    )
+
+
+def of_elements(
+    name: str, input: Meta, sizes: tuple[int, ...], argument: str
+) -> Unmet | None:
+    """The elements that come are those that are asked for."""
+    have = prod(input.shape)
+    known = prod(size for size in sizes if size != -1)
+    if any(size < -1 for size in sizes):
+        return of_negative(argument, sizes)
+    if sizes.count(-1) > 1:
+        at = sizes.index(-1)
+        fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
+        return Unmet(
+            "two-unknown-sizes",
+            f"{{op}} works out one size that is -1, got {sizes.count(-1)}:"
+            f" {text(sizes)}",
+            has=sizes.count(-1),
+            needs=1,
+            grants=(Grant(argument, fits),),
+            guessed=True,
+        )
+    last = Place(name, len(input.shape) - 1) if input.shape else Place(name)
+    if -1 not in sizes:
+        if have == known:
+            return None
+        return Unmet(
+            "element-count-mismatch",
+            f"{{op}} needs {known} elements for {text(sizes)}, got {have} in {{{name}}}"
+            f" {text(input.shape)}",
+            last,
+            None,
+            have,
+            known,
+            (Grant(name, Made(sizes, input.dtype)),),
+            lines=arithmetic(name, input.shape, sizes),
+        )
+    if known and have % known == 0:
+        return None
+    others = [size for size in sizes if size != -1]
+    at = sizes.index(-1)
+    kept = input.shape[at] if at < len(input.shape) else 1
+    made = (*sizes[:at], kept, *sizes[at + 1 :])
+    return Unmet(
+        "does-not-divide",
+        f"{{op}} cannot divide {have} elements by {product(others)} for the -1 in"
+        f" {text(sizes)}: {{{name}}} is {text(input.shape)}",
+        last,
+        None,
+        have,
+        known,
+        (Grant(name, Made(made, input.dtype)),) if known else (),
+        lines=(
+            f"{product(input.shape)} elements in {{{name}}}",
+            f"{have} / {known} = {have / known:.2f}" if known else f"{have} / 0",
+        ),
+    )
+
+
+def of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
+    """A view needs its elements in storage in their order."""
+    if -1 in sizes:
+        known = prod(size for size in sizes if size != -1)
+        sizes = tuple(prod(self.shape) // known if s == -1 else s for s in sizes)
+    if viewable(self.shape, self.stride, sizes):
+        return None
+    return Unmet(
+        "not-contiguous",
+        f"{{op}} cannot lay {text(sizes)} over {{self}} {text(self.shape)}, whose"
+        " elements do not lie in this order: `reshape` copies them",
+        Place("self"),
+        has="not contiguous",
+        needs="contiguous",
+        grants=(Grant("self", Made(self.shape, self.dtype)),),
+    )
+
+
+def viewable(shape: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether a view has strides: `computeStride` of ATen's TensorUtils."""
+    if not prod(shape):
+        return True
+    left = [size for size in sizes if size != 1]
+    chunks: list[int] = []
+    step = 0
+    for dim in reversed(range(len(shape))):
+        if shape[dim] == 1:
+            continue
+        follows = chunks and stride[dim] == step
+        if follows:
+            chunks[-1] *= shape[dim]
+        else:
+            chunks.append(shape[dim])
+        step = stride[dim] * shape[dim]
+    for chunk in chunks:
+        while chunk > 1:
+            if not left or chunk % left[-1]:
+                return False
+            chunk //= left.pop()
+    return not left
+
+
+@needs("torch.flatten", "torch.Tensor.flatten")
+def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Unmet | None:
+    """A first dim that is there, and does not come after the last."""
+    rank = max(len(input.shape), 1)
+    for name, dim in (("start_dim", start_dim), ("end_dim", end_dim)):
+        if not isinstance(dim, int):
+            return None
+        if not -rank <= dim < rank:
+            fits = rank - 1 if dim > 0 else -rank
+            return Unmet(
+                "dim-out-of-range",
+                f"{{op}} has no `{name}` {dim}: {{input}} {text(input.shape)} has"
+                f" {dims(len(input.shape))}",
+                has=dim,
+                needs=fits,
+                grants=(Grant(name, fits),),
+            )
+    if start_dim % rank > end_dim % rank:
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} needs `start_dim` before `end_dim`, got {start_dim} and {end_dim}",
+            has=start_dim,
+            needs=end_dim,
+            grants=(Grant("start_dim", end_dim), Grant("end_dim", start_dim)),
+        )
+    return None
+
+
+@needs("torch.unflatten", "torch.Tensor.unflatten")
+def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
+    """Sizes whose product is the dim's."""
+    rank = len(input.shape)
+    if isinstance(sizes, int):
+        sizes = (sizes, *rest)
+    if not isinstance(dim, int) or not rank or not sizes:
+        return None
+    if not -rank <= dim < rank:
+        fits = rank - 1 if dim > 0 else -rank
+        return Unmet(
+            "dim-out-of-range",
+            f"{{op}} has no dim {dim}: {{input}} {text(input.shape)} has {dims(rank)}",
+            has=dim,
+            needs=fits,
+            grants=(Grant("dim", fits),),
+            guessed=True,
+        )
+    if min(sizes) < -1:
+        return of_negative("sizes", sizes)
+    have, known = input.shape[dim], prod(size for size in sizes if size != -1)
+    unknown = list(sizes).count(-1)
+    if unknown > 1 or not known or have == known or (unknown and have % known == 0):
+        return None
+    at = dim % rank
+    wanted = known * max(have // known, 1) if unknown else known
+    grant = Made((*input.shape[:at], wanted, *input.shape[at + 1 :]), input.dtype)
+    said = f"{product([s for s in sizes if s != -1])}"
+    return Unmet(
+        "does-not-divide" if unknown else "element-count-mismatch",
+        f"{{op}} needs {'a multiple of ' if unknown else ''}{said} in dim {at} of"
+        f" {{input}}, got {have}: {text(input.shape)}",
+        Place("input", at),
+        has=have,
+        needs=known,
+        grants=(Grant("input", grant),),
+        guessed=bool(unknown),
+    )
+
+
+@needs("torch.Tensor.expand")
+def expand(self: Meta, *size: Any) -> Unmet | None:
+    """Only sizes of 1 grow; new dims come in front."""
+    sizes = sizes_of(size)
+    return None if sizes is None else of_expanding("self", self, sizes, "size")
+
+
+@needs("torch.broadcast_to", "torch.Tensor.broadcast_to")
+def broadcast_to(input: Meta, size: Any) -> Unmet | None:
+    """Only sizes of 1 grow; new dims come in front."""
+    sizes = sizes_of(size)
+    return None if sizes is None else of_expanding("input", input, sizes, "size")
+
+
+@needs("torch.Tensor.expand_as")
+def expand_as(self: Meta, other: Meta) -> Unmet | None:
+    """Only sizes of 1 grow; new dims come in front."""
+    return of_expanding("self", self, other.shape, "")
+
+
+def of_expanding(
+    name: str, input: Meta, sizes: tuple[int, ...], argument: str
+) -> Unmet | None:
+    """A shape that the input broadcasts to."""
+    shape = input.shape
+    if len(sizes) < len(shape):
+        return Unmet(
+            "expand-mismatch",
+            f"{{op}} needs a size for each of the {dims(len(shape))} of {{{name}}}"
+            f" {text(shape)}, got {text(sizes)}",
+            Place(name),
+            has=len(sizes),
+            needs=len(shape),
+            grants=(Grant(name, Made((1,) * len(sizes), input.dtype)),)
+            if -1 not in sizes
+            else (),
+        )
+    if min(sizes, default=0) < -1:
+        return of_negative(argument, sizes)
+    made = list(shape)
+    wrong: list[int] = []
+    for back in range(1, len(sizes) + 1):
+        wanted = sizes[-back]
+        if back > len(shape):
+            if wanted < 0:
+                return of_negative(argument, sizes)
+        elif wanted not in (-1, shape[-back]) and shape[-back] != 1:
+            wrong.append(len(shape) - back)
+            made[-back] = 1
+    if not wrong:
+        return None
+    dim = wrong[0]
+    return Unmet(
+        "expand-mismatch",
+        f"{{op}} grows sizes of 1 only: dim {dim} of {{{name}}} {text(shape)} is"
+        f" {shape[dim]}, asked for {sizes[dim - len(shape)]} in {text(sizes)}",
+        Place(name, dim),
+        has=shape[dim],
+        needs=1,
+        grants=(Grant(name, Made(tuple(made), input.dtype)),),
+    )
+
+
+@needs("torch.Tensor.repeat")
+def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
+    """A number for each dim."""
+    counts = sizes_of(sizes) if repeats is None else sizes_of((repeats,))
+    if counts is not None and min(counts, default=0) < 0:
+        return of_positive("sizes" if repeats is None else "repeats", counts, 0)
+    if counts is None or len(counts) >= len(self.shape):
+        return None
+    fits = (1,) * (len(self.shape) - len(counts)) + counts
+    return Unmet(
+        "repeat-counts",
+        f"{{op}} needs a number for each of the {dims(len(self.shape))} of {{self}}"
+        f" {text(self.shape)}, got {len(counts)}: {text(counts)}",
+        Place("self"),
+        has=len(counts),
+        needs=len(self.shape),
+        grants=(Grant("sizes" if repeats is None else "repeats", fits),),
+    )
+
+
+@needs("torch.Tensor.sum_to_size")
+def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
+    """A shape that broadcasts to that of the tensor."""
+    sizes = sizes_of(size)
+    shape = self.shape
+    if sizes is None:
+        return None
+    back = zip(sizes[::-1], shape[::-1], strict=False)
+    if len(sizes) <= len(shape) and all(a in (1, b) for a, b in back):
+        return None
+    if min(sizes, default=0) < 0:
+        return of_positive("size", sizes, 0)
+    return Unmet(
+        "expand-mismatch",
+        f"{{op}} sums {{self}} {text(shape)} to a shape that broadcasts to it, got"
+        f" {text(sizes)}",
+        Place("self"),
+        has=text(shape),
+        needs=text(sizes),
+        grants=(Grant("self", Made(sizes, self.dtype)),),
+    )
+
+
+@needs("torch.tile", "torch.Tensor.tile")
+def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
+    """Numbers of at least 0."""
+    given = options.get("dims")
+    counts = sizes_of(dims) if given is None else sizes_of((given,))
+    if counts is None or min(counts, default=0) >= 0:
+        return None
+    return Unmet(
+        "not-positive",
+        f"{{op}} repeats dims at least 0 times, got {min(counts)} in {text(counts)}",
+        has=min(counts),
+        needs=0,
+        guessed=True,
+    )

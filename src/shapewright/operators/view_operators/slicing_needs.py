@@ -1,0 +1,371 @@
+"""What functions that take parts of a dim, split it, or reorder dims require of their
+arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shapewright.operators.dtype_needs import no_complex
+from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.linear_algebra.needs import of_matrices
+from shapewright.operators.metadata_rules import Made, Meta
+from shapewright.operators.need_checks import dims, of_positive, text
+from shapewright.operators.needs_registry import needs
+from shapewright.operators.reduction.needs import both, named, of_dim
+
+
+@needs(*named(*both("unbind")))
+def unbind(input: Meta, dim: int = 0) -> Unmet | None:
+    """A dim that is there."""
+    return of_dim("input", input, dim) if input.shape else None
+
+
+@needs(*named(*both("chunk")))
+def chunk(input: Meta, chunks: int, dim: int = 0) -> Unmet | None:
+    """A dim that is there, and at least one part."""
+    wrong = of_dim("input", input, dim, sure=True) if input.shape else None
+    return wrong or of_positive("chunks", chunks)
+
+
+@needs(*named(*both("select")))
+def select(input: Meta, dim: Any, index: Any) -> Unmet | None:
+    """A dim that is there, and an index within it."""
+    wrong = of_dim("input", input, dim) if input.shape else None
+    if wrong is not None or type(index) is not int or not input.shape:
+        return wrong
+    size = input.shape[dim]
+    if -size <= index < size:
+        return None
+    return Unmet(
+        "index-out-of-range",
+        f"{{op}} reads index {index} of dim {dim % len(input.shape)} of {{input}}"
+        f" {text(input.shape)}, which has 0 to {size - 1}",
+        Place("input", dim % len(input.shape)),
+        has=size,
+        needs=index + 1 if index >= 0 else -index,
+        grants=(Grant("index", 0),) if size else (),
+    )
+
+
+@needs(*named(*both("narrow")))
+def narrow(input: Meta, dim: Any, start: Any, length: Any) -> Unmet | None:
+    """A part that lies within the dim."""
+    wrong = of_dim("input", input, dim) if input.shape else None
+    if wrong is not None or type(start) is not int or not input.shape:
+        return wrong
+    size = input.shape[dim]
+    begin = start + size if start < 0 else start
+    wrong = of_positive("length", length, 0)
+    if wrong is not None or type(length) is not int:
+        return wrong
+    if start < -size:
+        return Unmet(
+            "index-out-of-range",
+            f"{{op}} begins at {start} of dim {dim % len(input.shape)} of {{input}}"
+            f" {text(input.shape)}, which has -{size} to {size - 1}",
+            Place("input", dim % len(input.shape)),
+            has=size,
+            needs=-start,
+            grants=(Grant("start", 0), Grant("length", min(length, size))),
+            guessed=True,
+        )
+    if begin + length <= size:
+        return None
+    at = dim % len(input.shape)
+    made = (*input.shape[:at], begin + length, *input.shape[at + 1 :])
+    return Unmet(
+        "index-out-of-range",
+        f"{{op}} takes {begin} to {begin + length} of dim {at} of {{input}}"
+        f" {text(input.shape)}, which ends at {size}",
+        Place("input", at),
+        has=size,
+        needs=begin + length,
+        grants=(Grant("input", Made(made, input.dtype)),) if start >= 0 else (),
+    )
+
+
+@needs(*named(*both("topk", "kthvalue")))
+def topk(
+    input: Meta, k: Any, dim: Any = -1, *rest: Any, **options: Any
+) -> Unmet | None:
+    """No more than the dim has."""
+    wrong = of_dim("input", input, dim, sure=True)
+    if wrong is not None or type(k) is not int:
+        return wrong
+    at = dim % max(len(input.shape), 1)
+    size = input.shape[at] if input.shape else 1
+    if k <= size:
+        least = 1 if size else 0
+        return of_positive("k", k, least) if k < 0 else no_complex(("input", input))
+    made = (*input.shape[:at], k, *input.shape[at + 1 :])
+    return Unmet(
+        "k-too-large",
+        f"{{op}} takes the {k} largest of dim {at} of {{input}} {text(input.shape)},"
+        f" which has {size}",
+        Place("input", at if input.shape else None),
+        has=size,
+        needs=k,
+        grants=(Grant("input", Made(made or (k,), input.dtype)),),
+    )
+
+
+@needs(*named("torch.nn.functional.glu"))
+def glu(input: Meta, dim: int = -1) -> Unmet | None:
+    """A dim of two halves."""
+    wrong = of_dim("input", input, dim) if input.shape else None
+    if wrong is not None or not input.shape or input.shape[dim] % 2 == 0:
+        return wrong
+    at = dim % len(input.shape)
+    size = input.shape[at]
+    made = (*input.shape[:at], size + 1, *input.shape[at + 1 :])
+    return Unmet(
+        "does-not-divide",
+        f"{{op}} halves dim {at} of {{input}} {text(input.shape)}, which is {size}",
+        Place("input", at),
+        has=size,
+        needs=2,
+        grants=(Grant("input", Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("tensor_split")))
+def tensor_split(
+    input: Meta, indices_or_sections: Any = None, dim: Any = 0, **options: Any
+) -> Unmet | None:
+    """A dim that is there, and at least one part."""
+    wrong = of_dim("input", input, dim) if input.shape else of_least(input, 1)
+    sections = options.get("sections", indices_or_sections)
+    if wrong is None and type(sections) is int:
+        return of_positive("indices_or_sections", sections)
+    return wrong
+
+
+def of_least(input: Meta, least: int) -> Unmet | None:
+    """At least so many dims."""
+    rank = len(input.shape)
+    if rank >= least:
+        return None
+    made = (*(1,) * (least - rank), *input.shape)
+    return Unmet(
+        "wrong-rank",
+        f"{{op}} takes at least {dims(least)}, got {rank}: {{input}} is"
+        f" {text(input.shape)}",
+        Place("input"),
+        has=rank,
+        needs=least,
+        grants=(Grant("input", Made(made, input.dtype)),),
+        guessed=True,
+    )
+
+
+def splitting(word: str, least: int, along: int) -> None:
+    """Register a split along the dim that its name says, of vectors along theirs."""
+
+    def split(
+        input: Meta, indices_or_sections: Any = None, **options: Any
+    ) -> Unmet | None:
+        wrong = of_least(input, least)
+        parts = options.get("sections", indices_or_sections)
+        if wrong is not None or type(parts) is not int:
+            return wrong
+        wrong = of_positive("indices_or_sections", parts)
+        at = min(along, len(input.shape) - 1)
+        size = input.shape[at]
+        if wrong is not None or size % parts == 0:
+            return wrong
+        made = (*input.shape[:at], size - size % parts or parts, *input.shape[at + 1 :])
+        return Unmet(
+            "does-not-divide",
+            f"{{op}} cannot divide dim {at} of {{input}} {text(input.shape)}, {size},"
+            f" into {parts} equal parts: `tensor_split` makes unequal ones",
+            Place("input", at),
+            has=size,
+            needs=parts,
+            grants=(Grant("input", Made(made, input.dtype)),),
+            guessed=True,
+        )
+
+    needs(*named(*both(word)))(split)
+
+
+for _word, _least, _along in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)):
+    splitting(_word, _least, _along)
+
+
+@needs("torch.Tensor.unfold")
+def unfold(self: Meta, dimension: Any, size: Any, step: Any) -> Unmet | None:
+    """A window that fits into the dim, and a step of at least 1."""
+    wrong = of_dim("self", self, dimension, "dimension")
+    wrong = wrong or of_positive("size", size, 0) or of_positive("step", step)
+    have = (*self.shape, 1)[dimension % max(len(self.shape), 1)] if not wrong else 0
+    if wrong is not None or type(size) is not int or size <= have:
+        return wrong
+    at = dimension % max(len(self.shape), 1)
+    made = (*self.shape[:at], size, *self.shape[at + 1 :])
+    return Unmet(
+        "kernel-too-large",
+        f"{{op}} needs room for a window of {size} in dim {at} of {{self}}"
+        f" {text(self.shape)}, got {have}",
+        Place("self", at if self.shape else None),
+        has=have,
+        needs=size,
+        grants=(Grant("self", Made(made, self.dtype)),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("transpose", "swapaxes", "swapdims")))
+def transpose(
+    input: Meta, dim0: Any = None, dim1: Any = None, **more: Any
+) -> Unmet | None:
+    """Two dims that are there."""
+    return of_dim("input", input, dim0, "dim0") or of_dim("input", input, dim1, "dim1")
+
+
+@needs(*named("torch.Tensor.permute"))
+def tensor_permute(self: Meta, *dims: Any) -> Unmet | None:
+    """Every dim once."""
+    given = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+    return of_order("self", self, tuple(given))
+
+
+@needs(*named("torch.permute"))
+def permute(input: Meta, dims: Any) -> Unmet | None:
+    """Every dim once."""
+    return of_order("input", input, tuple(dims))
+
+
+def of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
+    """As many places as dims, each of them once."""
+    rank = len(input.shape)
+    if not order:
+        return None
+    if len(order) == rank:
+        return of_dim(name, input, order, "dims")
+    if len(order) > rank:
+        shape = (*(1,) * (len(order) - rank), *input.shape)
+    else:
+        count = 1
+        for size in input.shape[len(order) - 1 :]:
+            count *= size
+        shape = (*input.shape[: len(order) - 1], count) if order else ()
+    return Unmet(
+        "permuted-dims",
+        f"{{op}} needs a place for each of the {dims(rank)} of {{{name}}}"
+        f" {text(input.shape)}, got {len(order)}: {order}",
+        Place(name),
+        has=len(order),
+        needs=rank,
+        grants=(Grant(name, Made(tuple(shape), input.dtype)),),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("movedim", "moveaxis")))
+def movedim(input: Meta, source: Any, destination: Any) -> Unmet | None:
+    """As many places as dims that move."""
+    wrong = of_dim("input", input, source, "source")
+    wrong = wrong or of_dim("input", input, destination, "destination")
+    if wrong is not None:
+        return replace(wrong, grants=()) if wrong.code == "repeated-dim" else wrong
+    one, two = ([d] if type(d) is int else list(d) for d in (source, destination))
+    if len(one) == len(two):
+        return None
+    fits = min(len(one), len(two))
+    return Unmet(
+        "moved-dims",
+        f"{{op}} needs a place for each dim that moves, got {len(one)} dims of"
+        f" {{input}} {text(input.shape)} and {len(two)} places",
+        Place("input"),
+        has=len(two),
+        needs=len(one),
+        grants=(Grant("source", one[:fits]), Grant("destination", two[:fits])),
+        guessed=True,
+    )
+
+
+@needs("torch.flip")
+def flip(input: Meta, *named: Any, dims: Any = None) -> Unmet | None:
+    """Dims that are there, each once."""
+    given = named if dims is None else dims
+    listed = len(given) == 1 and isinstance(given[0], tuple | list)
+    wrong = of_dim("input", input, tuple(given[0] if listed else given), "named")
+    if wrong is None or not wrong.grants:
+        return wrong
+    value = wrong.grants[0].value
+    if dims is not None:
+        return replace(wrong, grants=(Grant("dims", value),))
+    return replace(wrong, grants=(Grant("named", (value,)),)) if listed else wrong
+
+
+@needs(*named(*both("fliplr")))
+def fliplr(input: Meta) -> Unmet | None:
+    """A dim 1 to turn round."""
+    return of_matrices("input", input)
+
+
+@needs(*named(*both("flipud")))
+def flipud(input: Meta) -> Unmet | None:
+    """A dim 0 to turn round."""
+    if input.shape:
+        return None
+    return Unmet(
+        "wrong-rank",
+        "{op} takes at least 1 dim of {input}, got a scalar",
+        Place("input"),
+        has=0,
+        needs=1,
+        grants=(Grant("input", Made((1,), input.dtype)),),
+    )
+
+
+@needs(*named(*both("roll")))
+def roll(input: Meta, shifts: Any, dims: Any = ()) -> Unmet | None:
+    """A shift for each dim."""
+    wrong = of_dim("input", input, dims, "dims")
+    if wrong is not None and wrong.code == "dim-out-of-range":
+        return wrong
+    one, two = (1 if type(each) is int else len(each) for each in (shifts, dims))
+    if one == two or (one == 1 and not two):
+        return None
+    fits = min(one, two) or 1
+    kept = shifts if type(shifts) is int else tuple(shifts)[:fits]
+    left = dims if type(dims) is int else tuple(dims)[:fits]
+    return Unmet(
+        "moved-dims",
+        f"{{op}} needs a shift for each dim, got {one} for {two} dims of {{input}}"
+        f" {text(input.shape)}",
+        Place("input"),
+        has=one,
+        needs=two,
+        grants=(Grant("shifts", kept), Grant("dims", left)),
+        guessed=True,
+    )
+
+
+@needs(*named(*both("rot90")))
+def rot90(input: Meta, k: int = 1, dims: Any = (0, 1)) -> Unmet | None:
+    """Two dims that are there."""
+    wrong = of_matrices("input", input)
+    if wrong is not None:
+        return wrong
+    given = tuple(dims)
+    if len(given) != 2:
+        return Unmet(
+            "moved-dims",
+            f"{{op}} turns 2 dims of {{input}} {text(input.shape)}, got {len(given)}",
+            Place("input"),
+            has=len(given),
+            needs=2,
+            grants=(Grant("dims", (*given, 0, 1)[:2]),),
+            guessed=True,
+        )
+    wrong = of_dim("input", input, given, "dims")
+    if wrong is None or wrong.code != "repeated-dim":
+        return wrong
+    rank = len(input.shape)
+    other = next(d for d in range(rank) if d != given[0] % rank)
+    return replace(wrong, grants=(Grant("dims", (given[0], other)),))

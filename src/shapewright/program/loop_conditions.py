@@ -1,0 +1,375 @@
+"""Conditions in loops: those that end a loop, and those that hold every so many
+steps.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapewright.program.loop_counters import atoms, counters
+
+DUE = "_shapewright_due"
+EXCEEDS = "_shapewright_exceeds"
+
+COUNTER = re.compile(r"step|epoch|batch|idx|index|iter|event|count", re.I)
+SETTING = re.compile(r"every|interval|freq|eval|save|saving|log|check|print|val_", re.I)
+OTHERS = re.compile(r"accum", re.I)
+LENGTH = re.compile(r"batches|length", re.I)
+HEAD = re.compile(rb"\w\)? % [\w.]*(?:every|interval|freq|eval|save|logging|check)")
+
+TRAINS = frozenset({"backward", "step", "zero_grad"})
+"""Calls of a training step: a turn more for some of them would be a mistake."""
+WHOLE = frozenset({"step", "zero_grad"})
+"""What uses gradients and clears them: a turn more for both is none."""
+
+
+def counts(text: bytes) -> bool:
+    """Whether a library's file may have conditions on what it counts."""
+    return bool(HEAD.search(text)) or b"_interval > " in text or b"_batch > " in text
+
+
+def with_periods_told(tree: ast.Module, file: str) -> ast.Module:
+    """A program's tree with conditions on its own counters told of."""
+    changed: ast.Module = _Teller(False).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+def with_settings_told(tree: ast.Module, file: str) -> ast.Module:
+    """A library's tree with those told of that are on what a user sets."""
+    changed: ast.Module = _Teller(True).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+class _Teller(ast.NodeTransformer):
+    def __init__(self, library: bool) -> None:
+        self.library = library
+        self.heads: set[str] = set()  # what loops around give their turns
+        self.count = 0
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        return self.within(node, _names(node.target))
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        return self.within(node, set())
+
+    def within(self, node: ast.For | ast.While, heads: set[str]) -> ast.AST:
+        """A loop's own counts are set forward: its conditions need nobody to tell."""
+        before = self.heads
+        self.heads = before | heads | counters(node).keys()
+        self.generic_visit(node)
+        self.heads = before
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        before, self.heads = self.heads, set()
+        self.generic_visit(node)
+        self.heads = before
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        if self.library or not _trains(node):
+            node.test = self.told(node.test)
+        if self.library and len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
+            node.test = _Bounds().visit(node.test)
+        node.body = [self.visit(each) for each in node.body]
+        node.orelse = [self.visit(each) for each in node.orelse]
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`due = step % every == 0` outside of an `if`: a library's."""
+        self.generic_visit(node)
+        return self.compared(node) if self.library else node
+
+    def told(self, test: ast.expr) -> ast.expr:
+        """A condition with what it asks of counters told of."""
+        if isinstance(test, ast.BoolOp):
+            test.values = [self.told(each) for each in test.values]
+        elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test.operand = self.told(test.operand)
+        elif isinstance(test, ast.BinOp):
+            return self.due(test)
+        elif isinstance(test, ast.Compare):
+            return self.compared(test)
+        return test
+
+    def compared(self, test: ast.Compare) -> ast.Compare:
+        """`step % n == 0`, `step % n != 0`."""
+        zero = test.comparators[0]
+        equal = isinstance(test.ops[0], ast.Eq | ast.NotEq)
+        if equal and isinstance(zero, ast.Constant) and zero.value == 0:
+            test.left = self.due(test.left)
+        return test
+
+    def due(self, node: ast.expr) -> ast.expr:
+        """`step % n`, told of where `step` counts and `n` is set."""
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
+            return node
+        count, period = ast.unparse(node.left), ast.unparse(node.right)
+        if isinstance(node.left, ast.Constant):
+            return node
+        if self.library:
+            counted = COUNTER.search(count) and not SETTING.search(count)
+            others = OTHERS.search(count + period)
+            if not (counted and SETTING.search(period)) or others:
+                return node
+        elif {ast.unparse(each) for each in atoms(node.left)} & self.heads:
+            return node
+        self.count += 1
+        told = (f"{count} % {period}", self.count, self.library)
+        words = [ast.Constant(each) for each in told]
+        name = ast.Name(DUE, ast.Load())
+        made = ast.Call(name, [node.left, node.right, *words], [])
+        return ast.copy_location(made, node)
+
+
+class _Bounds(ast.NodeTransformer):
+    """`setting > length` asks with the length that the loader has."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        right = node.comparators[0]
+        above = len(node.ops) == 1 and isinstance(node.ops[0], ast.Gt)
+        if not above or not LENGTH.search(ast.unparse(right)):
+            return node
+        name = ast.Name(EXCEEDS, ast.Load())
+        return ast.copy_location(ast.Call(name, [node.left, right], []), node)
+
+
+def _trains(node: ast.If) -> bool:
+    """Whether what stands under a condition is a part of training a step alone."""
+    found = {
+        each.attr
+        for part in (*node.body, *node.orelse)
+        for each in ast.walk(part)
+        if isinstance(each, ast.Attribute) and each.attr in TRAINS
+    }
+    return bool(found) and found != WHOLE
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+ENDLESS = frozenset({"count", "cycle", "repeat", "iter"})
+"""Functions whose iterators may never end."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Loop = ast.While | ast.For | ast.AsyncFor
+TESTED = ast.If | ast.While | ast.Assert | ast.IfExp
+Place = tuple[int, int, int, int]
+"""Line, column, end line and end column, as `ast` counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What hangs on a read: the end of a loop, or what its function returns.
+
+    `compared` are the other sides of comparisons with it that decide the end.
+    """
+
+    endless: bool
+    bounded: bool
+    returned: bool
+    compared: tuple[ast.expr, ...] = ()
+
+    @property
+    def ends(self) -> bool:
+        """Whether some loop around the read ends by it."""
+        return self.endless or self.bounded
+
+
+NOTHING = Waiting(endless=False, bounded=False, returned=False)
+
+
+def waiting_at(tree: ast.Module, place: Place) -> Waiting:
+    """What hangs on the expression at this place of a file."""
+    path = path_to(tree, place)
+    cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
+    inside = path[cuts[-1] :] if cuts else path
+    read = inside[-1]
+    compared: list[ast.expr] = []
+    endless = bounded = False
+    for number, node in enumerate(inside[:-1]):
+        if not isinstance(node, Loop) or not turns_over(node, inside[number + 1]):
+            continue
+        found = [test for test in exits(node) if Flow(node, read).touches(test)]
+        if not found:
+            continue
+        if isinstance(node, ast.While) or is_endless(node):
+            endless = True
+        else:
+            bounded = True
+        flow = Flow(node, read)
+        for test in found:
+            compared += other_sides(test, flow)
+    returned = bool(cuts) and Flow(inside[0], read).leaves()
+    return Waiting(endless, bounded, returned, tuple(compared))
+
+
+def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
+    """The nodes around a place, outermost first; the last is the expression itself.
+
+    Python places the truth that an `if` asks for at its condition or at all of it.
+    """
+    path: list[ast.AST] = [tree]
+    while True:
+        for child in ast.iter_child_nodes(path[-1]):
+            if contains(child, place):
+                path.append(child)
+                break
+        else:
+            last = path[-1]
+            return [*path, last.test] if isinstance(last, TESTED) else path
+        if place_of(child) == place and isinstance(child, ast.expr):
+            return path
+
+
+def place_of(node: ast.AST) -> Place | None:
+    """Where a node stands; some, as operators and arguments, stand nowhere."""
+    line = getattr(node, "lineno", None)
+    end_line = getattr(node, "end_lineno", None)
+    if line is None or end_line is None:
+        return None
+    return line, node.col_offset, end_line, node.end_col_offset  # type: ignore[attr-defined]
+
+
+def contains(node: ast.AST, place: Place) -> bool:
+    """Whether a place lies within a node."""
+    own = place_of(node)
+    if own is None:
+        return any(contains(child, place) for child in ast.iter_child_nodes(node))
+    return own[:2] <= place[:2] and place[2:] <= own[2:]
+
+
+def turns_over(loop: Loop, part: ast.AST) -> bool:
+    """Whether a part of a loop runs in each of its turns."""
+    return part in loop.body or (isinstance(loop, ast.While) and part is loop.test)
+
+
+def is_endless(loop: Loop) -> bool:
+    """Whether a `for` may have no end of its own: `for step in count()`."""
+    if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
+        return isinstance(loop, ast.While)
+    called = loop.iter.func
+    name = called.attr if isinstance(called, ast.Attribute) else ""
+    return (called.id if isinstance(called, ast.Name) else name) in ENDLESS
+
+
+def exits(loop: Loop) -> Iterator[ast.expr]:
+    """The conditions by which a loop ends."""
+    if isinstance(loop, ast.While):
+        yield loop.test
+    for statement in loop.body:
+        yield from exits_in(statement, breaks=True)
+
+
+def exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
+    """Conditions under which `return` is met, or a `break` out of the loop meant."""
+    if isinstance(node, Function | ast.ClassDef):
+        return
+    if isinstance(node, ast.If) and leaves_loop(node, breaks):
+        yield node.test
+    if isinstance(node, Loop):
+        breaks = False
+    for child in ast.iter_child_nodes(node):
+        yield from exits_in(child, breaks)
+
+
+def leaves_loop(node: ast.AST, breaks: bool) -> bool:
+    """Whether a `return` stands below a node, or a `break` of the loop around it."""
+    if isinstance(node, ast.Return) or (breaks and isinstance(node, ast.Break)):
+        return True
+    if isinstance(node, Function | ast.ClassDef):
+        return False
+    breaks = breaks and not isinstance(node, Loop)
+    return any(leaves_loop(child, breaks) for child in ast.iter_child_nodes(node))
+
+
+class Flow:
+    """The names that values flow into, within one loop or function."""
+
+    def __init__(
+        self, within: ast.AST, *reads: ast.AST, names: set[str] | None = None
+    ) -> None:
+        self.within = within
+        self.reads = {id(read) for read in reads}
+        self.names: set[str] = set(names or ())
+        before = -1
+        while before != len(self.names):
+            before = len(self.names)
+            for node in ast.walk(within):
+                self.follow(node)
+
+    def follow(self, node: ast.AST) -> None:
+        """Add what one statement assigns of the value."""
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
+            if node.value is not None and self.touches(node.value):
+                self.add(node)
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            if node is not self.within and self.touches(node.iter):
+                self.add(node.target)
+        elif isinstance(node, ast.If | ast.While):
+            if node is not self.within and self.touches(node.test):
+                for statement in (*node.body, *node.orelse):
+                    self.add(statement)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            called = node.value.func  # `done.append(x.item())`
+            if isinstance(called, ast.Attribute) and self.touches(node.value):
+                name = dotted(called.value)
+                if name:
+                    self.names.add(name)
+
+    def add(self, node: ast.AST) -> None:
+        """Every name that is assigned in a node."""
+        for each in ast.walk(node):
+            name = dotted(each)
+            if name and not isinstance(getattr(each, "ctx", None), ast.Load):
+                self.names.add(name)
+            if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
+                name = dotted(each.value)
+                if name:
+                    self.names.add(name)
+
+    def touches(self, node: ast.AST) -> bool:
+        """Whether an expression reads the value, or a name that it flowed into."""
+        return any(
+            id(each) in self.reads or (self.names and dotted(each) in self.names)
+            for each in ast.walk(node)
+        )
+
+    def leaves(self) -> bool:
+        """Whether the value decides what a function returns, yields or keeps."""
+        if any("." in name for name in self.names):
+            return True
+        for node in ast.walk(self.within):
+            if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
+                if node.value is not None and self.touches(node.value):
+                    return True
+            elif isinstance(node, ast.If) and leaves_loop(node, breaks=False):
+                if self.touches(node.test):
+                    return True
+            elif isinstance(node, ast.Lambda) and self.touches(node.body):
+                return True
+        return False
+
+
+def dotted(node: ast.AST) -> str:
+    """`x` or `self.x.y` as text; nothing for what is no name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = dotted(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return ""
+
+
+def other_sides(test: ast.expr, flow: Flow) -> list[ast.expr]:
+    """What a condition compares the value with."""
+    found: list[ast.expr] = []
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(flow.touches(side) for side in sides):
+                found += [side for side in sides if not flow.touches(side)]
+    return found

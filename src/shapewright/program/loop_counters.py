@@ -1,0 +1,380 @@
+"""What a loop counts, which conditions wait for a count, and which values one turn
+hands to the next.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+PLAIN = (ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Load)
+"""Nodes of expressions that may be evaluated once more without any effect."""
+
+REACHED = (
+    *PLAIN,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.operator,
+    ast.unaryop,
+    ast.Tuple,
+    ast.List,
+)
+"""The same of what a count is compared with."""
+
+Loop = ast.For | ast.While
+
+JOINS = ("cat", "concat", "concatenate", "append", "vstack", "hstack", "column_stack")
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`test` holds at a count of `value`.
+
+    Where it `divides`, that is a pair: at counts that leave the second as the rest of
+    a division by the first.
+    `number` is the place of what counts in `Counting.numbers`, None for anything else.
+    `node` is the `if` whose body runs then; None where other things decide too.
+    """
+
+    line: int
+    test: str
+    value: ast.expr
+    number: int | None
+    divides: bool
+    node: ast.If | None
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """`target` is counted in turns whose number of the head, `name`, meets a test."""
+
+    target: ast.expr
+    number: int
+    name: str
+    test: ast.expr
+
+
+@dataclass(slots=True)
+class Counting:
+    """`numbers`: each with whether the loop's head gives it."""
+
+    numbers: list[tuple[ast.expr, bool]] = field(default_factory=list)
+    guarded: list[Guarded] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+
+    def counters(self) -> Iterator[tuple[int, ast.expr]]:
+        """What the body counts, with its place."""
+        for index, (number, is_head) in enumerate(self.numbers):
+            if not is_head:
+                yield index, number
+
+
+def counting(loop: Loop) -> Counting:
+    """What a loop counts, and the conditions that wait for it."""
+    heads = _names(loop.target) if isinstance(loop, ast.For) else set()
+    own = counters(loop)
+    found = Counting()
+    places: dict[str, int] = {}
+
+    def place(name: str) -> int:
+        if name not in places:
+            number = own.get(name, ast.Name(name, ast.Load()))
+            places[name] = len(found.numbers)
+            found.numbers.append((number, name not in own))
+        return places[name]
+
+    for test, node, inner in _tests(loop):
+        waits: list[tuple[ast.expr, bool, str]] = []
+        others: list[ast.expr] = []
+        for left, value, divides in _comparisons(test):
+            names = {ast.unparse(each) for each in atoms(left)}
+            known = [*sorted(names & own.keys()), *sorted(names & heads)]
+            if known:
+                waits.append((value, divides, known[0]))
+            elif divides and not inner:
+                others.append(value)
+        alone = node if len(waits) == _leaves(test) else None
+        about = test.lineno, ast.unparse(test)
+        for value, divides, name in waits:
+            told = Condition(*about, value, place(name), divides, alone)
+            found.conditions.append(told)
+        for value in others:
+            found.conditions.append(Condition(*about, value, None, True, None))
+    for name, target, test in guarded(loop, heads):
+        found.guarded.append(Guarded(target, place(name), name, test))
+    for name in own:  # they are right in the last turn as well
+        place(name)
+    return found
+
+
+def guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """What the body counts by one under an `if` that only its head decides."""
+    stored = [
+        ast.unparse(each)
+        for each in ast.walk(loop)
+        if isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
+    ]
+    for node in loop.body:
+        names = _names(node.test) if isinstance(node, ast.If) else set()
+        if not isinstance(node, ast.If) or len(names & heads) != 1:
+            continue
+        if not _is_test(node.test) or (names - heads) & set(stored):
+            continue
+        for each in node.body:
+            target = each.target if isinstance(each, ast.AugAssign) else None
+            if target is None or not counts_one(each):
+                continue
+            if stored.count(ast.unparse(target)) == 1:
+                yield next(iter(names & heads)), target, node.test
+
+
+def counts_one(node: ast.AST) -> bool:
+    """`x += 1`."""
+    return (
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == 1
+        and _is_of(node.target, (*PLAIN, ast.Store))
+    )
+
+
+def _is_test(test: ast.expr) -> bool:
+    """Whether a condition may be asked again: `(i + 1) % 4 == 0 or i == len(x)`."""
+    calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
+    known = all(ast.unparse(each.func) == "len" for each in calls)
+    kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
+    return known and _is_of(test, (*REACHED, *kinds))
+
+
+def joined(loop: Loop) -> list[ast.expr]:
+    """Names and attributes to which each turn joins: `x = torch.cat([x, y])`."""
+    found: dict[str, ast.expr] = {}
+    waiting: list[ast.AST] = [*loop.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, SCOPES):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Name | ast.Attribute) and _joins(node, target):
+            found.setdefault(ast.unparse(target), target)
+    return list(found.values())
+
+
+def _joins(node: ast.AST, target: ast.expr) -> bool:
+    """Whether a value is a target with more: `y if i == 0 else cat([x, y])`."""
+    text = ast.unparse(target)
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        parts = [each for one in call.args for each in ast.walk(one)]
+        exprs = [each for each in parts if isinstance(each, ast.expr)]
+        if call.func.attr in JOINS and text in map(ast.unparse, exprs):
+            return _is_of(target, (*PLAIN, ast.Store))
+    return False
+
+
+def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
+    """Each condition of a loop, its `if`, and whether it is of a loop within.
+
+    The `if` is left out where another stands around it, or where the body is passed.
+    """
+    waiting: list[tuple[ast.AST, bool, bool]] = [(e, False, False) for e in loop.body]
+    if isinstance(loop, ast.While):
+        yield loop.test, None, False
+    while waiting:
+        node, inner, under = waiting.pop(0)
+        if isinstance(node, SCOPES):
+            continue
+        if isinstance(node, ast.If):
+            alone = not under and _meets(node.test)
+            yield node.test, node if alone else None, inner
+        elif isinstance(node, ast.IfExp):
+            yield node.test, None, inner
+        elif isinstance(node, ast.While):
+            yield node.test, None, True
+        inner |= isinstance(node, Loop)
+        under |= isinstance(node, ast.If)
+        waiting += [(each, inner, under) for each in ast.iter_child_nodes(node)]
+
+
+def _meets(test: ast.expr) -> bool:
+    """Whether a body runs when the count is met: `i % 10 == 0`, but not `i % 10`."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_meets, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not _meets(test.operand)
+    if isinstance(test, ast.BinOp):
+        return not isinstance(test.op, ast.Mod)
+    return not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq))
+
+
+def _leaves(test: ast.expr) -> int:
+    """How many conditions stand in one."""
+    if isinstance(test, ast.BoolOp):
+        return sum(map(_leaves, test.values))
+    return 1
+
+
+def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """`a % b` and `a < b` in a condition: what is compared, with what."""
+    rests: dict[ast.AST, ast.expr] = {}
+    divided: set[ast.AST] = set()
+    for each in ast.walk(test):
+        if isinstance(each, ast.Compare) and len(each.ops) == 1:
+            rests[each.left] = each.comparators[0]
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod):
+            divided.add(each)
+            rest = rests.get(each, ast.Constant(0))
+            if _is_of(each.right, PLAIN) and _is_of(rest, REACHED):
+                yield each.left, ast.Tuple([each.right, rest], ast.Load()), True
+    for each in ast.walk(test):
+        if not isinstance(each, ast.Compare) or len(each.ops) != 1:
+            continue
+        left, right = each.left, each.comparators[0]
+        if any(one in divided for one in ast.walk(each)):
+            continue
+        for one, other in ((left, right), (right, left)):
+            if not isinstance(one, ast.Constant) and _is_of(other, REACHED):
+                yield one, other, False
+
+
+def counters(loop: Loop) -> dict[str, ast.expr]:
+    """Names and attributes to which each turn of the body adds a number."""
+    found: dict[str, ast.expr] = {}
+    bound: set[str] = set()
+    counted: set[ast.AST] = set()
+    inner: set[ast.AST] = set()
+    waiting: list[ast.AST] = [*loop.body]
+    while waiting:
+        node = waiting.pop(0)
+        within = isinstance(node, Loop) or node in inner
+        if isinstance(node, Loop | ast.With | ast.Try) or (
+            isinstance(node, ast.If) and within
+        ):
+            body = [each for each in node.body if isinstance(each, ast.stmt)]
+            waiting += body
+            inner.update(body if within else ())
+        if isinstance(node, ast.AugAssign | ast.Assign) and _adds(node):
+            added: ast.expr = (
+                node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            )
+            counted.update(ast.walk(added))
+            found.setdefault(ast.unparse(added), added)
+    heads = [loop.target] if isinstance(loop, ast.For) else []
+    for top in [*heads, *loop.body]:
+        for node in ast.walk(top):
+            stores = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+            if stores and node not in counted:
+                bound.add(ast.unparse(node))
+    return {name: node for name, node in found.items() if name not in bound}
+
+
+def _adds(node: ast.AugAssign | ast.Assign) -> bool:
+    """`x += 1`, `x = x + 1`, `seen += len(batch)`."""
+    target: ast.expr
+    if isinstance(node, ast.AugAssign):
+        target, value, op = node.target, node.value, node.op
+    else:
+        target = node.targets[0]
+        if len(node.targets) > 1 or not isinstance(node.value, ast.BinOp):
+            return False
+        op, value = node.value.op, node.value.right
+        if ast.unparse(node.value.left) != ast.unparse(target):
+            return False
+    number = value.value if isinstance(value, ast.Constant) else 1
+    return (
+        isinstance(op, ast.Add)
+        and type(number) is int
+        and number > 0
+        and isinstance(target, ast.Name | ast.Attribute)
+        and _is_of(target, (*PLAIN, ast.Store))
+    )
+
+
+def atoms(node: ast.AST) -> Iterator[ast.AST]:
+    """The names and attributes of a sum, a difference or a product."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield node
+    elif isinstance(node, ast.BinOp):
+        yield from atoms(node.left)
+        yield from atoms(node.right)
+
+
+def _is_of(node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> bool:
+    return all(isinstance(each, kinds) for each in ast.walk(node))
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+ADDING = ("append", "extend", "insert")
+"""Methods that make a list longer."""
+
+
+def carried(loop: Loop) -> list[ast.expr]:
+    """Names whose value a turn reads before it sets them: the last turn's value."""
+    first: dict[str, bool] = {}
+    stored: set[str] = set()
+    for name in _in_order(loop.body):
+        reads = isinstance(name.ctx, ast.Load)
+        first.setdefault(name.id, reads)
+        if not reads:
+            stored.add(name.id)
+    heads = _names_within(loop.target) if isinstance(loop, ast.For) else set()
+    names = [name for name, reads in first.items() if reads and name in stored]
+    return [ast.Name(name, ast.Load()) for name in names if name not in heads]
+
+
+def _in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
+    """The names of some statements as they are met: values before their targets."""
+    for node in nodes:
+        if isinstance(node, SCOPES):
+            continue
+        if isinstance(node, ast.Name):
+            yield node
+            continue
+        inner = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Assign | ast.For | ast.comprehension):
+            inner.sort(key=lambda each: _is_target(node, each))
+        elif isinstance(node, ast.AugAssign):
+            yield from (
+                ast.Name(each, ast.Load()) for each in _names_within(node.target)
+            )
+        yield from _in_order(inner)
+
+
+def _is_target(node: ast.AST, inner: ast.AST) -> int:
+    """0 for what is evaluated first, 1 for what is set to it, 2 for a body."""
+    if isinstance(node, ast.Assign):
+        return int(inner is not node.value)
+    if isinstance(node, ast.For):
+        return 0 if inner is node.iter else 1 if inner is node.target else 2
+    assert isinstance(node, ast.comprehension)
+    return int(inner is not node.iter)
+
+
+def is_uneven(loop: Loop) -> bool:
+    """Whether some turns add to a list and others do not: `append` under an `if`."""
+    waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
+    while waiting:
+        node, under = waiting.pop()
+        if isinstance(node, SCOPES):
+            continue
+        called = node.func if isinstance(node, ast.Call) else None
+        if under and isinstance(called, ast.Attribute) and called.attr in ADDING:
+            return True
+        under |= isinstance(node, ast.If | ast.Try | ast.Match)
+        waiting += [(each, under) for each in ast.iter_child_nodes(node)]
+    return False
+
+
+def _names_within(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

@@ -1,0 +1,345 @@
+"""Loops rewritten to report each turn, in scripts and in libraries that train."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from shapewright.program.loop_counters import (
+    ADDING,
+    PLAIN,
+    Counting,
+    carried,
+    counting,
+    counts_one,
+    is_uneven,
+    joined,
+)
+
+OVER = "_shapewright_over"
+WHILE = "_shapewright_while"
+COUNTED = "_shapewright_counted"
+ON = "_shapewright_on"
+MET = "_shapewright_met"
+GREW = "_shapewright_grew"
+GROWS = "_shapewright_grows"
+LONGER = "_shapewright_longer"
+COUNTS = "_shapewright_counts"
+CARRIES = "_shapewright_carries"
+
+
+def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
+    """The tree with every loop told of: `for`, `while`, and `enumerate` in their heads.
+
+    The names above must be builtins when it runs.
+    """
+    return with_names(tree, file, OVER, WHILE, None)
+
+
+def with_names(
+    tree: ast.Module,
+    file: str,
+    over: str,
+    going: str,
+    is_meant: Callable[[ast.For | ast.While], bool] | None,
+) -> ast.Module:
+    """The tree with some loops told of by functions of these names.
+
+    Without `is_meant`, with all of them, and what they count.
+    """
+    changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
+    return ast.fix_missing_locations(changed)
+
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+class _Teller(ast.NodeTransformer):
+    def __init__(
+        self,
+        file: str,
+        over: str,
+        going: str,
+        is_meant: Callable[[ast.For | ast.While], bool] | None,
+    ) -> None:
+        self.file = file
+        self.over = over
+        self.going = going
+        self.is_meant = is_meant
+        self.count = 0
+        self.waits: set[ast.AST] = set()
+        self.within: list[tuple[int, Counting]] = []  # loops, outermost first
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A generator's loops go on as long as somebody asks it."""
+        if not any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
+            outer, self.within = self.within, []
+            self.generic_visit(node)
+            self.within = outer
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        if self.is_meant is not None and not self.is_meant(node):
+            return self.generic_visit(node)
+        counts = self.counting(node)
+        told = self.told(counts, is_uneven(node))
+        self.within.append((node.lineno, counts))
+        self.generic_visit(node)
+        self.within.pop()
+        head = _Counter().visit(node.iter)
+        node.iter = self.call(self.over, node.iter, [head, *self.place(node), told])
+        set_on: list[ast.stmt] = [
+            ast.Assign([_copied(number, ast.Store())], self.on(node, index, number))
+            for index, number in counts.counters()
+        ]
+        for place, each in enumerate(counts.guarded, len(counts.numbers)):
+            if isinstance(each.target, ast.Name):
+                made = self.on(node, place, each.target)
+                set_on.append(ast.Assign([_copied(each.target, ast.Store())], made))
+        set_on += self.joined(node, counts)
+        node.body[:0] = [self.at(each, node) for each in set_on]
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
+        if self.is_meant is not None and not self.is_meant(node):
+            return self.generic_visit(node)
+        counts = self.counting(node)
+        told = self.told(counts, is_uneven(node))
+        self.within.append((node.lineno, counts))
+        self.generic_visit(node)
+        self.within.pop()
+        self.count += 1
+        name = f"{self.going}_{self.count}"
+        begun = ast.Assign(
+            [ast.Name(name, ast.Store())],
+            self.call(self.going, node, [*self.place(node), told]),
+        )
+        test = node.test
+        asked = [self.method(name, "ended")] if any(counts.counters()) else []
+        for index, number in counts.counters():
+            asked.append(self.kept(number, self.on(node, index, number)))
+        for each in asked:
+            self.at(each, test)
+        node.test = self.call(name, test, [*asked, test])
+        node.body[:0] = [self.at(each, node) for each in self.joined(node, counts)]
+        ended = self.at(ast.Expr(self.method(name, "end")), node)
+        whole = ast.copy_location(ast.Try([node], [], [], [ended]), node)
+        return [ast.copy_location(begun, node), whole]
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        waits = node in self.waits
+        self.generic_visit(node)
+        if waits:
+            met = ast.Call(ast.Name(MET, ast.Load()), self.place(node), [])
+            node.body.insert(0, self.at(ast.Expr(met), node.body[0]))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`found.append(x)` tells of the list."""
+        self.generic_visit(node)
+        called = node.func
+        if self.is_meant is not None or not isinstance(called, ast.Attribute):
+            return node
+        if called.attr in ADDING and _is_plain(called.value):
+            called.value = self.call(GREW, called.value, [called.value])
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        """`found += x` may add to a list."""
+        self.generic_visit(node)
+        if self.is_meant is None and counts_one(node):
+            told = self.counts(node.target)
+            if told is not None:
+                return [self.at(ast.Expr(told), node.target), node]
+        named = isinstance(node.target, ast.Name | ast.Attribute)
+        adds = isinstance(node.op, ast.Add) and not isinstance(node.value, ast.Constant)
+        if self.is_meant is not None or not (named and adds and _is_plain(node.target)):
+            return node
+        grew = ast.Call(ast.Name(GREW, ast.Load()), [_copied(node.target)], [])
+        return [self.at(ast.Expr(grew), node.target), node]
+
+    def counts(self, target: ast.expr) -> ast.expr | None:
+        """Tells of what holds a count, and which loops around it set it forward."""
+        text = ast.unparse(target)
+        guards: list[ast.expr] = []
+        for line, found in self.within:
+            marks: dict[str, int | None] = {}
+            marks.update((ast.unparse(each), None) for _, each in found.counters())
+            for place, each in enumerate(found.guarded, len(found.numbers)):
+                marks[ast.unparse(each.target)] = place
+            if text in marks:
+                pair: list[ast.expr] = [ast.Constant(line), ast.Constant(marks[text])]
+                guards.append(ast.Tuple(pair, ast.Load()))
+        key: object
+        if isinstance(target, ast.Attribute):
+            owner, key = target.value, target.attr
+        elif isinstance(target, ast.Subscript) and isinstance(
+            target.slice, ast.Constant
+        ):
+            owner, key = target.value, target.slice.value
+        else:
+            return None
+        item = isinstance(target, ast.Subscript)
+        words = [ast.Constant(each) for each in (key, item, self.file)]
+        args = [_copied(owner), *words, ast.Tuple(guards, ast.Load())]
+        return ast.Call(ast.Name(COUNTS, ast.Load()), args, [])
+
+    def joined(self, node: ast.For | ast.While, counts: Counting) -> list[ast.stmt]:
+        """What makes longer what each turn hands on to the next, and joins to."""
+        if self.is_meant is not None:
+            return []
+        made: list[ast.stmt] = []
+        counted = {ast.unparse(number) for number, _ in counts.numbers}
+        counted |= {ast.unparse(each.target) for each in counts.guarded}
+        values = joined(node)
+        known = counted | {ast.unparse(each) for each in values}
+        values += [each for each in carried(node) if ast.unparse(each) not in known]
+        for index, value in enumerate(values):
+            where = [*self.place(node), ast.Constant(index)]
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            asked = ast.Lambda(nothing, _copied(value))
+            grows = ast.Call(ast.Name(GROWS, ast.Load()), [*where, asked], [])
+            again = [*self.place(node), ast.Constant(index), _copied(value)]
+            longer = ast.Call(ast.Name(LONGER, ast.Load()), again, [])
+            kept = ast.Assign([_copied(value, ast.Store())], longer)
+            made.append(ast.If(grows, [kept], []))
+        carries = ast.Call(ast.Name(CARRIES, ast.Load()), self.place(node), [])
+        return [ast.If(carries, made, [])] if made else []
+
+    def place(self, node: ast.stmt) -> list[ast.expr]:
+        """File and line, as arguments."""
+        return [ast.Constant(self.file), ast.Constant(node.lineno)]
+
+    def call(self, name: str, at: ast.AST, args: list[ast.expr]) -> ast.expr:
+        """A call of ours at the place of what it stands for."""
+        made = ast.Call(ast.Name(name, ast.Load()), args, [])
+        for each in (made, made.func, *args):
+            if not hasattr(each, "lineno"):
+                ast.copy_location(each, at)
+        return made
+
+    def method(self, name: str, method: str) -> ast.expr:
+        """A call without arguments of a loop's own object."""
+        told = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
+        return ast.Call(told, [], [])
+
+    def on(self, loop: ast.For | ast.While, index: int, number: ast.expr) -> ast.expr:
+        """What a count is, turns that were left out included."""
+        args = [*self.place(loop), ast.Constant(index), _copied(number)]
+        return ast.Call(ast.Name(ON, ast.Load()), args, [])
+
+    def kept(self, number: ast.expr, value: ast.expr) -> ast.expr:
+        """An expression that gives a name or an attribute a value."""
+        if isinstance(number, ast.Name):
+            return ast.NamedExpr(ast.Name(number.id, ast.Store()), value)
+        assert isinstance(number, ast.Attribute)
+        args = [_copied(number.value), ast.Constant(number.attr), value]
+        return ast.Call(ast.Name("setattr", ast.Load()), args, [])
+
+    def at(self, node: Node, place: ast.AST) -> Node:
+        """The node, all of it, at the place of another."""
+        for each in ast.walk(node):
+            ast.copy_location(each, place)
+        return node
+
+    def counting(self, node: ast.For | ast.While) -> Counting:
+        """What a loop of the program's own counts; a library's is left alone."""
+        if self.is_meant is not None:
+            return Counting()
+        found = counting(node)
+        self.waits.update(each.node for each in found.conditions if each.node)
+        return found
+
+    def told(self, counts: Counting, uneven: bool) -> ast.expr:
+        """`(((lambda: n, is_head), ...), ((lambda: x, ...), ...), (...), uneven)`."""
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        numbers: list[ast.expr] = [
+            ast.Tuple(
+                [ast.Lambda(nothing, _copied(number)), ast.Constant(is_head)],
+                ast.Load(),
+            )
+            for number, is_head in counts.numbers
+        ]
+        conditions: list[ast.expr] = []
+        for each in counts.conditions:
+            told = [
+                each.number, each.divides, each.node is not None, each.line, each.test,
+            ]  # fmt: skip
+            value = ast.Lambda(nothing, _copied(each.value))
+            words = [ast.Constant(one) for one in told]
+            conditions.append(ast.Tuple([value, *words], ast.Load()))
+        guards: list[ast.expr] = []
+        for one in counts.guarded:
+            given = ast.arguments([], [ast.arg(one.name)], None, [], [], None, [])
+            test = ast.Lambda(given, _copied(one.test))
+            guards.append(ast.Tuple([ast.Constant(one.number), test], ast.Load()))
+        parts = (numbers, conditions, guards)
+        tuples: list[ast.expr] = [ast.Tuple(one, ast.Load()) for one in parts]
+        return ast.Tuple([*tuples, ast.Constant(uneven)], ast.Load())
+
+
+class _Counter(ast.NodeTransformer):
+    """`enumerate(x)` in the head of a loop becomes `counted(enumerate, x)`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "enumerate":
+            name = ast.copy_location(ast.Name(COUNTED, ast.Load()), node.func)
+            return ast.copy_location(
+                ast.Call(name, [node.func, *node.args], node.keywords), node
+            )
+        return node
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function that are not of a function within."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return all(isinstance(each, (*PLAIN, ast.Store)) for each in ast.walk(node))
+
+
+def _copied(node: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
+    made = ast.parse(ast.unparse(node), mode="eval").body
+    if context is not None:
+        vars(made)["ctx"] = context
+    return made
+
+
+EPOCHS = "_shapewright_epochs"
+TURNS = "_shapewright_turns"
+
+HEAD = re.compile(rb"^[ \t]+for\b[^\n]*epoch", re.M)
+WHILE_STATEMENT = re.compile(rb"^[ \t]+while (?!True\b|1\b)", re.M)
+
+
+def trains(text: bytes) -> bool:
+    """Whether a library's file may have a loop over epochs."""
+    if b"epoch" not in text:
+        return False
+    return bool(HEAD.search(text)) or (
+        b"loader" in text and bool(WHILE_STATEMENT.search(text))
+    )
+
+
+def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
+    """The tree with the loops told of that may go over epochs.
+
+    The names `EPOCHS` and `TURNS` must be builtins when it runs.
+    """
+    return with_names(tree, file, EPOCHS, TURNS, is_meant)
+
+
+def is_meant(node: ast.For | ast.While) -> bool:
+    """Whether a loop may be one over epochs, by its head."""
+    if isinstance(node, ast.While):
+        return not isinstance(node.test, ast.Constant)
+    return "epoch" in ast.unparse(node.target) + ast.unparse(node.iter)

@@ -1,0 +1,78 @@
+"""Spans of a program's text, edits that replace them, and texts that stand in for files
+while an edit is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source text, counted as editors count: from 1, end exclusive.
+
+    Example: in ``x = self.fc1(x)`` at line 21, ``self.fc1(x)`` is
+    ``Span("model.py", 21, 13, 21, 24)``. Columns are characters, not bytes.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def start(self) -> Span:
+        """The empty stretch before it."""
+        return Span(self.file, self.line, self.column, self.line, self.column)
+
+    @property
+    def end(self) -> Span:
+        """The empty stretch behind it."""
+        line, column = self.end_line, self.end_column
+        return Span(self.file, line, column, line, column)
+
+    def until(self, other: Span) -> Span:
+        """From the start of this one to the end of another."""
+        return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step of the chain of calls that led to an op."""
+
+    span: Span
+    function: str
+
+
+def apply_edits(text: str, edits: Iterable[tuple[Span, str]]) -> str:
+    """The text with each span replaced. Spans must not overlap.
+
+    Example: ``apply_edits("f(x)", [(Span("a.py", 1, 3, 1, 4), "y")])`` is ``"f(y)"``.
+    """
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    placed = sorted(
+        (
+            starts[span.line - 1] + span.column - 1,
+            starts[span.end_line - 1] + span.end_column - 1,
+            new,
+        )
+        for span, new in edits
+    )
+    parts: list[str] = []
+    last = 0
+    for start, end, new in placed:
+        assert start >= last, "edits overlap"
+        parts += [text[last:start], new]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+STAND_INS: dict[str, str] = {}
+"""Text by absolute path. Only a child process that tries an edit fills it."""

@@ -1,0 +1,318 @@
+"""Guards: the comparisons of sizes by which a program chose its path, and the sizes at
+which they change.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shapewright.program.assertions import Demand
+from shapewright.program.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A size as the program read it: ``x.shape[2]`` of the tensor of that number.
+
+    `tensor` is the number that `Fact.tensor` has in the same trace, negative where the
+    trace has no such tensor; `value` is the size.
+    """
+
+    tensor: int
+    dim: int
+    value: int
+
+    def __str__(self) -> str:
+        return f"t{self.tensor}.shape[{self.dim}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An operator or a function, and what it was applied to: ``t3.shape[2] // 2``."""
+
+    operator: str
+    parts: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        if self.operator not in BINDS:
+            return f"{self.operator}({', '.join(map(str, self.parts))})"
+        if len(self.parts) == 1:
+            return f"{self.operator}{enclosed(self.parts[0], UNARY)}"
+        return self.between(*self.parts)
+
+    def between(self, left: Expression, right: Expression) -> str:
+        """As it is written with the operator between the two."""
+        symbol = self.operator
+        if symbol == "+" and isinstance(right, int) and right < 0:
+            symbol, right = "-", -right
+        binds = BINDS[symbol]
+        first = enclosed(left, binds + (symbol == "**"))
+        return f"{first} {symbol} {enclosed(right, binds + (symbol != '**'))}"
+
+
+Expression = Read | Applied | int | float
+
+UNARY = 6
+BINDS = {
+    "|": 0, "^": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4,
+    "*": 5, "/": 5, "//": 5, "%": 5, "~": UNARY, "**": 7,
+}  # fmt: skip
+"""How closely Python's operators bind; what is not here is written as a function."""
+
+
+def enclosed(part: Expression, binds: int) -> str:
+    """A part of a longer expression, in brackets where it needs them."""
+    if isinstance(part, Applied):
+        unary = len(part.parts) == 1
+        own = UNARY if unary else BINDS.get(part.operator, binds)
+        return f"({part})" if own < binds else str(part)
+    return f"({part})" if not isinstance(part, Read) and part < 0 else str(part)
+
+
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+
+EXPONENT = 4096
+"""The greatest exponent for which a power is calculated."""
+
+
+def bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A power or a shift, refused where it would have thousands of digits."""
+
+    def applied(base: Any, exponent: Any) -> Any:
+        if exponent > EXPONENT:
+            raise OverflowError("the exponent is too great")
+        return apply(base, exponent)
+
+    return applied
+
+
+APPLIED: dict[str, Callable[..., Any]] = {
+    "+": operator.add, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": bounded(operator.pow),
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": bounded(operator.lshift), ">>": operator.rshift, "~": operator.invert,
+    "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
+    "round": round, "sqrt": math.sqrt, "isqrt": math.isqrt, "log": math.log,
+    "log2": math.log2, "log10": math.log10, "exp": math.exp, "pow": math.pow,
+    "gcd": math.gcd, "lcm": math.lcm, "bit_length": int.bit_length,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One comparison that a program made, and how it came out.
+
+    Example: ``assert T <= self.block_size`` with 16 of 1024 tokens is
+    ``Guard(Read(1, 1, 16), "<=", 1024, True, span)``. A truth test (``if H % 8:``) is
+    a comparison with ``!= 0``. `count` is how often it was made, with these reads, at
+    this place. `demand` says that the program raises where it comes out the other way.
+    """
+
+    left: Expression
+    operator: str
+    right: Expression
+    outcome: bool
+    span: Span | None
+    count: int = 1
+    demand: Demand | None = None
+
+    def __str__(self) -> str:
+        said = f"{self.left} {self.operator} {self.right}: {str(self.outcome).lower()}"
+        return said if self.span is None else f"{self.span}: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Where a size became a plain number, so that later comparisons were not seen."""
+
+    what: str
+    span: Span | None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What a run that watched sizes told: its guards, or why there are none.
+
+    `guards` stand in the program and its libraries, `in_torch` in torch's own Python.
+    `lost` are the places behind which comparisons may be missing. `reason` says why
+    nothing is known; None where the run did what it does unwatched.
+    """
+
+    guards: tuple[Guard, ...] = ()
+    in_torch: tuple[Guard, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    reason: str | None = None
+
+
+def value_of(expression: Expression, values: Mapping[Read, int]) -> Any:
+    """The number, with these values of the reads; others keep their own.
+
+    Raises what Python raises: `ZeroDivisionError` for ``7 // 0``.
+    """
+    if isinstance(expression, Read):
+        return values.get(expression, expression.value)
+    if not isinstance(expression, Applied):
+        return expression
+    parts = [value_of(part, values) for part in expression.parts]
+    if expression.operator == "-":
+        return -parts[0] if len(parts) == 1 else parts[0] - parts[1]
+    return APPLIED[expression.operator](*parts)
+
+
+def outcome_of(guard: Guard, values: Mapping[Read, int]) -> bool:
+    """How the comparison comes out with these values of the reads."""
+    left, right = (value_of(side, values) for side in (guard.left, guard.right))
+    return bool(COMPARED[guard.operator](left, right))
+
+
+def reads_of(*expressions: Expression) -> Iterator[Read]:
+    """Each read in some expressions, once."""
+    yield from dict.fromkeys(leaf for each in expressions for leaf in leaves(each))
+
+
+def leaves(expression: Expression) -> Iterator[Read]:
+    """The reads in an expression, from left to right."""
+    if isinstance(expression, Read):
+        yield expression
+    elif isinstance(expression, Applied):
+        for part in expression.parts:
+            yield from leaves(part)
+
+
+def exchanged(expression: Expression, change: Callable[[Read], Read]) -> Expression:
+    """The same expression with other reads."""
+    if isinstance(expression, Read):
+        return change(expression)
+    if not isinstance(expression, Applied):
+        return expression
+    parts = tuple(exchanged(part, change) for part in expression.parts)
+    return Applied(expression.operator, parts)
+
+
+SCANNED = 2048
+"""Sizes that are tried one by one, where a side is no straight line: the first ones,
+and as many about the size that the program had."""
+FARTHEST = 1 << 24
+"""Beyond those only powers of two are tried, up to here."""
+MOST = 8
+"""Thresholds that are told, the nearest ones: ``% 8`` has no end of them."""
+
+Line = tuple[Fraction, Fraction]
+
+
+def thresholds(guard: Guard) -> dict[Read, tuple[int, ...]]:
+    """For each read, the sizes at which the outcome changes if only it varies.
+
+    A size c is told where the outcome at c is another than at c - 1, with c at least
+    1: ``T <= 512`` changes at 513, ``H % 8 == 0`` at 24, 25, 32, 33 and so on. Exact
+    where the read stands in sums and products with numbers; else the sizes up to 2048
+    and those about its own were tried, and farther ones by powers of two.
+
+        >>> read = Read(tensor=1, dim=1, value=16)
+        >>> thresholds(Guard(read, "<=", 512, True, None))
+        {Read(tensor=1, dim=1, value=16): (513,)}
+    """
+    return {read: changes(guard, read) for read in reads_of(guard.left, guard.right)}
+
+
+def changes(guard: Guard, read: Read) -> tuple[int, ...]:
+    """The thresholds of one read, the others as they are; at most 8, the nearest."""
+    outcomes: dict[int, bool | None] = {}
+
+    def outcome(size: int) -> bool | None:
+        if size not in outcomes:
+            outcomes[size] = outcome_at(guard, read, size)
+        return outcomes[size]
+
+    left, right = line(guard.left, read), line(guard.right, read)
+    if left is not None and right is not None:
+        around = crossing(left, right)
+        return tuple(c for c in around if changed(outcome(c - 1), outcome(c)))
+    near = range(max(1, read.value - SCANNED // 2), read.value + SCANNED // 2)
+    tried = sorted({*range(1, SCANNED + 1), *near})
+    found = [c for c in tried if changed(outcome(c - 1), outcome(c))]
+    found += far(outcome, SCANNED) if len(found) <= MOST else []
+    nearest = sorted(found, key=lambda c: abs(c - read.value))[:MOST]
+    return tuple(sorted(set(nearest)))
+
+
+def crossing(left: Line, right: Line) -> range:
+    """The sizes about which two straight lines cross."""
+    slope, offset = left[0] - right[0], left[1] - right[1]
+    if not slope:
+        return range(0)
+    middle = int(-offset // slope)
+    return range(max(1, middle - 1), middle + 4)
+
+
+def changed(before: bool | None, now: bool | None) -> bool:
+    """Whether both are known and differ."""
+    return before is not None and now is not None and before is not now
+
+
+def outcome_at(guard: Guard, read: Read, size: int) -> bool | None:
+    """How it comes out at this size; None where Python can't tell (``7 // 0``)."""
+    try:
+        return outcome_of(guard, {read: size})
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def far(outcome: Callable[[int], bool | None], last: int) -> list[int]:
+    """A change beyond the sizes that were tried one by one, found by halving."""
+    low, high = last, 2 * last
+    while high <= FARTHEST:
+        if changed(outcome(low), outcome(high)):
+            while high - low > 1:
+                middle = (low + high) // 2
+                if outcome(middle) is outcome(low):
+                    low = middle
+                else:
+                    high = middle
+            return [high]
+        low, high = high, 2 * high
+    return []
+
+
+def line(expression: Expression, read: Read) -> Line | None:
+    """Slope and offset, where the expression is a straight line in one read."""
+    if expression == read:
+        return Fraction(1), Fraction(0)
+    if read not in reads_of(expression):
+        try:
+            return Fraction(0), Fraction(value_of(expression, {}))
+        except (ArithmeticError, ValueError, TypeError):  # infinity, among others
+            return None
+    assert isinstance(expression, Applied)
+    parts = [line(part, read) for part in expression.parts]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return combined(expression.operator, known)
+
+
+def combined(operator: str, parts: list[Line]) -> Line | None:
+    """Two straight lines added, subtracted, or one of them scaled."""
+    slope, offset = parts[0]
+    if operator == "-" and len(parts) == 1:
+        return -slope, -offset
+    if len(parts) != 2:
+        return None
+    other, shift = parts[1]
+    if operator in ("+", "-"):
+        sign = 1 if operator == "+" else -1
+        return slope + sign * other, offset + sign * shift
+    if operator == "*" and not (slope and other):
+        return slope * shift + other * offset, offset * shift
+    if operator == "/" and not other and shift:
+        return slope / shift, offset / shift
+    return None

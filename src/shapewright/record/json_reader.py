@@ -1,0 +1,253 @@
+"""Reading the record back from JSON: the twin of `encode`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from shapewright.findings.finding import Finding, Related
+from shapewright.program.spans import Frame, Span
+from shapewright.record.formulas import Branch, Checked, Formulas, Named
+from shapewright.record.json_writer import VERSION, UnreadableTrace, contiguous
+from shapewright.record.ops import Fact, ModuleCall, Op, State
+from shapewright.record.trace import Assumption, Source, Trace
+from shapewright.sizes.expressions import read, sized
+
+Json = Any
+
+
+def decode(text: str | bytes) -> Trace:
+    """The trace in JSON text. Fields that this version does not know are ignored."""
+    record = _parsed(text)
+    try:
+        return _trace(record)
+    except KeyError as missing:
+        raise UnreadableTrace(f"the trace is damaged: it lacks {missing}") from None
+    except (IndexError, TypeError, ValueError, AttributeError) as wrong:
+        raise UnreadableTrace(f"the trace is damaged: {wrong}") from wrong
+
+
+def _parsed(text: str | bytes) -> dict[str, Json]:
+    try:
+        record = json.loads(text)
+    except ValueError as wrong:
+        raise UnreadableTrace(f"not a trace: not JSON ({wrong})") from None
+    if not isinstance(record, dict) or record.get("kind") != "trace":
+        raise UnreadableTrace('not a trace: the JSON has no `"kind": "trace"`')
+    version = record.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise UnreadableTrace(f"the trace is damaged: version {version!r}")
+    if version > VERSION:
+        raise UnreadableTrace(
+            f"this trace has version {version} of the record, written by a newer "
+            f"Shapewright; this one reads version {VERSION}: "
+            "`pip install --upgrade shapewright`"
+        )
+    return record
+
+
+def _trace(record: dict[str, Json]) -> Trace:
+    tables = TableReader(record)
+    sources = [Source(s["file"], s["sha256"], s["text"]) for s in record["sources"]]
+    return Trace(
+        target=record["target"],
+        ops=tuple(_op(i, row, tables) for i, row in enumerate(record["ops"])),
+        calls=tuple(_call(i, row, tables) for i, row in enumerate(record["calls"])),
+        states=tuple(_state(row, tables) for row in record["states"]),
+        output=tables.nest(record["output"]),
+        findings=tuple(_finding(row) for row in record["findings"]),
+        assumptions=tuple(_assumption(row) for row in record["assumptions"]),
+        notes=tuple(record["notes"]),
+        sources={source.file: source for source in sources},
+        letters=dict(record["letters"]),
+        complete=record["complete"],
+        training=record["training"],
+        seconds=record["seconds"],
+        torch_version=record["torch"],
+        formulas=_formulas(record.get("formulas")),
+    )
+
+
+def _formulas(row: Json) -> Formulas | None:
+    if row is None:
+        return None
+    return Formulas(
+        {name: Checked(**each) for name, each in row["letters"].items()},
+        row["runs"],
+        row["tried"],
+        row.get("derived", 0),
+        {name: _branch(each) for name, each in row["varying"].items()},
+        tuple(_branch(each) for each in row["branches"]),
+        tuple(Named(**each) for each in row.get("names", ())),
+    )
+
+
+def _branch(row: Json) -> Branch:
+    return Branch(row["message"], _span(row["span"]))
+
+
+class TableReader:
+    """The shared values of a record, by position."""
+
+    def __init__(self, record: dict[str, Json]) -> None:
+        files = record["files"]
+        self.facts = [_fact(row) for row in record["facts"]]
+        self.spans = [Span(files[at], *rest[:4]) for at, *rest in record["spans"]]
+        frames = [Frame(self.spans[row[0]], row[1]) for row in record["frames"]]
+        self.chains = [tuple(frames[at] for at in row) for row in record["chains"]]
+
+    def span(self, place: int | None) -> Span | None:
+        """The span at a position, None for None."""
+        return None if place is None else self.spans[place]
+
+    def nest(self, value: Json) -> Any:
+        """The nest that `encode` wrote."""
+        if not isinstance(value, dict):
+            return value
+        ((kind, inner),) = value.items()
+        if kind == "fact":
+            return self.facts[inner]
+        if kind == "size":
+            return sized(inner[0], read(inner[1]))
+        if kind == "dict":
+            return {self.nest(key): self.nest(each) for key, each in inner}
+        if kind in _SEQUENCES:
+            return _SEQUENCES[kind]([self.nest(each) for each in inner])
+        return self._scalar(kind, inner)
+
+    def _scalar(self, kind: str, inner: Json) -> Any:
+        if kind == "float":
+            return float(inner)
+        if kind == "complex":
+            return complex(float(inner[0]), float(inner[1]))
+        if kind == "slice":
+            return slice(*[self.nest(part) for part in inner])
+        if kind == "ellipsis":
+            return ...
+        return str(inner)
+
+
+_SEQUENCES: dict[str, Any] = {
+    "tuple": tuple,
+    "list": list,
+    "set": set,
+    "frozenset": frozenset,
+}
+
+
+def _fact(row: Json) -> Fact:
+    shape = tuple(row["shape"])
+    stride = row.get("stride", ())
+    if "stride" not in row:
+        stride = contiguous(shape)
+    given = {name: row[name] for name in _FACT_FIELDS if name in row}
+    if given.get("grad_shape") is not None:
+        given["grad_shape"] = tuple(given["grad_shape"])
+    stride = None if stride is None else tuple(stride)
+    shape = _lettered(shape, row.get("formulas"))
+    stride = _lettered(stride, row.get("stride_formulas"))
+    return Fact(shape, row["dtype"], stride, **given)
+
+
+def _lettered(sizes: Any, formulas: Json) -> Any:
+    if sizes is None or formulas is None:
+        return sizes
+    return tuple(
+        sized(size, read(formula))
+        for size, formula in zip(sizes, formulas, strict=True)
+    )
+
+
+_FACT_FIELDS = tuple(
+    name
+    for name in Fact.__dataclass_fields__
+    if name not in ("shape", "dtype", "stride")
+)
+
+
+def _op(index: int, row: Json, tables: TableReader) -> Op:
+    facts = tables.facts
+    chain = row.get("chain")
+    arguments = row.get("arguments", ())
+    return Op(
+        index=index,
+        name=row["name"],
+        inputs=tuple(facts[at] for at in row["in"]),
+        outputs=tuple(facts[at] for at in row["out"]),
+        arguments=tuple((name, tables.nest(value)) for name, value in arguments),
+        kind=row["kind"],
+        view_of=row.get("view_of"),
+        span=tables.span(row.get("span")),
+        frames=() if chain is None else tables.chains[chain],
+        module=row["module"],
+        call=row.get("call", 1),
+        flops=row.get("flops"),
+        bytes_read=row.get("read", 0),
+        bytes_written=row.get("written", 0),
+        notes=tuple(row.get("notes", ())),
+        places=tuple(row.get("places", ())),
+        function=row.get("function", ""),
+    )
+
+
+def _call(index: int, row: Json, tables: TableReader) -> ModuleCall:
+    args = tuple(tables.nest(value) for value in row["args"])
+    kwargs = {name: tables.nest(value) for name, value in row["kwargs"].items()}
+    begin, end = row["ops"]
+    return ModuleCall(
+        index=index,
+        path=row["path"],
+        class_name=row["class"],
+        call=row["call"],
+        parent=row["parent"],
+        depth=row["depth"],
+        inputs=(args, kwargs),
+        output=tables.nest(row["output"]),
+        states=tuple(_state(state, tables) for state in row["states"]),
+        ops=(begin, end),
+        span=tables.span(row["span"]),
+        method=row.get("method", "forward"),
+        notes=tuple(row.get("notes", ())),
+    )
+
+
+def _state(row: Json, tables: TableReader) -> State:
+    return State(
+        path=row["path"],
+        fact=tables.facts[row["fact"]],
+        buffer=row.get("buffer", False),
+        saved=row.get("saved", True),
+        tied=row.get("tied"),
+    )
+
+
+def _finding(row: Json) -> Finding:
+    return Finding(
+        code=row["code"],
+        severity=row["severity"],
+        message=row["message"],
+        span=_span(row["span"]),
+        module=row["module"],
+        torch_message=row["torch_message"],
+        related=tuple(_related(each) for each in row["related"]),
+        count=row["count"],
+    )
+
+
+def _related(row: Json) -> Related:
+    span = _span(row["span"])
+    if span is None:
+        raise ValueError("a related place has no span")
+    return Related(span, row["message"])
+
+
+def _assumption(row: Json) -> Assumption:
+    return Assumption(row["message"], _span(row["span"]), row["count"])
+
+
+def _span(row: Json) -> Span | None:
+    if row is None:
+        return None
+    return Span(
+        row["file"], row["line"], row["column"], row["end_line"], row["end_column"]
+    )

@@ -1,0 +1,342 @@
+"""The record as versioned JSON, and its JSON Schema. Facts, spans and frame chains are
+written once, in tables.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Finding
+from shapewright.program.spans import Frame, Span
+from shapewright.record.formulas import Branch, Formulas
+from shapewright.record.ops import Fact, ModuleCall, Op, State
+from shapewright.sizes.expressions import Size
+
+if TYPE_CHECKING:
+    from shapewright.record.trace import Assumption, Source, Trace
+
+
+VERSION = 1
+"""Raised when an old reader would misread what we write, not when a field is added."""
+
+
+class UnreadableTrace(ValueError):
+    """The text is not a trace that this version can read; one sentence says why."""
+
+
+def schema() -> dict[str, Any]:
+    """The schema of what `Trace.to_json` writes, as a dict.
+
+    Example: ``jsonschema.validate(json.loads(trace.to_json()), schema())``.
+    """
+    text = files("shapewright.record").joinpath("schema.json").read_text("utf-8")
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+Json = Any
+
+
+def encode(trace: Trace, indent: int | None = None) -> str:
+    """JSON text of a trace. Ops refer to the tables at the end by position."""
+    tables = TableWriter()
+    record = {
+        "version": VERSION,
+        "kind": "trace",
+        "target": trace.target,
+        "torch": trace.torch_version,
+        "complete": trace.complete,
+        "training": trace.training,
+        "seconds": trace.seconds,
+        "letters": dict(trace.letters),
+        "output": tables.nest(trace.output),
+        "ops": [_op(at, op, tables) for at, op in enumerate(trace.ops)],
+        "calls": [_call(at, call, tables) for at, call in enumerate(trace.calls)],
+        "states": [_state(state, tables) for state in trace.states],
+        "findings": [finding_json(finding) for finding in trace.findings],
+        "assumptions": [assumption_json(each) for each in trace.assumptions],
+        "notes": list(trace.notes),
+        "sources": [_source(source) for source in trace.sources.values()],
+        "facts": [_fact(fact) for fact, _ in tables.facts],
+        "files": list(tables.files),
+        "spans": [list(span) for span in tables.spans],
+        "frames": [list(frame) for frame in tables.frames],
+        "chains": [list(chain) for chain in tables.chains],
+    }
+    if trace.formulas is not None:
+        record["formulas"] = formulas_json(trace.formulas)
+    separators = (",", ":") if indent is None else None
+    return json.dumps(record, indent=indent, separators=separators, ensure_ascii=False)
+
+
+class TableWriter:
+    """What many ops share; each value gets its position at first sight."""
+
+    def __init__(self) -> None:
+        self.facts: dict[tuple[Fact, str], int] = {}
+        self.files: dict[str, int] = {}
+        self.spans: dict[tuple[int, ...], int] = {}
+        self.frames: dict[tuple[int, str], int] = {}
+        self.chains: dict[tuple[int, ...], int] = {}
+        self._span_of: dict[Span, int] = {}
+        self._chain_of: dict[tuple[Frame, ...], int] = {}
+
+    def fact(self, fact: Fact) -> int:
+        """Position of a fact."""
+        key = (fact, "" if plain(fact) else f"{fact.shape}{fact.stride}")
+        return self.facts.setdefault(key, len(self.facts))
+
+    def span(self, span: Span | None) -> int | None:
+        """Position of a span, None for None."""
+        if span is None:
+            return None
+        place = self._span_of.get(span)
+        if place is None:
+            file = self.files.setdefault(span.file, len(self.files))
+            row = (file, span.line, span.column, span.end_line, span.end_column)
+            place = self.spans.setdefault(row, len(self.spans))
+            self._span_of[span] = place
+        return place
+
+    def chain(self, frames: tuple[Frame, ...]) -> int:
+        """Position of a chain of frames."""
+        place = self._chain_of.get(frames)
+        if place is None:
+            row = tuple(self._frame(frame) for frame in frames)
+            place = self.chains.setdefault(row, len(self.chains))
+            self._chain_of[frames] = place
+        return place
+
+    def _frame(self, frame: Frame) -> int:
+        span = self.span(frame.span)
+        assert span is not None
+        return self.frames.setdefault((span, frame.function), len(self.frames))
+
+    def nest(self, value: Any) -> Json:
+        """A nest of containers, facts and plain values.
+
+        JSON's own null, booleans, integers, finite numbers and strings stand for
+        themselves; all else is an object with one key that names the type.
+        """
+        if isinstance(value, Fact):
+            return {"fact": self.fact(value)}
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, Size):
+            return {"size": [int(value), str(value)]}
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, dict):
+            pairs = [[self.nest(k), self.nest(v)] for k, v in value.items()]
+            return {"dict": pairs}
+        for kind, name in _SEQUENCES:
+            if isinstance(value, kind):
+                return {name: [self.nest(each) for each in value]}
+        return self._scalar(value)
+
+    def _scalar(self, value: Any) -> Json:
+        if isinstance(value, float):
+            finite = value == value and abs(value) != float("inf")
+            return float(value) if finite else {"float": str(float(value))}
+        if isinstance(value, complex):
+            return {"complex": [str(value.real), str(value.imag)]}
+        if isinstance(value, slice):
+            parts = (value.start, value.stop, value.step)
+            return {"slice": [self.nest(part) for part in parts]}
+        if value is ...:
+            return {"ellipsis": True}
+        return {"text": str(value)}
+
+
+_SEQUENCES: tuple[tuple[Any, str], ...] = (
+    (tuple, "tuple"),
+    (list, "list"),
+    (frozenset, "frozenset"),
+    (set, "set"),
+)
+
+
+def _op(place: int, op: Op, tables: TableWriter) -> Json:
+    assert op.index == place, f"op {op.index} stands at {place}"
+    row: dict[str, Json] = {
+        "name": op.name,
+        "in": [tables.fact(fact) for fact in op.inputs],
+        "out": [tables.fact(fact) for fact in op.outputs],
+        "kind": op.kind,
+        "module": op.module,
+    }
+    if op.call != 1:
+        row["call"] = op.call
+    if op.span is not None:
+        row["span"] = tables.span(op.span)
+    if op.frames:
+        row["chain"] = tables.chain(op.frames)
+    if op.arguments:
+        row["arguments"] = [[name, tables.nest(value)] for name, value in op.arguments]
+    if op.view_of is not None:
+        row["view_of"] = op.view_of
+    if op.flops is not None:
+        row["flops"] = op.flops
+    if op.bytes_read:
+        row["read"] = op.bytes_read
+    if op.bytes_written:
+        row["written"] = op.bytes_written
+    if op.notes:
+        row["notes"] = list(op.notes)
+    if op.places:
+        row["places"] = list(op.places)
+    if op.function:
+        row["function"] = op.function
+    return row
+
+
+def _call(place: int, call: ModuleCall, tables: TableWriter) -> Json:
+    assert call.index == place, f"call {call.index} stands at {place}"
+    args, kwargs = call.inputs
+    row: dict[str, Json] = {
+        "path": call.path,
+        "class": call.class_name,
+        "call": call.call,
+        "parent": call.parent,
+        "depth": call.depth,
+        "args": [tables.nest(value) for value in args],
+        "kwargs": {name: tables.nest(value) for name, value in kwargs.items()},
+        "output": tables.nest(call.output),
+        "states": [_state(state, tables) for state in call.states],
+        "ops": list(call.ops),
+        "span": tables.span(call.span),
+    }
+    if call.method != "forward":
+        row["method"] = call.method
+    if call.notes:
+        row["notes"] = list(call.notes)
+    return row
+
+
+def _state(state: State, tables: TableWriter) -> Json:
+    row: dict[str, Json] = {"path": state.path, "fact": tables.fact(state.fact)}
+    if state.buffer:
+        row["buffer"] = True
+    if not state.saved:
+        row["saved"] = False
+    if state.tied is not None:
+        row["tied"] = state.tied
+    return row
+
+
+def _fact(fact: Fact) -> Json:
+    """A fact without what is at its default; no stride means a contiguous one."""
+    row: dict[str, Json] = {"shape": list(map(int, fact.shape)), "dtype": fact.dtype}
+    if fact.stride is None:
+        row["stride"] = None
+    elif fact.stride != contiguous(fact.shape):
+        row["stride"] = list(map(int, fact.stride))
+    for name, default in _FACT_DEFAULTS:
+        value = getattr(fact, name)
+        if value != default:
+            row[name] = value
+    if not plain(fact):
+        row["formulas"] = [str(size) for size in fact.shape]
+        if fact.stride is not None:
+            row["stride"] = list(map(int, fact.stride))
+            row["stride_formulas"] = [str(step) for step in fact.stride]
+    return row
+
+
+def plain(fact: Fact) -> bool:
+    """Whether all its sizes and strides are numbers without a formula."""
+    sizes = (*fact.shape, *(fact.stride or ()))
+    return not any(isinstance(size, Size) for size in sizes)
+
+
+_FACT_DEFAULTS: tuple[tuple[str, Any], ...] = (
+    ("device", "cpu"),
+    ("storage_offset", 0),
+    ("layout", "strided"),
+    ("requires_grad", False),
+    ("is_leaf", True),
+    ("grad_fn", None),
+    ("grad_shape", None),
+    ("version", 0),
+    ("tensor", 0),
+    ("storage", 0),
+    ("unknown", None),
+)
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The stride torch gives a fresh tensor: ``(12, 4, 1)`` for ``(2, 3, 4)``."""
+    stride, step = [], 1
+    for size in reversed(shape):
+        stride.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(stride))
+
+
+def span_json(span: Span | None) -> Json:
+    """A span as findings print it: an object, or null without source."""
+    if span is None:
+        return None
+    return {
+        "file": span.file,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }
+
+
+def finding_json(finding: Finding) -> Json:
+    """A finding with the field names of ``shapewright check --format json``."""
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "torch_message": finding.torch_message,
+        "module": finding.module,
+        "count": finding.count,
+        "span": span_json(finding.span),
+        "related": [
+            {"span": span_json(each.span), "message": each.message}
+            for each in finding.related
+        ],
+    }
+
+
+def formulas_json(formulas: Formulas) -> Json:
+    """Where the formulas of a trace hold."""
+    return {
+        "letters": {
+            name: {"low": each.low, "high": each.high, "step": each.step}
+            for name, each in formulas.letters.items()
+        },
+        "runs": formulas.runs,
+        "tried": formulas.tried,
+        "derived": formulas.derived,
+        "exact": formulas.exact,
+        "varying": {name: _branch(branch) for name, branch in formulas.varying.items()},
+        "branches": [_branch(branch) for branch in formulas.branches],
+        "names": [
+            {"value": each.value, "name": each.name, "module": each.module}
+            for each in formulas.names
+        ],
+    }
+
+
+def _branch(branch: Branch) -> Json:
+    return {"message": branch.message, "span": span_json(branch.span)}
+
+
+def assumption_json(assumption: Assumption) -> Json:
+    """An assumption, with its place and how often it was made."""
+    return {
+        "message": assumption.message,
+        "span": span_json(assumption.span),
+        "count": assumption.count,
+    }
+
+
+def _source(source: Source) -> Json:
+    return {"file": source.file, "sha256": source.sha256, "text": source.text}

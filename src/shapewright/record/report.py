@@ -1,0 +1,213 @@
+"""What `check` and `rehearse` found: findings with fixes, the story of the run, and
+what its training did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.findings.finding import Finding
+from shapewright.record.trace import Assumption, Trace
+
+Place = tuple[str, int]
+"""A file, as seen from the working directory, and a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """An optimizer: where it was built and last stepped, and what it holds.
+
+    `never` are the paths of its parameters that require gradients and never had one,
+    `strangers` counts those that belong to no module that ran.
+    """
+
+    name: str
+    built: Place
+    stepped: Place | None
+    parameters: int
+    never: tuple[str, ...] = ()
+    strangers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Parameters of a module that get gradients and are in no optimizer.
+
+    `of` counts all parameters of the model; `as_made` says that none of these was
+    loaded, so that they keep random numbers.
+    """
+
+    model: str
+    paths: tuple[str, ...]
+    of: int
+    as_made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Something that was seen at a line: `other` is a second line, `name` a class."""
+
+    kind: str
+    place: Place
+    other: Place | None = None
+    name: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What is known of a rehearsed training at its end."""
+
+    optimizers: tuple[Optimized, ...] = ()
+    outside: tuple[Outside, ...] = ()
+    met: tuple[Met, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened at a line, and what happened within it.
+
+    `kind` is `run` (the whole), `loop`, `batches`, `backward`, `step`, `zero_grad`,
+    `schedule`, `save`, `load`, `group`, `train` or `eval`. `count` is how often it
+    happened. `turns` are the turns of a loop, or the batches of a loader, that ran,
+    from 1, and `total` how many a real run has (None: nobody knows); `ran` counts the
+    turns of all runs of a loop. `shapes` are, in words, what came out, in the order of
+    first sight.
+    """
+
+    kind: str
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    count: int = 1
+    turns: tuple[int, ...] = ()
+    total: int | None = None
+    shapes: tuple[str, ...] = ()
+    inner: tuple[Moment, ...] = ()
+    ran: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """A value of a training, and the gradient that came to it.
+
+    `kind` is `output` (of a module, at its first call in training), `parameter`, or
+    `frozen` for a parameter that asks for no gradient. `gradient` is its shape, None
+    where none came; `layout` is `strided` or `sparse_coo`.
+    """
+
+    path: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    gradient: tuple[int, ...] | None = None
+    gradient_dtype: str = ""
+    layout: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """A last batch with fewer samples than the others, in a loop that trains.
+
+    `file` and `line` are where its loader, of a class of that `name`, was constructed;
+    the program worked with it from the op `began` until before the op `ended`.
+    """
+
+    file: str
+    line: int
+    name: str
+    samples: int
+    usual: int
+    began: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What was rehearsed: `story` is the whole run, `skipped` what was not done.
+
+    `gradients` stand beside their values, module by module.
+    """
+
+    device: str
+    story: Moment
+    skipped: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    seconds: float = 0.0
+    steps: int = 0
+    training: Training = field(default_factory=Training)
+    gradients: tuple[Gradient, ...] = ()
+
+
+renderers: dict[str, Callable[[Report], str]] = {}
+"""How a report shows itself, by MIME type; views fill this in when imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Inputs that nobody gave: they were looked for until the program ran on them.
+
+    `inputs` says what they are, ``x is f32[2, 3, 40, 40]``; `again` is how to check
+    with inputs of one's own, ``shapewright check -i "f32[...]" model.py:Net``.
+    """
+
+    inputs: str
+    again: str
+
+    def __str__(self) -> str:
+        return f"at sizes that were chosen: {self.inputs}; with your own: {self.again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A definition of a file that was not checked, and why."""
+
+    target: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """What `check` found. `complete`: the program reached its end, errors passed.
+
+    `chosen` is there where nobody gave or declared the inputs. Of a file that only
+    defines things there are `parts`, a report for each of them, and `skipped`.
+
+    Example::
+
+        report = sw.check(model, "f32[8, 3, 32, 32]")
+        for finding in report.findings:
+            print(finding.code, finding.span, finding.message)
+    """
+
+    target: str
+    findings: tuple[Finding, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    complete: bool = True
+    trace: Trace | None = field(default=None)
+    rehearsal: Rehearsal | None = None
+    chosen: Chosen | None = None
+    parts: tuple[Report, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 with errors or warnings, or where the end was not reached."""
+        told = [each for each in self.findings if each.severity != "note"]
+        return 1 if told or not self.complete else 0
+
+    def __repr__(self) -> str:
+        count = len(self.findings)
+        return f"<Report of {self.target}: {count} finding{'s' * (count != 1)}>"
+
+    def __str__(self) -> str:
+        return renderers.get("text/plain", repr)(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What a notebook and IPython show: the text."""
+        printer.text(str(self).rstrip())

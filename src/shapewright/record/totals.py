@@ -1,0 +1,241 @@
+"""What the run adds up to: parameters, arithmetic, memory, and what was not counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from shapewright.record.ops import ITEMSIZE, Fact, Op, State, short_name
+
+if TYPE_CHECKING:
+    from shapewright.record.trace import Trace
+
+_MOVES = """
+zeros zeros_like ones ones_like empty empty_like empty_strided full full_like new_zeros
+new_ones new_empty new_full tensor as_tensor new_tensor scalar_tensor eye arange
+linspace logspace meshgrid tril_indices triu_indices rand randn randint randperm
+rand_like randn_like normal uniform trunc_normal bernoulli multinomial fill zero
+cat concat concatenate stack hstack vstack dstack split chunk unbind narrow
+getitem __getitem__ setitem __setitem__ [] index index_select index_copy index_put take
+take_along_dim gather scatter embedding one_hot masked_fill masked_select
+masked_scatter where nonzero pad clone contiguous copy detach to type type_as float half
+double bfloat16 int long short bool byte cpu cuda repeat repeat_interleave tile roll
+flip rot90 reshape view flatten unflatten transpose permute movedim swapaxes expand
+broadcast_to broadcast_tensors squeeze unsqueeze t T mT tril triu diag diagonal
+diag_embed unfold fold pixel_shuffle pixel_unshuffle channel_shuffle
+size shape dim numel item tolist sort argsort topk unique searchsorted bucketize isin
+"""
+MOVES = frozenset(_MOVES.split())
+"""Last names of ops that move or make data without arithmetic worth a formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtotal:
+    """What one module call adds up to, its children included.
+
+    `parameters` counts elements, a tensor that stands in two places once; `elsewhere`
+    is True when all of them are counted at an earlier place (tied weights).
+    `written` is bytes of new storage.
+    """
+
+    parameters: int
+    flops: int
+    written: int
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a whole run adds up to. Sizes are in bytes, parameters in elements.
+
+    Example: GPT-2 small on ``i64[1, 128]`` has 124,439,808 `parameters` although its
+    output layer repeats the embedding, and 32.2 G `flops`, that is 16.1 G
+    `multiply_adds`. `uncounted` are ops that calculate but have no formula, with how
+    often they ran. `activation_bytes` is all new storage that ops wrote, which is more
+    than the peak of a run that frees as it goes; `real_bytes` adds the model.
+    """
+
+    parameters: int
+    trainable: int
+    parameter_bytes: int
+    buffers: int
+    buffer_bytes: int
+    tied: tuple[tuple[str, str], ...]
+    unused: tuple[str, ...]
+    unused_parameters: int
+    flops: int
+    uncounted: tuple[tuple[str, int], ...]
+    largest: tuple[Op, Fact] | None
+    activations: int
+    activation_bytes: int
+    ops: int
+    calls: tuple[Subtotal, ...]
+
+    @property
+    def multiply_adds(self) -> int:
+        """Half of `flops`: torch's formulas count a multiply-add as two."""
+        return self.flops // 2
+
+    @property
+    def real_bytes(self) -> int:
+        """What a real run would have allocated, freed memory not taken off."""
+        return self.parameter_bytes + self.buffer_bytes + self.activation_bytes
+
+
+def totals(trace: Trace) -> Totals:
+    """Add a trace up in one pass over its ops.
+
+    Example: for LeNet on ``f32[1024, 1, 32, 32]``, ``totals(trace).parameters`` is
+    61,706 and ``.largest[1].shape`` is ``(1024, 6, 28, 28)``.
+    """
+    work = _Work()
+    for op in trace.ops:
+        work.add(op)
+    unique = [state for state in trace.states if state.tied is None]
+    parameters = [state for state in unique if not state.buffer]
+    buffers = [state.fact for state in unique if state.buffer]
+    unused = [s for s in parameters if s.fact.tensor and s.fact.tensor not in work.read]
+    if work.opaque:
+        unused = [s for s in unused if not work.is_hidden(s.path)]
+    if not trace.complete:
+        unused = []
+    return Totals(
+        parameters=_elements(state.fact for state in parameters),
+        trainable=_elements(s.fact for s in parameters if s.fact.requires_grad),
+        parameter_bytes=sum(state.fact.nbytes for state in parameters),
+        buffers=_elements(buffers),
+        buffer_bytes=sum(fact.nbytes for fact in buffers),
+        tied=tuple((s.path, s.tied) for s in trace.states if s.tied is not None),
+        unused=tuple(state.path for state in unused),
+        unused_parameters=_elements(state.fact for state in unused),
+        flops=sum(work.flops),
+        uncounted=tuple(work.uncounted.most_common()),
+        largest=work.largest,
+        activations=work.activations,
+        activation_bytes=sum(work.written),
+        ops=len(work.flops),
+        calls=_subtotals(trace, work),
+    )
+
+
+class _Work:
+    """The sums while the ops go by."""
+
+    def __init__(self) -> None:
+        self.flops: list[int] = []
+        self.written: list[int] = []
+        self.uncounted: Counter[str] = Counter()
+        self.read: set[int] = set()
+        self.opaque: set[str] = set()  # modules whose parameters no op names
+        self.largest: tuple[Op, Fact] | None = None
+        self.largest_bytes = -1
+        self.activations = 0
+
+    def add(self, op: Op) -> None:
+        self.flops.append(op.flops or 0)
+        self.read.update([fact.tensor for fact in op.inputs])
+        if op.kind == "opaque":
+            self.opaque.add(op.module)
+        if op.flops is None and calculates(op):
+            self.uncounted[op.name] += 1
+        self.written.append(self._allocate(op) if allocates(op) else 0)
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether a parameter belongs to a module that is seen from outside only."""
+        return any(not each or path.startswith(f"{each}.") for each in self.opaque)
+
+    def _allocate(self, op: Op) -> int:
+        storages: dict[int, int] = {}
+        for place, fact in enumerate(op.outputs):
+            if not _made_here(op, fact):
+                continue
+            key = fact.storage or -1 - place
+            size = storage_bytes(fact)
+            storages[key] = max(storages.get(key, 0), size)
+            if size > self.largest_bytes:
+                self.largest, self.largest_bytes = (op, fact), size
+        self.activations += len(storages)
+        return sum(storages.values())
+
+
+def allocates(op: Op) -> bool:
+    """Whether the op's outputs stand in storage that did not exist before."""
+    return op.kind in ("new", "copy", "opaque")
+
+
+def calculates(op: Op) -> bool:
+    """Whether the op does arithmetic, rather than making, moving or renaming data."""
+    if op.kind not in ("new", "inplace", "opaque") or not op.outputs:
+        return False
+    name = short_name(op.name)
+    return name not in MOVES and name.rstrip("_") not in MOVES
+
+
+def storage_bytes(fact: Fact) -> int:
+    """Bytes that the tensor's elements span in its storage.
+
+    An expanded tensor spans less than its elements would: ``(1, 768)`` expanded to
+    ``(4096, 768)`` in float32 spans 3,072 bytes.
+    """
+    if fact.stride is None or fact.numel == 0:
+        return fact.nbytes
+    steps = sum(
+        (size - 1) * abs(step)
+        for size, step in zip(fact.shape, fact.stride, strict=True)
+    )
+    return (fact.storage_offset + steps + 1) * ITEMSIZE.get(fact.dtype, 1)
+
+
+def _made_here(op: Op, fact: Fact) -> bool:
+    return not fact.storage or all(fact.storage != given.storage for given in op.inputs)
+
+
+def _elements(facts: Iterable[Fact]) -> int:
+    return sum(fact.numel for fact in facts)
+
+
+def _subtotals(trace: Trace, work: _Work) -> tuple[Subtotal, ...]:
+    flops = [0, *accumulate(work.flops)]
+    written = [0, *accumulate(work.written)]
+    sizes = parameters_under(trace.states)
+    made = []
+    for call in trace.calls:
+        begin, end = call.ops
+        end = min(end, len(work.flops))
+        own, elsewhere = sizes.get(call.path, (0, 0))
+        made.append(
+            Subtotal(
+                own + elsewhere,
+                flops[end] - flops[begin],
+                written[end] - written[begin],
+                elsewhere=elsewhere > 0 and own == 0,
+            )
+        )
+    return tuple(made)
+
+
+def parameters_under(states: Iterable[State]) -> dict[str, tuple[int, int]]:
+    """For each module path: its parameters, and those that are first met elsewhere.
+
+    Both count elements, children included, a tensor once however often it stands
+    there. The root's path is "".
+    """
+    counted: dict[str, dict[str, int]] = {}
+    for state in states:
+        if state.buffer:
+            continue
+        owner = state.path
+        while owner:
+            owner = owner.rpartition(".")[0]
+            place = counted.setdefault(owner, {})
+            place[state.tied or state.path] = state.fact.numel
+    return {path: _split(path, tensors) for path, tensors in counted.items()}
+
+
+def _split(path: str, tensors: dict[str, int]) -> tuple[int, int]:
+    prefix = f"{path}." if path else ""
+    own = sum(size for name, size in tensors.items() if name.startswith(prefix))
+    return own, sum(tensors.values()) - own

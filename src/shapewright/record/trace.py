@@ -1,0 +1,176 @@
+"""The trace: the immutable record of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from shapewright.findings.finding import Finding
+from shapewright.program.spans import Span
+from shapewright.record import ops as lookup
+from shapewright.record.formulas import Formulas
+from shapewright.record.ops import ModuleCall, Op, State
+from shapewright.record.totals import Totals, totals
+
+renderers: dict[str, Callable[[Trace], str]] = {}
+"""How a trace shows itself, by MIME type ("text/plain", "text/html").
+
+Views stand above the record and fill this in when they are imported.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What the run had to suppose because data was not there."""
+
+    message: str
+    span: Span | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the program: its text as it was when it ran, and its sha256."""
+
+    file: str
+    sha256: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trace:
+    """Everything that one run showed. Immutable; needs no torch.
+
+    Example::
+
+        trace = sw.trace(LeNet(), "f32[1024, 1, 32, 32]")
+        trace.module("conv1").output.shape      # (1024, 6, 28, 28)
+        trace.line(21)[-1].outputs[0].shape     # (1024, 120)
+        trace.totals.parameters                 # 61706
+
+    `calls` are the module calls in the order in which they began; `states` are all
+    parameters and buffers of the model, called or not. `complete` is False when the
+    program did not reach its end; `findings` then says why. `seconds` is the time the
+    run took. `ops` may be a lazy sequence: walk it once rather than index it.
+    `formulas` says where formulas hold, for a trace whose sizes have some.
+    """
+
+    target: str
+    ops: Sequence[Op]
+    calls: Sequence[ModuleCall]
+    states: Sequence[State]
+    output: Any
+    findings: Sequence[Finding] = ()
+    assumptions: Sequence[Assumption] = ()
+    notes: Sequence[str] = ()
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    letters: Mapping[str, int] = field(default_factory=dict)
+    complete: bool = True
+    training: bool = False
+    seconds: float = 0.0
+    torch_version: str = ""
+    by: str = "module"
+    formulas: Formulas | None = None
+
+    @property
+    def modules(self) -> Sequence[ModuleCall]:
+        """The module calls; the same as `calls`."""
+        return self.calls
+
+    @property
+    def totals(self) -> Totals:
+        """Parameters, arithmetic and memory of the run, added up anew at each read."""
+        return totals(self)
+
+    @property
+    def real_bytes(self) -> int:
+        """Bytes a real run would have allocated: the model and all new tensors."""
+        return self.totals.real_bytes
+
+    def module(self, path: str, call: int = 1) -> ModuleCall:
+        """The call of the module at `path`, the first unless `call` says otherwise.
+
+        Example: ``trace.module("layer1.0.conv1").output.shape`` is
+        ``(1, 64, 56, 56)``. Raises `NotInTrace`, a `KeyError` that names close paths.
+        """
+        return lookup.find_module(self.calls, self.states, path, call)
+
+    def find(self, pattern: str) -> tuple[ModuleCall, ...]:
+        """All module calls whose path matches a pattern such as ``"layer1.*"``.
+
+        ``*`` stands for any text, dots included; no match is an empty tuple.
+        """
+        return lookup.find_modules(self.calls, pattern)
+
+    def op(self, name: str | int, module: str | None = None, nth: int = 1) -> Op:
+        """The op with that index, or the `nth` op of that name.
+
+        Example: ``trace.op("linear", nth=2).outputs[0].shape`` is ``(1024, 84)``.
+        ``"linear"`` finds ``F.linear`` too; `module` is a pattern for module paths.
+        Raises `NotInTrace`, a `KeyError`.
+        """
+        return lookup.find_op(self.ops, name, module, nth)
+
+    def line(self, number: int, file: str | None = None) -> tuple[Op, ...]:
+        """The ops written on a line of the program, in the order in which they ran.
+
+        `file` is needed only where several files have ops on that line; its end is
+        enough (``"model.py"`` for ``"src/model.py"``).
+        """
+        return lookup.ops_of_line(self.ops, number, file)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The versioned record as JSON text, which `from_json` reads back equal."""
+        from shapewright.record.json_writer import encode
+
+        return encode(self, indent)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Trace:
+        """The trace that `to_json` wrote. Needs no torch.
+
+        Raises `UnreadableTrace` with one sentence when the text is no trace, is
+        damaged, or was written by a newer version.
+        """
+        from shapewright.record.json_reader import decode
+
+        return decode(text)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        names = (each.name for each in fields(self) if each.name != "by")
+        return all(_same(self, other, name) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", incomplete"
+        return (
+            f"<Trace of {self.target}: {len(self.ops)} ops, "
+            f"{len(self.calls)} module calls{state}>"
+        )
+
+    def __str__(self) -> str:
+        render = renderers.get("text/plain", repr)
+        return render(self)
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        """What a notebook shows: each form that a view has registered."""
+        return {"text/plain": repr(self)} | {
+            kind: render(self) for kind, render in renderers.items()
+        }
+
+    def _repr_html_(self) -> str | None:
+        render = renderers.get("text/html")
+        return None if render is None else render(self)
+
+
+def _same(one: Trace, other: Trace, name: str) -> bool:
+    mine, theirs = getattr(one, name), getattr(other, name)
+    if name in ("ops", "calls", "states", "findings", "assumptions", "notes"):
+        return tuple(mine) == tuple(theirs)
+    if name in ("sources", "letters"):
+        return dict(mine) == dict(theirs)
+    return bool(mine == theirs)

@@ -1,1 +1,0 @@
-"""What torch's operators make of metadata. `shapewright.rules.all` registers them."""

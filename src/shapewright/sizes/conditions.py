@@ -1,0 +1,326 @@
+"""Conditions on sizes, and whether two formulas are equal at all sizes."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, lcm, prod
+from typing import Protocol
+
+from shapewright.sizes.expressions import (
+    Expression,
+    Letter,
+    Product,
+    Quotient,
+    Remainder,
+    Total,
+)
+from shapewright.sizes.ranges import Ladders, bounds, counted, points, settled
+
+WORK = 250_000
+"""Points at which two formulas are compared at most."""
+
+PROBES, FAR = 500, 1_000
+"""Points tried where they would be too many, and how far up those lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether something holds at all sizes, or where it does not; None: not decided."""
+
+    holds: bool | None
+    at: dict[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A formula is a polynomial on every residue of its letters.
+
+    Each letter has a degree and a period; the polynomials have whole coefficients once
+    they are multiplied by `denominator`.
+    """
+
+    letters: Mapping[str, tuple[int, int]]
+    denominator: int = 1
+
+    def divided(self, divisor: int) -> Pattern:
+        """That of the formula rounded down to a multiple, divided."""
+        modulus = self.denominator * divisor
+        letters = {n: (d, lcm(p, modulus)) for n, (d, p) in self.letters.items()}
+        return Pattern(letters, modulus)
+
+    def rest(self, divisor: int) -> Pattern:
+        """That of what a division leaves."""
+        modulus = self.denominator * divisor
+        return Pattern({n: (0, lcm(p, modulus)) for n, (_, p) in self.letters.items()})
+
+
+def pattern(formula: Expression, fixed: frozenset[str]) -> Pattern | frozenset[str]:
+    """The pattern of a formula; or, where it has none, letters to hold fixed first."""
+    if formula.letters() <= fixed:
+        return Pattern({})
+    match formula:
+        case Letter(name):
+            return Pattern({name: (1, 1)})
+        case Total(terms):
+            return _joined([pattern(term, fixed) for term, _ in terms], added=True)
+        case Product(factors):
+            return _joined([pattern(each, fixed) for each in factors], added=False)
+        case Quotient(over, divisor) if divisor > 0:
+            inner = pattern(over, fixed)
+            return inner.divided(divisor) if isinstance(inner, Pattern) else inner
+        case Remainder(over, divisor) if divisor > 0:
+            inner = pattern(over, fixed)
+            return inner.rest(divisor) if isinstance(inner, Pattern) else inner
+    return formula.letters()
+
+
+def _joined(
+    parts: list[Pattern | frozenset[str]], *, added: bool
+) -> Pattern | frozenset[str]:
+    unruly = frozenset[str]().union(*(p for p in parts if not isinstance(p, Pattern)))
+    if unruly:
+        return unruly
+    known = [part for part in parts if isinstance(part, Pattern)]
+    letters: dict[str, tuple[int, int]] = {}
+    for part in known:
+        for name, (degree, period) in part.letters.items():
+            before, other = letters.get(name, (0, 1))
+            both = max(before, degree) if added else before + degree
+            letters[name] = both, lcm(other, period)
+    under = [part.denominator for part in known]
+    return Pattern(letters, lcm(*under) if added else prod(under))
+
+
+def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
+    """Whether two formulas are equal at all sizes of their letters.
+
+    False comes with sizes at which they differ; None where that would be more work
+    than `WORK` points, or endless.
+    """
+    difference = settled(one, ladders) - settled(two, ladders)
+    letters = difference.letters()
+    if not letters:
+        differ = difference.value({}) != 0
+        low = {name: ladders[name].low for name in one.letters() | two.letters()}
+        return Decision(not differ, low if differ else None)
+    whole = counted(ladders, letters)
+    few = enough(difference, ladders)
+    if few is None or (whole is not None and whole <= prod(map(len, few.values()))):
+        if whole is None or whole > WORK:
+            return _probed(difference, ladders)
+        return _compared(difference, points(ladders, letters), ladders)
+    if prod(map(len, few.values())) > WORK:
+        return _probed(difference, ladders)
+    found = _compared(difference, _grid(few), ladders)
+    if found.holds is None and whole is not None and whole <= WORK:
+        return _compared(difference, points(ladders, letters), ladders)
+    return found
+
+
+def enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None:
+    """Sizes of each letter that decide whether a formula is 0 everywhere."""
+    fixed = frozenset[str]()
+    while not isinstance(found := pattern(difference, fixed), Pattern):
+        if any(ladders[name].high is None for name in found) or found <= fixed:
+            return None
+        fixed |= found
+    ranges = {}
+    for name in difference.letters():
+        ladder = ladders[name]
+        if name in fixed:
+            ranges[name] = ladder.first(ladder.count or 0)
+            continue
+        degree, period = found.letters.get(name, (0, 1))
+        steps = period // gcd(period, ladder.step)
+        ranges[name] = ladder.first((degree + 1) * steps)
+    return ranges
+
+
+def _grid(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
+    for sizes in product(*ranges.values()):
+        yield dict(zip(ranges, sizes, strict=True))
+
+
+def _probed(difference: Expression, ladders: Ladders) -> Decision:
+    """Some points, where there are too many: one difference is enough."""
+    draw = random.Random(0)
+    for _ in range(PROBES):
+        sizes = {}
+        for name in sorted(difference.letters()):
+            ladder = ladders[name]
+            sizes[name] = draw.choice(ladder.first(min(ladder.count or FAR, FAR)))
+        if difference.value(sizes):
+            return Decision(False, sizes)
+    return Decision(None)
+
+
+def _compared(
+    difference: Expression, tried: Iterator[dict[str, int]], ladders: Ladders
+) -> Decision:
+    """What the points say: a difference above the greatest size decides nothing."""
+    beyond = False
+    for sizes in tried:
+        if difference.value(sizes):
+            if all(ladders[name].holds(size) for name, size in sizes.items()):
+                return Decision(False, sizes)
+            beyond = True
+    return Decision(None if beyond else True)
+
+
+RELATIONS = {
+    "==": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+    "<=": operator.le, "<": operator.lt,
+}  # fmt: skip
+OPPOSITE = {"==": "!=", "!=": "==", ">=": "<", "<": ">=", ">": "<=", "<=": ">"}
+
+
+class Condition(Protocol):
+    """A condition on sizes; `str` of it is a condition of Python."""
+
+    def holds(self, sizes: Mapping[str, int], /) -> bool:
+        """Whether sizes satisfy it."""
+
+    def letters(self) -> frozenset[str]:
+        """The letters that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`one >= two`, or another of the six relations."""
+
+    one: Expression
+    relation: str
+    two: Expression
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        one, two = self.one.value(sizes), self.two.value(sizes)
+        return bool(RELATIONS[self.relation](one, two))
+
+    def letters(self) -> frozenset[str]:
+        return self.one.letters() | self.two.letters()
+
+    def __str__(self) -> str:
+        return f"{self.one} {self.relation} {self.two}"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of some conditions."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return all(part.holds(sizes) for part in self.parts)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
+
+    def __str__(self) -> str:
+        return " and ".join(_inner(part) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """At least one of some conditions."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return any(part.holds(sizes) for part in self.parts)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(part.letters() for part in self.parts))
+
+    def __str__(self) -> str:
+        return " or ".join(_inner(part) for part in self.parts)
+
+
+def _inner(part: Condition) -> str:
+    return f"({part})" if isinstance(part, Every | Some) else str(part)
+
+
+def denied(condition: Condition) -> Condition:
+    """The opposite. Raises `TypeError` for a condition of another kind."""
+    match condition:
+        case Compared(one, relation, two):
+            return Compared(one, OPPOSITE[relation], two)
+        case Every(parts):
+            return Some(tuple(map(denied, parts)))
+        case Some(parts):
+            return Every(tuple(map(denied, parts)))
+    raise TypeError(condition)
+
+
+def always(condition: Condition, ladders: Ladders) -> Decision:
+    """Whether a condition holds at all sizes; False comes with sizes where not."""
+    match condition:
+        case Compared(one, "==", two):
+            found = equal(one, two, ladders)
+        case Compared(one, relation, two):
+            found = _apart(one, relation, two, ladders)
+        case Every(parts):
+            return _all([always(part, ladders) for part in parts])
+        case Some(parts):
+            any_ = any(always(part, ladders).holds for part in parts)
+            found = Decision(True if any_ else None)
+        case _:
+            found = Decision(None)
+    return found if found.holds is not None else one_by_one(condition, ladders)
+
+
+def _all(parts: list[Decision]) -> Decision:
+    failed = next((each for each in parts if each.holds is False), None)
+    if failed is not None:
+        return failed
+    return Decision(None if any(each.holds is None for each in parts) else True)
+
+
+def one_by_one(condition: Condition, ladders: Ladders) -> Decision:
+    """Every size tried, where they are not too many."""
+    letters = condition.letters()
+    whole = counted(ladders, letters)
+    if whole is None or whole > WORK:
+        return Decision(None)
+    for sizes in points(ladders, letters):
+        if not condition.holds(sizes):
+            return Decision(False, sizes)
+    return Decision(True)
+
+
+def _apart(
+    one: Expression, relation: str, two: Expression, ladders: Ladders
+) -> Decision:
+    """An inequality by the bounds of the difference, or by its slope."""
+    difference = settled(one, ladders) - settled(two, ladders)
+    if relation in ("<", "<="):
+        difference, relation = -difference, ">" if relation == "<" else ">="
+    low, high = bounds(difference, ladders)
+    if relation == "!=":
+        above = low is not None and low > 0
+        return Decision(True if above or (high is not None and high < 0) else None)
+    least = 1 if relation == ">" else 0
+    if low is not None and low >= least:
+        return Decision(True)
+    return Decision(True if _rising_from(difference, least, ladders) else None)
+
+
+def _rising_from(difference: Expression, least: int, ladders: Ladders) -> bool:
+    """Whether a formula of one letter begins high enough and never falls.
+
+    It is linear on every residue of its period, so one period and the next tell.
+    """
+    found = pattern(difference, frozenset())
+    if not isinstance(found, Pattern) or len(found.letters) != 1:
+        return False
+    ((name, (degree, period)),) = found.letters.items()
+    ladder = ladders[name]
+    steps = period // gcd(period, ladder.step)
+    if degree > 1 or 2 * steps > WORK:
+        return False
+    values = [difference.value({name: size}) for size in ladder.first(2 * steps)]
+    rising = all(b >= a for a, b in zip(values, values[steps:], strict=False))
+    return rising and min(values[:steps]) >= least

@@ -1,0 +1,314 @@
+"""Which demand tells the sizes that were taken from those that were refused.
+
+Every family proposes demands; those that agree with all that was seen are kept, the
+plainest first, and more runs tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from itertools import product as every
+from math import gcd
+
+from shapewright.sizes.demands import (
+    AtLeast,
+    AtMost,
+    Between,
+    Both,
+    Demand,
+    Divides,
+    Equal,
+    Fits,
+    Multiple,
+    NoMore,
+    Sizes,
+    Square,
+)
+from shapewright.sizes.expressions import Expression, Letter, Total, product, total
+
+LARGEST = 128
+"""The largest divisor that is looked for."""
+
+WIDEST = 6
+"""Demands of one letter that are joined with those of another."""
+
+OF_A_FAMILY = 4
+"""Demands of one family that are compared with those of others."""
+
+MANY = 4000
+"""Demands of one family that are looked at."""
+
+Pair = tuple[Expression, Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Sizes that passed a place, and sizes that were refused there.
+
+    `sizes` are expressions that are likely to matter, besides the letters: those of
+    the tensors that the refused call got. `pairs` are two of them that stand one over
+    the other, `stated` two that the call itself says do not fit.
+    """
+
+    letters: tuple[str, ...]
+    passed: Sequence[Sizes]
+    refused: Sequence[Sizes]
+    sizes: Sequence[Expression] = ()
+    pairs: Sequence[Pair] = ()
+    stated: Sequence[Pair] = ()
+
+    def agrees(self, demand: Demand) -> bool:
+        """Whether a demand holds where it was passed and nowhere else."""
+        return all(map(demand.holds, self.passed)) and not any(
+            map(demand.holds, self.refused)
+        )
+
+    def allows(self, demand: Demand) -> bool:
+        """Whether a demand holds wherever it was passed."""
+        return all(map(demand.holds, self.passed))
+
+    def atoms(self, letter: str) -> list[Expression]:
+        """The letter, and the sizes that depend on it alone."""
+        own = [each for each in self.sizes if each.letters() == {letter}]
+        return list(dict.fromkeys([Letter(letter), *own]))
+
+
+def demands(evidence: Evidence, most: int) -> list[Demand]:
+    """Demands that agree with the evidence, the likeliest first."""
+    found: list[Demand] = []
+    for family in FAMILIES:
+        own = 0
+        for each in islice(family(evidence), MANY):
+            if each not in found and evidence.agrees(each):
+                found.append(each)
+                own += 1
+                if len(found) == most:
+                    return found
+                if own == OF_A_FAMILY:
+                    break
+    return found
+
+
+def in_short(evidence: Evidence) -> Demand | None:
+    """One plain demand on letters that is all that the evidence shows, if there is."""
+    for family in (of_one_letter, of_each_letter, of_two_letters):
+        for each in islice(family(evidence), MANY):
+            if evidence.agrees(each):
+                return each
+    return None
+
+
+def of_one_letter(evidence: Evidence) -> Iterator[Demand]:
+    """Bounds and multiples of one letter."""
+    for letter in evidence.letters:
+        yield from of_size(Letter(letter), evidence.passed, evidence.refused)
+
+
+def of_each_letter(evidence: Evidence) -> Iterator[Demand]:
+    """A demand for each letter, from the refusals at which only that one moved."""
+    for plain in (True, False):
+        singles: list[list[Demand]] = []
+        for letter in evidence.letters:
+            refused = alone(evidence, letter)
+            own: list[Demand] = []
+            for atom in evidence.atoms(letter)[: 1 if plain else None]:
+                own += of_size(atom, evidence.passed, refused)
+            own = [
+                each
+                for each in dict.fromkeys(own)
+                if evidence.allows(each) and not any(map(each.holds, refused))
+            ]
+            if not own and refused and not plain:
+                own = doubles(evidence, letter, refused)
+            if own:
+                singles.append(own[:WIDEST])
+        if singles:
+            yield from joined(singles)
+
+
+def joined(singles: list[list[Demand]]) -> Iterator[Demand]:
+    """One demand of each letter together, the likeliest of each first."""
+    if len(singles) == 1:
+        yield from singles[0]
+        return
+    places = every(*[range(len(own)) for own in singles])
+    for chosen in sorted(places, key=sum):
+        yield Both(tuple(own[at] for own, at in zip(singles, chosen, strict=True)))
+
+
+def doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[Demand]:
+    """Two demands on one letter at once: a multiple and a bound."""
+    parts: list[Demand] = []
+    for atom in evidence.atoms(letter):
+        passed = {atom.value(each) for each in evidence.passed}
+        if not passed:
+            continue
+        parts += [AtLeast(atom, min(passed)), AtMost(atom, max(passed))]
+        for divisor in range(2, LARGEST + 1):
+            rests = {each % divisor for each in passed}
+            if len(rests) == 1:
+                parts.append(multiple(atom, divisor, rests.pop()))
+    return [
+        Both(pair)
+        for pair in combinations(parts, 2)
+        if not any(map(Both(pair).holds, refused))
+    ]
+
+
+def alone(evidence: Evidence, letter: str) -> list[Sizes]:
+    """Refusals that differ from something that passed in this letter only."""
+
+    def rest(sizes: Sizes) -> tuple[int, ...]:
+        return tuple(sizes[name] for name in evidence.letters if name != letter)
+
+    passed = {rest(sizes) for sizes in evidence.passed}
+    return [sizes for sizes in evidence.refused if rest(sizes) in passed]
+
+
+def of_size(
+    size: Expression, passed: Sequence[Sizes], refused: Sequence[Sizes]
+) -> Iterator[Demand]:
+    """Bounds and multiples of one size."""
+    good = sorted({size.value(each) for each in passed})
+    bad = sorted({size.value(each) for each in refused})
+    if not good or not bad:
+        return
+    yield from bounds(size, good, bad)
+    found = 0
+    for divisor in range(2, LARGEST + 1):
+        rests = {each % divisor for each in good}
+        if len(rests) == 1:
+            (rest,) = rests
+            if not any(each % divisor == rest for each in bad):
+                yield multiple(size, divisor, rest)
+                found += 1
+                if found == WIDEST:
+                    return
+
+
+def multiple(size: Expression, divisor: int, rest: int) -> Demand:
+    """`size % divisor == rest`, without a factor that both share."""
+    if rest == 0 and isinstance(size, Total) and not size.constant:
+        scale = gcd(divisor, *(factor for _, factor in size.terms))
+        if 1 < scale < divisor:
+            terms = [(term, factor // scale) for term, factor in size.terms]
+            return Multiple(total([*terms]), divisor // scale)
+    return Multiple(size, divisor, rest)
+
+
+def equal(one: Expression, two: Expression) -> Demand:
+    """`one == two`, without a factor that both sides share."""
+    sides = [each if isinstance(each, Total) else None for each in (one, two)]
+    left, right = sides
+    if left is not None and right is not None and not left.constant and left.terms:
+        factors = [factor for side in sides if side for _, factor in side.terms]
+        scale = gcd(right.constant, *factors)
+        if scale > 1:
+            return Equal(shrunk(left, scale), shrunk(right, scale))
+    return Equal(one, two)
+
+
+def shrunk(size: Total, scale: int) -> Expression:
+    """A size without a factor that divides it."""
+    terms = [(term, factor // scale) for term, factor in size.terms]
+    return total([*terms, (size.constant // scale, 1)])
+
+
+def bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
+    """`>=`, `<=` and both, with the bounds that the evidence leaves open."""
+    below = [each for each in bad if each < good[0]]
+    above = [each for each in bad if each > good[-1]]
+    if len(below) + len(above) < len(bad):
+        return
+    lows = ends(below[-1] + 1, good[0]) if below else []
+    highs = ends(above[0] - 1, good[-1]) if above else []
+    if below and above:
+        yield from (Between(size, low, highs[0]) for low in lows)
+        yield from (Between(size, lows[0], high) for high in highs)
+    elif below:
+        yield from (AtLeast(size, low) for low in lows)
+    else:
+        yield from (AtMost(size, high) for high in highs)
+
+
+def ends(open_end: int, seen: int) -> list[int]:
+    """Bounds between what was refused and what passed: the ends, and the middle."""
+    return list(dict.fromkeys([seen, open_end, (open_end + seen) // 2]))
+
+
+def said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
+    """Two sizes that the refused call itself wanted to fit, over several letters."""
+    for one, two in evidence.stated:
+        if len(one.letters() | two.letters()) > 1:
+            yield equal(one, two)
+            yield Fits(one, two)
+
+
+def of_two_letters(evidence: Evidence) -> Iterator[Demand]:
+    """Equal letters, one no larger than another, whole ratios and differences."""
+    letters = [Letter(name) for name in evidence.letters]
+    for one, two in combinations(letters, 2):
+        yield Equal(one, two)
+        yield NoMore(one, two)
+        yield NoMore(two, one)
+        yield Fits(one, two)
+        for scale in (2, 3, 4):
+            yield Equal(one * scale, two)
+            yield Equal(one, two * scale)
+        for step in (1, 2, -1, -2):
+            yield Equal(one + step, two)
+            yield NoMore(one + step, two)
+        yield Divides(one, two)
+        yield Divides(two, one)
+
+
+def aligned(evidence: Evidence) -> Iterator[Demand]:
+    """Sizes of the call that stand one over the other fit, one pair or all."""
+    pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
+    for kind in (Equal, Fits, NoMore):
+        for one, two in pairs:
+            yield kind(one, two)
+            if kind is NoMore:
+                yield kind(two, one)
+    for kind in (Equal, Fits):
+        some: list[Demand] = [kind(one, two) for one, two in pairs]
+        some = [each for each in some if evidence.allows(each)]
+        if len(some) > 1:
+            yield Both(tuple(some))
+        yield from (Both(two) for two in combinations(some, 2) if len(some) > 2)
+
+
+def of_call(evidence: Evidence) -> Iterator[Demand]:
+    """Conditions on the sizes that the refused call got."""
+    for size in evidence.sizes:
+        yield from of_size(size, evidence.passed, evidence.refused)
+    for one, two in combinations(evidence.sizes, 2):
+        yield Equal(one, two)
+        yield Fits(one, two)
+        yield NoMore(one, two)
+        yield NoMore(two, one)
+        yield Divides(one, two)
+        yield Divides(two, one)
+
+
+def of_joined_letters(evidence: Evidence) -> Iterator[Demand]:
+    """Sums, differences and products of letters."""
+    letters = [Letter(name) for name in evidence.letters]
+    for one, two in combinations(letters, 2):
+        for size in (one + two, one - two, product([one, two])):
+            yield from of_size(size, evidence.passed, evidence.refused)
+
+
+def squares(evidence: Evidence) -> Iterator[Demand]:
+    """Square numbers."""
+    for size in [*map(Letter, evidence.letters), *evidence.sizes]:
+        for step in (0, -1, 1):
+            yield Square(size + step if step else size)
+
+
+FAMILIES: tuple[Callable[[Evidence], Iterator[Demand]], ...] = (
+    of_one_letter, said_by_the_call, of_each_letter, of_two_letters, aligned, squares,
+    of_call, of_joined_letters,
+)  # fmt: skip

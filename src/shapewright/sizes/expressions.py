@@ -1,0 +1,405 @@
+"""Whole-number expressions in letters: built, simplified, evaluated, written, parsed,
+and carried by sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Union
+
+Value = Union[int, "Expression"]
+Values = Mapping[str, int]
+
+
+class Expression:
+    """A whole number that depends on letters. Combine with `+ - * // %` and ints."""
+
+    __slots__ = ()
+
+    def value(self, letters: Values) -> int:
+        """The number for these values of the letters."""
+        raise NotImplementedError
+
+    def letters(self) -> frozenset[str]:
+        """The letters that it depends on."""
+        raise NotImplementedError
+
+    def __add__(self, other: Value) -> Expression:
+        return total([(self, 1), (other, 1)])
+
+    def __sub__(self, other: Value) -> Expression:
+        return total([(self, 1), (other, -1)])
+
+    def __rsub__(self, other: Value) -> Expression:
+        return total([(other, 1), (self, -1)])
+
+    def __mul__(self, factor: int) -> Expression:
+        return total([(self, factor)])
+
+    def __neg__(self) -> Expression:
+        return total([(self, -1)])
+
+    def __floordiv__(self, divisor: int) -> Expression:
+        if divisor == 1:
+            return self
+        return Quotient(self, divisor)
+
+    def __mod__(self, divisor: int) -> Expression:
+        return number(0) if divisor == 1 else Remainder(self, divisor)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(Expression):
+    """A letter, which stands for an index or a size."""
+
+    name: str
+
+    def value(self, letters: Values) -> int:
+        return letters[self.name]
+
+    def letters(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Total(Expression):
+    """A sum of terms with whole factors, and a number: `2*h + k - 1`."""
+
+    terms: tuple[tuple[Expression, int], ...]
+    constant: int = 0
+
+    def value(self, letters: Values) -> int:
+        return self.constant + sum(
+            term.value(letters) * factor for term, factor in self.terms
+        )
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(term.letters() for term, _ in self.terms))
+
+    def __str__(self) -> str:
+        text = ""
+        for term, factor in self.terms:
+            size = abs(factor)
+            part = f"{size}*{inner(term)}" if size != 1 else str(term)
+            if not text and factor == -1:
+                text = f"-{inner(term)}"
+            elif not text:
+                text = part if factor > 0 else f"-{part}"
+            else:
+                text += f" + {part}" if factor > 0 else f" - {part}"
+        if not text:
+            return str(self.constant)
+        if self.constant:
+            if text.startswith("-") and self.constant > 0:  # `3 - i`, not `-i + 3`
+                return f"{self.constant} - {text[1:]}"
+            text += f" {'+' if self.constant > 0 else '-'} {abs(self.constant)}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient(Expression):
+    """`a // n`, rounded down."""
+
+    over: Expression
+    divisor: int
+
+    def value(self, letters: Values) -> int:
+        return self.over.value(letters) // self.divisor
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        return f"{inner(self.over)}//{self.divisor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder(Expression):
+    """`a % n`, never negative."""
+
+    over: Expression
+    divisor: int
+
+    def value(self, letters: Values) -> int:
+        return self.over.value(letters) % self.divisor
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        return f"{inner(self.over)}%{self.divisor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(Expression):
+    """`abs(a)`."""
+
+    over: Expression
+
+    def value(self, letters: Values) -> int:
+        return abs(self.over.value(letters))
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        return f"abs({self.over})"
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped(Expression):
+    """`a`, but at least `low` and at most `high`, where these are given."""
+
+    over: Expression
+    low: int | None = None
+    high: int | None = None
+
+    def value(self, letters: Values) -> int:
+        found = self.over.value(letters)
+        if self.low is not None:
+            found = max(found, self.low)
+        return found if self.high is None else min(found, self.high)
+
+    def letters(self) -> frozenset[str]:
+        return self.over.letters()
+
+    def __str__(self) -> str:
+        text = str(self.over)
+        if self.low is not None:
+            text = f"max({text}, {self.low})"
+        return text if self.high is None else f"min({text}, {self.high})"
+
+
+def inner(part: Expression) -> str:
+    """A part of a longer expression, in brackets where it needs them."""
+    single = isinstance(part, Total) and len(part.terms) + bool(part.constant) <= 1
+    whole = isinstance(part, Letter) or (single and not str(part).startswith("-"))
+    if whole or not isinstance(part, Total | Quotient | Remainder):
+        return str(part)
+    return f"({part})"
+
+
+def number(value: int) -> Expression:
+    """A number as an expression."""
+    return Total((), value)
+
+
+def total(parts: list[tuple[Value, int]]) -> Expression:
+    """The sum of parts with factors, in normal form."""
+    factors: dict[Expression, int] = {}
+    constant = 0
+    for part, factor in parts:
+        if isinstance(part, int):
+            constant += part * factor
+        elif isinstance(part, Total):
+            constant += part.constant * factor
+            for term, own in part.terms:
+                factors[term] = factors.get(term, 0) + own * factor
+        else:
+            factors[part] = factors.get(part, 0) + factor
+    terms = tuple((term, factor) for term, factor in factors.items() if factor)
+    if len(terms) == 1 and not constant and terms[0][1] == 1:
+        return terms[0][0]
+    return Total(terms, constant)
+
+
+def as_expression(value: Value) -> Expression:
+    """An expression, from one or from a number."""
+    return number(value) if isinstance(value, int) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Expression):
+    """Expressions multiplied: `H*W`."""
+
+    factors: tuple[Expression, ...]
+
+    def value(self, letters: Values) -> int:
+        return prod(factor.value(letters) for factor in self.factors)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.letters() for each in self.factors))
+
+    def __str__(self) -> str:
+        powers: dict[str, int] = {}
+        for factor in self.factors:
+            text = inner(factor)
+            powers[text] = powers.get(text, 0) + 1
+        return "*".join(
+            text if power == 1 else f"{text}**{power}" for text, power in powers.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Least(Expression):
+    """`min(a, b)`."""
+
+    parts: tuple[Expression, ...]
+
+    def value(self, letters: Values) -> int:
+        return min(part.value(letters) for part in self.parts)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.letters() for each in self.parts))
+
+    def __str__(self) -> str:
+        return f"min({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Most(Expression):
+    """`max(a, b)`."""
+
+    parts: tuple[Expression, ...]
+
+    def value(self, letters: Values) -> int:
+        return max(part.value(letters) for part in self.parts)
+
+    def letters(self) -> frozenset[str]:
+        return frozenset[str]().union(*(each.letters() for each in self.parts))
+
+    def __str__(self) -> str:
+        return f"max({', '.join(map(str, self.parts))})"
+
+
+def product(parts: Iterable[Expression]) -> Expression:
+    """The product in normal form: numbers in front, letters before longer parts."""
+    constant, factors = 1, list[Expression]()
+    for part in parts:
+        scale, rest = scaled(part)
+        constant *= scale
+        factors += rest
+    if constant == 0 or not factors:
+        return number(constant)
+    factors.sort(key=lambda each: (not isinstance(each, Letter), str(each)))
+    whole = factors[0] if len(factors) == 1 else Product(tuple(factors))
+    return total([(whole, constant)])
+
+
+def scaled(part: Expression) -> tuple[int, list[Expression]]:
+    """An expression as a number times factors."""
+    if isinstance(part, Product):
+        return 1, list(part.factors)
+    if isinstance(part, Total):
+        if not part.terms:
+            return part.constant, []
+        if len(part.terms) == 1 and not part.constant:
+            ((term, factor),) = part.terms
+            scale, factors = scaled(term)
+            return factor * scale, factors
+    return 1, [part]
+
+
+def least(parts: Iterable[Expression]) -> Expression:
+    """The least of some expressions."""
+    return Least(tuple(parts))
+
+
+def most(parts: Iterable[Expression]) -> Expression:
+    """The most of some expressions."""
+    return Most(tuple(parts))
+
+
+class Size(int):
+    """A whole number that prints as the formula that it comes from.
+
+    >>> from shapewright.sizes.expressions import Letter
+    >>> size = Size(16, Letter("H") // 2)
+    >>> print(size, size + 1, size == 16)
+    H//2 17 True
+    """
+
+    formula: Expression
+
+    def __new__(cls, value: int, formula: Expression) -> Size:
+        made = super().__new__(cls, value)
+        made.formula = formula
+        return made
+
+    def __repr__(self) -> str:
+        return str(self.formula)
+
+    __str__ = __repr__
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return int(self), self.formula
+
+
+def sized(value: int, formula: Expression | None) -> int:
+    """The number with its formula; the bare number where that says no more.
+
+    A stride is another number where its dim has one element: `Size(5, number(20))`.
+    """
+    if formula is None or (not formula.letters() and formula.value({}) == value):
+        return value
+    return Size(value, formula)
+
+
+def read(text: str) -> Expression:
+    """The formula in a text. Raises `ValueError` for what is none."""
+    if text == "?":  # a size that has no formula
+        return Letter(text)
+    try:
+        return _read(ast.parse(text, mode="eval").body)
+    except SyntaxError:
+        raise ValueError(f"no formula: {text!r}") from None
+
+
+def _read(node: ast.expr) -> Expression:
+    match node:
+        case ast.Constant(value=int(value)):
+            return number(value)
+        case ast.Name(id=name):
+            return Letter(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_read(operand)
+        case ast.BinOp(left=left, op=operator, right=right):
+            return _joined(operator, _read(left), right)
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return _called(name, [_read(each) for each in args])
+    raise ValueError(f"no formula: {ast.unparse(node)!r}")
+
+
+def _joined(operator: ast.operator, left: Expression, node: ast.expr) -> Expression:
+    right = _read(node)
+    match operator:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return product([left, right])
+        case ast.Pow() if isinstance(node, ast.Constant) and isinstance(
+            node.value, int
+        ):
+            return product([left] * node.value)
+        case ast.FloorDiv() if isinstance(node, ast.Constant):
+            return Quotient(left, right.value({}))
+        case ast.Mod() if isinstance(node, ast.Constant):
+            return Remainder(left, right.value({}))
+    raise ValueError("no formula")
+
+
+def _called(name: str, parts: list[Expression]) -> Expression:
+    if name == "abs" and len(parts) == 1:
+        return Absolute(parts[0])
+    if name not in ("min", "max") or len(parts) < 2:
+        raise ValueError("no formula")
+    first, second = parts[0], parts[1]
+    if len(parts) == 2 and not second.letters():
+        bound = second.value({})
+        if name == "min":
+            if isinstance(first, Clamped) and first.high is None:
+                return Clamped(first.over, first.low, bound)
+            return Clamped(first, None, bound)
+        return Clamped(first, bound, None)
+    return least(parts) if name == "min" else most(parts)

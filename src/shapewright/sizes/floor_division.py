@@ -1,0 +1,173 @@
+"""Floor divisions in their shortest form, also for sizes that are multiples of a
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from shapewright.sizes.expressions import (
+    Absolute,
+    Clamped,
+    Expression,
+    Least,
+    Letter,
+    Most,
+    Product,
+    Quotient,
+    Remainder,
+    Total,
+    least,
+    most,
+    number,
+    product,
+    total,
+)
+
+
+def divided(over: Expression, divisor: int) -> Expression:
+    """`over // divisor`, as short as it gets."""
+    if divisor == 1:
+        return over
+    terms, constant = parts_of(over)
+    if not terms:
+        return number(constant // divisor)
+    common = gcd(divisor, *(factor for _, factor in terms))
+    if common > 1:  # (g*x + c) // (g*d) is (x + c//g) // d
+        reduced = total(
+            [
+                *((term, factor // common) for term, factor in terms),
+                (constant // common, 1),
+            ]
+        )
+        return shifted(divided(reduced, divisor // common), 0)
+    if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
+        below = terms[0][0]
+        return divided(below.over + constant * below.divisor, below.divisor * divisor)
+    return Quotient(over, divisor)
+
+
+def remaining(over: Expression, divisor: int) -> Expression:
+    """`over % divisor`, without the terms that are multiples of it."""
+    terms, constant = parts_of(over)
+    kept = [(term, factor) for term, factor in terms if factor % divisor]
+    if not kept:
+        return number(constant % divisor)
+    return total([*kept, (constant, 1)]) % divisor
+
+
+def shifted(over: Expression, step: int) -> Expression:
+    """`over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
+    terms, constant = parts_of(over)
+    constant += step
+    if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
+        below = terms[0][0]
+        if constant:
+            return Quotient(below.over + constant * below.divisor, below.divisor)
+        return below
+    return total([*terms, (constant, 1)])
+
+
+def parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
+    """Terms with factors, and the number that stands beside them."""
+    if isinstance(over, Total):
+        return list(over.terms), over.constant
+    return [(over, 1)], 0
+
+
+def is_rounded(formula: Expression) -> bool:
+    """Whether a formula is more than sums and products of letters."""
+    if isinstance(formula, Total):
+        return any(is_rounded(term) for term, _ in formula.terms)
+    factors = getattr(formula, "factors", None)
+    if factors is not None:
+        return any(map(is_rounded, factors))
+    return not isinstance(formula, Letter)
+
+
+def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
+    """At least `low`, at most `high`; one bound on another is the tighter one."""
+    if isinstance(over, Clamped):
+        if low is None and over.low is None and high is not None:
+            high = high if over.high is None else min(high, over.high)
+            return Clamped(over.over, None, high)
+        if high is None and over.high is None and low is not None:
+            low = low if over.low is None else max(low, over.low)
+            return Clamped(over.over, low, None)
+    return Clamped(over, low, high)
+
+
+def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
+    """The formula where each letter is a multiple of its step."""
+    match formula:
+        case Total(terms, constant):
+            short: list[tuple[Expression | int, int]] = [(constant, 1)]
+            short += [(on_multiples(term, steps), factor) for term, factor in terms]
+            return _gathered(shifted(total(short), 0), steps)
+        case Quotient(over, divisor):
+            inner = on_multiples(over, steps)
+            whole = _within(inner, divisor, steps)
+            return divided(inner, divisor) if whole is None else whole
+        case Remainder(over, divisor):
+            inner = on_multiples(over, steps)
+            parts, beside = parts_of(inner)
+            if all(own * _step(each, steps) % divisor == 0 for each, own in parts):
+                return number(beside % divisor)
+            return inner % divisor
+        case Product(factors):
+            return product([on_multiples(each, steps) for each in factors])
+        case Clamped(over, low, high):
+            return Clamped(on_multiples(over, steps), low, high)
+        case Absolute(over):
+            return Absolute(on_multiples(over, steps))
+        case Least(some):
+            return least([on_multiples(each, steps) for each in some])
+        case Most(some):
+            return most([on_multiples(each, steps) for each in some])
+    return formula
+
+
+def _gathered(formula: Expression, steps: Mapping[str, int]) -> Expression:
+    """`2*(H//2)` as `H`, where the division leaves nothing."""
+    terms, constant = parts_of(formula)
+    made: list[tuple[Expression | int, int]] = [(constant, 1)]
+    for term, factor in terms:
+        if isinstance(term, Quotient) and factor % term.divisor == 0:
+            inner, beside = parts_of(term.over)
+            if beside == 0 and all(
+                own * _step(each, steps) % term.divisor == 0 for each, own in inner
+            ):
+                made.append((term.over, factor // term.divisor))
+                continue
+        made.append((term, factor))
+    return shifted(total(made), 0)
+
+
+def _within(
+    over: Expression, divisor: int, steps: Mapping[str, int]
+) -> Expression | None:
+    """A division whose number beside the letters does not count: `(H + 3)//4`."""
+    terms, constant = parts_of(over)
+    if not terms or constant == 0:
+        return None
+    if all(factor * _step(term, steps) % divisor == 0 for term, factor in terms):
+        return shifted(divided(over - constant, divisor), constant // divisor)
+    return None
+
+
+def _step(term: Expression, steps: Mapping[str, int]) -> int:
+    """A number that a term is a multiple of."""
+    if isinstance(term, Letter):
+        return steps.get(term.name, 1)
+    if isinstance(term, Product):
+        whole = 1
+        for factor in term.factors:
+            whole *= _step(factor, steps)
+        return whole
+    if isinstance(term, Quotient):
+        inner, constant = parts_of(term.over)
+        if constant == 0 and len(inner) == 1:
+            step = inner[0][1] * _step(inner[0][0], steps)
+            return step // term.divisor if step % term.divisor == 0 else 1
+    return 1

@@ -1,0 +1,455 @@
+"""Formulas that fit sizes seen at several values of the letters, sliding windows
+included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from shapewright.sizes.expressions import (
+    Expression,
+    Letter,
+    least,
+    most,
+    number,
+    product,
+    total,
+)
+from shapewright.sizes.floor_division import clamped, divided, shifted
+
+Column = tuple[int, ...]
+
+STRIDES = (2, 4, 8, 16, 32, 3, 5, 6, 7, 9, 10, 12, 14, 20, 24, 28, 40, 48, 56, 64, 128)
+SEEN = 4
+"""Different numbers that a stride is believed from which no argument has."""
+
+SLOPES = (1, 2, 3, 4, 5, 7, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`scale*((slope*u + step)//stride) + base`.
+
+    `likely`: an argument of the call has the stride.
+    """
+
+    slope: int
+    step: int
+    stride: int
+    scale: int = 1
+    base: int = 0
+    likely: bool = True
+
+    def of(self, size: Expression) -> Expression:
+        """The formula over that of the size that went in."""
+        inner = divided(shifted(size * self.slope, self.step), self.stride)
+        return shifted(inner * self.scale, self.base)
+
+
+def windows(
+    known: Column, column: Column, hints: tuple[int, ...] = ()
+) -> Iterator[Window]:
+    """Every window that fits, likely strides first: `hints`, then usual ones.
+
+    Where hinted strides fit, no others are looked for. One number that differs from
+    all others is no evidence of a window.
+    """
+    seen = Counter(column)
+    if len(seen) == 2 and min(seen.values()) == 1 and len(column) > SEEN:
+        return
+    scale, base = common(column)
+    hinted = [each for each in dict.fromkeys(hints) if each > 1]
+    found = [*through(known, column, hinted, 1, 0)]
+    shrunk = tuple((each - base) // scale for each in column)
+    if not found and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
+        found = [*through(known, shrunk, [scale, *hinted], scale, base)]
+    if not found and len(set(column)) >= SEEN:
+        found = [*guessed(through(known, column, list(STRIDES), 1, 0))]
+    if not found and scale > 1 and len(set(column)) >= SEEN:
+        found = [*guessed(through(known, shrunk, [*STRIDES], scale, base))]
+    yield from found
+
+
+def guessed(found: Iterator[Window]) -> Iterator[Window]:
+    """The windows that programs have, where no argument says so."""
+    for each in found:
+        plain = each.slope == 1 or each.stride <= 4
+        if plain and each.step < 2 * each.stride:
+            yield replace(each, likely=False)
+
+
+def common(column: Column) -> tuple[int, int]:
+    """The greatest step between what was seen, and where the steps begin."""
+    step = 0
+    for each in column:
+        step = gcd(step, each - column[0])
+    return (step, column[0] % step) if step > 1 else (1, 0)
+
+
+def through(
+    known: Column, column: Column, strides: list[int], scale: int, base: int
+) -> Iterator[Window]:
+    """The windows with these strides, each step that is possible."""
+    points = sorted(set(zip(known, column, strict=True)))
+    if len({u for u, _ in points}) < 3:
+        return
+    run = points[-1][0] - points[0][0]
+    rise = points[-1][1] - points[0][1]
+    if rise <= 0:
+        return
+    for stride in strides:
+        for slope in SLOPES:
+            if abs(slope * run - rise * stride) >= 2 * stride or gcd(slope, stride) > 1:
+                continue
+            low = max(v * stride - slope * u for u, v in points)
+            high = min(v * stride + stride - 1 - slope * u for u, v in points)
+            for step in usual(low, high):
+                yield Window(slope, step, stride, scale, base)
+
+
+def usual(low: int, high: int) -> list[int]:
+    """Steps of an interval, those that programs have first: 0, then the ends."""
+    if high < low:
+        return []
+    first = [0] if low <= 0 <= high else []
+    return list(dict.fromkeys([*first, high, low, *range(low, high + 1)]))
+
+
+DEEPEST = 3
+"""Factors that a product is taken apart into."""
+
+POOL = 24
+"""Sizes met before that a new one is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A formula for a column, and others that fit as well so far."""
+
+    formula: Expression
+    rivals: tuple[Expression, ...] = ()
+
+
+class Fitter:
+    """Finds formulas; what it found once is known from then on."""
+
+    def __init__(self, letters: Mapping[str, Column]) -> None:
+        self.letters = dict(letters)
+        self.known: dict[Column, Fit | None] = {}
+        self.pool: list[Column] = []
+        self.learnt: dict[int, int] = {}
+        self.guessed = 0  # formulas with a stride that no argument has
+        for name, column in letters.items():
+            if column not in self.known and len(set(column)) > 1:
+                self.known[column] = Fit(Letter(name))
+                self.pool.append(column)
+
+    def fit(
+        self,
+        column: Column,
+        near: Iterable[Column] = (),
+        hints: Iterable[int] = (),
+    ) -> Fit | None:
+        """The formula of a column; None where no family has it.
+
+        `near` are columns of the tensors that went in, `hints` whole numbers among
+        the arguments of the call: strides, block sizes.
+        """
+        if len(set(column)) == 1:
+            return Fit(number(column[0]))
+        if column in self.known:
+            return self.known[column]
+        others = [each for each in dict.fromkeys(near) if self.known.get(each)]
+        recent = [each for each in self.pool if each not in others]
+        pool = [
+            *others,
+            *recent[: len(self.letters)],
+            *recent[len(self.letters) :][-POOL:],
+        ]
+        found = self.search(column, pool, len(others), tuple(dict.fromkeys(hints)))
+        self.known[column] = found
+        if found is not None:
+            self.pool.append(column)
+        return found
+
+    def search(
+        self, column: Column, pool: Sequence[Column], near: int, hints: tuple[int, ...]
+    ) -> Fit | None:
+        """Each family in turn, the plainest first."""
+        first = pool[: max(near, len(self.letters))]
+        for simple in (self.linear, self.summed, self.limited, self.multiplied):
+            found = simple(column, first)
+            if found is not None:
+                return found
+        return (
+            self.windowed(column, first, hints)
+            or self.linear(column, pool)
+            or self.of_letters(column)
+            or self.triangular(column, pool)
+            or self.multiplied(column, pool, hints=hints)
+            or self.remaining(column, first, hints)
+            or self.summed(column, pool, hints=hints)
+            or self.windowed(column, pool, hints)
+            or self.of_two_windows(column, first, hints)
+        )
+
+    # -- families ------------------------------------------------------------------
+
+    def linear(self, column: Column, pool: Sequence[Column]) -> Fit | None:
+        """`a*u + b` of one known column."""
+        for known in pool:
+            slope = line_through(known, column)
+            if slope is not None:
+                return self.made(known, lambda of, s=slope: shifted(of * s[0], s[1]))
+        return None
+
+    def windowed(
+        self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
+    ) -> Fit | None:
+        """`g*((p*u + q)//r) + b` of one known column."""
+        for known in pool:
+            base = self.known[known]
+            if base is None:
+                continue
+            found = list(windows(known, column, hints))
+            if found:
+                self.guessed += not found[0].likely
+                return self.of_windows(base, found)
+        return None
+
+    def of_windows(self, base: Fit, found: list[Window]) -> Fit:
+        """The first window that fits; the others are its rivals."""
+        made = [each.of(base.formula) for each in found]
+        others = [each for one in base.rivals for each in (found[0].of(one),)]
+        return Fit(made[0], (*made[1:], *others))
+
+    def limited(self, column: Column, pool: Sequence[Column]) -> Fit | None:
+        """`min(u, c)` and `max(u, c)`, both sides seen; `min(u, v)` of two columns."""
+        high, low = max(column), min(column)
+        for known in pool:
+            below = sum(u < high for u in known) >= 2
+            above = sum(u > low for u in known) >= 2
+            if below and column == tuple(min(u, high) for u in known):
+                return self.made(known, lambda of: clamped(of, None, high))
+            if above and column == tuple(max(u, low) for u in known):
+                return self.made(known, lambda of: clamped(of, low, None))
+        for one, two in pairs(pool):
+            joined = list(zip(one, two, strict=True))
+            for choose, expression in ((min, least), (max, most)):
+                if column == tuple(choose(pair) for pair in joined):
+                    a, b = self.known[one], self.known[two]
+                    if a and b:
+                        return Fit(expression([a.formula, b.formula]))
+        return None
+
+    def triangular(self, column: Column, pool: Sequence[Column]) -> Fit | None:
+        """`u*(u + k)//2` for a small k, times a number."""
+        for known in pool:
+            for k in (1, -1, 0, 2, -2, 3):
+                full = [u * (u + k) for u in known]
+                if not all(full):
+                    continue
+                for scale in (1, 2, 3, 4):
+                    if all(
+                        scale * f == 2 * v for f, v in zip(full, column, strict=True)
+                    ):
+                        return self.made(known, lambda of, k=k, s=scale: half(of, k, s))
+        return None
+
+    def multiplied(
+        self,
+        column: Column,
+        pool: Sequence[Column],
+        depth: int = 1,
+        hints: tuple[int, ...] = (),
+    ) -> Fit | None:
+        """`u * rest`, where the rest is again known, linear or a product."""
+        for known in self.dividing(column, pool):
+            base = self.known[known]
+            rest = tuple(v // u for u, v in zip(known, column, strict=True))
+            if base is None:
+                continue
+            left = self.whole(rest, pool, depth, hints)
+            if left is not None:
+                rivals = [product([base.formula, each]) for each in left.rivals]
+                rivals += [product([each, left.formula]) for each in base.rivals]
+                return Fit(product([base.formula, left.formula]), tuple(rivals))
+        return None
+
+    def dividing(self, column: Column, pool: Sequence[Column]) -> Iterator[Column]:
+        """Known columns that divide this one in every run, larger ones first."""
+        dividing = [
+            known
+            for known in pool
+            if all(known) and not any(v % u for u, v in zip(known, column, strict=True))
+        ]
+        yield from sorted(dividing, key=sum, reverse=True)
+        for name, of in self.letters.items():  # a letter and a little, as `2*T - 1`
+            for slope, step in LITTLE:
+                if not all(slope * n + step > 0 for n in of) or len(set(of)) < 3:
+                    continue
+                beside = tuple(slope * n + step for n in of)
+                if any(v % u for u, v in zip(beside, column, strict=True)):
+                    continue
+                if beside not in self.known:
+                    self.known[beside] = Fit(shifted(Letter(name) * slope, step))
+                if beside not in pool:
+                    yield beside
+
+    def whole(
+        self, rest: Column, pool: Sequence[Column], depth: int, hints: tuple[int, ...]
+    ) -> Fit | None:
+        """What remains of a product."""
+        if len(set(rest)) == 1:
+            return Fit(number(rest[0]))
+        if self.known.get(rest):
+            return self.known[rest]
+        found = self.linear(rest, pool)
+        if found is None and depth < DEEPEST:
+            found = self.multiplied(rest, pool, depth + 1)
+        if found is None and hints:
+            found = self.windowed(rest, pool, hints)
+        return found
+
+    def summed(
+        self, column: Column, pool: Sequence[Column], hints: tuple[int, ...] = ()
+    ) -> Fit | None:
+        """`u + v` of two known columns, or of one and what is plain."""
+        for known in pool:
+            base = self.known[known]
+            rest = tuple(v - u for u, v in zip(known, column, strict=True))
+            if base is None or min(rest) < 0:
+                continue
+            left = self.known.get(rest) or self.linear(rest, pool)
+            if left is None and hints:
+                left = self.remaining(rest, pool, hints)
+            if left is not None:
+                return Fit(total([(base.formula, 1), (left.formula, 1)]))
+        return None
+
+    def of_two_windows(
+        self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
+    ) -> Fit | None:
+        """`((u + q)//r) * ((v + s)//t)`: as many windows as an image has."""
+        strides = [1, *(each for each in hints if each <= 64)]
+        for known in pool:
+            base = self.known[known]
+            for stride in strides if base else ():
+                for step in range(-64, 65):
+                    beside = tuple((u + step) // stride for u in known)
+                    if min(beside) < 1 or len(set(beside)) < 3:
+                        continue
+                    if any(v % u for u, v in zip(beside, column, strict=True)):
+                        continue
+                    rest = tuple(v // u for u, v in zip(beside, column, strict=True))
+                    others = [each for each in pool if each != known]
+                    left = self.linear(rest, others) or self.windowed(
+                        rest, others, tuple(strides)
+                    )
+                    if left is not None and base is not None:
+                        mine = Window(1, step, stride).of(base.formula)
+                        made = [product([mine, each]) for each in left.rivals]
+                        return Fit(product([mine, left.formula]), tuple(made))
+        return None
+
+    def remaining(
+        self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
+    ) -> Fit | None:
+        """`(p*u + q) % r`: what a padding to a multiple adds."""
+        high = max(column)
+        likely = [*hints, *(r for r in range(2, 65) if r not in hints)]
+        for known in pool:
+            for divisor in likely:
+                if divisor <= high:
+                    continue
+                for sign in (-1, 1):
+                    steps = {
+                        (v - sign * u) % divisor
+                        for u, v in zip(known, column, strict=True)
+                    }
+                    if len(steps) == 1 and len(set(column)) > 2:
+                        (step,) = steps
+                        return self.made(
+                            known,
+                            lambda of, s=sign, q=step, r=divisor: (of * s + q) % r,
+                        )
+        return None
+
+    def of_letters(self, column: Column) -> Fit | None:
+        """`a*S + b*T + c` of two letters."""
+        names = list(self.letters)
+        for at, one in enumerate(names):
+            for two in names[at + 1 :]:
+                plane = plane_through(self.letters[one], self.letters[two], column)
+                if plane is not None:
+                    a, b, c = plane
+                    return Fit(total([(Letter(one), a), (Letter(two), b), (c, 1)]))
+        return None
+
+    def made(self, known: Column, make: object) -> Fit | None:
+        """A formula over that of a known column, its rivals likewise."""
+        base = self.known[known]
+        if base is None or not callable(make):
+            return None
+        return Fit(make(base.formula), tuple(make(each) for each in base.rivals))
+
+
+LITTLE = ((1, -1), (1, 1), (2, -1), (2, 1), (1, -2), (1, 2))
+"""Factors and steps of products that no tensor has as a size of its own."""
+
+
+def half(of: Expression, k: int, scale: int) -> Expression:
+    """`scale * u*(u + k) // 2`."""
+    whole = product([of, shifted(of, k)])
+    return whole * (scale // 2) if scale % 2 == 0 else (whole * scale) // 2
+
+
+def line_through(known: Column, column: Column) -> tuple[int, int] | None:
+    """Whole `a, b` with `a*u + b == v` in every run; at least three points decide."""
+    first = known[0]
+    other = next((at for at, u in enumerate(known) if u != first), None)
+    if other is None or len(set(known)) < 3:
+        return None
+    run, rise = known[other] - first, column[other] - column[0]
+    if rise % run:
+        return None
+    slope = rise // run
+    step = column[0] - slope * first
+    if slope and all(slope * u + step == v for u, v in zip(known, column, strict=True)):
+        return slope, step
+    return None
+
+
+def plane_through(
+    one: Column, two: Column, column: Column
+) -> tuple[int, int, int] | None:
+    """Whole `a, b, c` with `a*u + b*v + c` in every run; at least five decide."""
+    if len(set(zip(one, two, strict=True))) < 5:
+        return None
+    points = list(zip(one, two, column, strict=True))
+    u0, v0, w0 = points[0]
+    for i, (u1, v1, w1) in enumerate(points[1:], 1):
+        for u2, v2, w2 in points[i + 1 :]:
+            whole = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0)
+            if not whole:
+                continue
+            a = (w1 - w0) * (v2 - v0) - (w2 - w0) * (v1 - v0)
+            b = (u1 - u0) * (w2 - w0) - (u2 - u0) * (w1 - w0)
+            if a % whole or b % whole:
+                return None
+            a, b = a // whole, b // whole
+            c = w0 - a * u0 - b * v0
+            fits = all(a * u + b * v + c == w for u, v, w in points)
+            return (a, b, c) if fits else None
+    return None
+
+
+def pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
+    """Each two of the first columns."""
+    first = pool[:6]
+    for at, one in enumerate(first):
+        for two in first[at + 1 :]:
+            yield one, two

@@ -1,0 +1,243 @@
+"""Ranges of sizes, and the bounds of a formula over them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+
+from shapewright.sizes.expressions import (
+    Absolute,
+    Clamped,
+    Expression,
+    Least,
+    Letter,
+    Most,
+    Product,
+    Quotient,
+    Remainder,
+    Total,
+    number,
+    product,
+    total,
+)
+from shapewright.sizes.floor_division import remaining
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Sizes `low`, `low + step`, ... up to `high`; without one they never end."""
+
+    low: int
+    high: int | None = None
+    step: int = 1
+
+    @property
+    def count(self) -> int | None:
+        """How many sizes there are; None where they never end."""
+        if self.high is None:
+            return None
+        return max(0, (self.high - self.low) // self.step + 1)
+
+    @property
+    def endless(self) -> Ladder:
+        """The same sizes, and on."""
+        return replace(self, high=None)
+
+    def first(self, count: int) -> range:
+        """The first sizes, those above `high` as well."""
+        return range(self.low, self.low + count * self.step, self.step)
+
+    def holds(self, size: int) -> bool:
+        """Whether it is one of them."""
+        above = self.high is not None and size > self.high
+        return size >= self.low and not above and (size - self.low) % self.step == 0
+
+    def text(self, letter: str) -> str:
+        """``H in 16, 32 .. 64``, ``1 <= T <= 64``, ``B >= 2``, ``B = 1``."""
+        if self.low == self.high:
+            return f"{letter} = {self.low}"
+        if self.step > 1:
+            end = "..." if self.high is None else f".. {self.high}"
+            return f"{letter} in {self.low}, {self.low + self.step} {end}"
+        if self.high is None:
+            return f"{letter} >= {self.low}"
+        return f"{self.low} <= {letter} <= {self.high}"
+
+
+Ladders = Mapping[str, Ladder]
+
+
+def counted(ladders: Ladders, letters: frozenset[str]) -> int | None:
+    """How many points some letters have; None for endlessly many."""
+    counts = [ladders[name].count for name in letters]
+    return None if None in counts else prod(each for each in counts if each is not None)
+
+
+def points(ladders: Ladders, letters: frozenset[str]) -> Iterator[dict[str, int]]:
+    """Every point of some letters, each of which has a greatest size."""
+    names = sorted(letters)
+    ranges = [ladders[name].first(ladders[name].count or 0) for name in names]
+    for sizes in itertools.product(*ranges):
+        yield dict(zip(names, sizes, strict=True))
+
+
+Bounds = tuple[int | None, int | None]
+"""The least and the greatest number; None where there may be none."""
+
+__all__ = ["Bounds", "Ladder", "bounds", "settled"]
+
+
+def bounds(formula: Expression, ladders: Ladders) -> Bounds:
+    """Numbers between which the formula lies; they may be wider than need be."""
+    match formula:
+        case Letter(name):
+            ladder = ladders[name]
+            return ladder.low, ladder.high
+        case Total(terms, constant):
+            parts = [times(bounds(t, ladders), (own, own)) for t, own in terms]
+            return plus([(constant, constant), *parts])
+        case Product(factors):
+            return reduce(times, [bounds(factor, ladders) for factor in factors])
+        case Quotient(over, divisor) if divisor > 0:
+            low, high = bounds(over, ladders)
+            return (
+                None if low is None else low // divisor,
+                None if high is None else high // divisor,
+            )
+        case Remainder(over, divisor) if divisor > 0:
+            return within(bounds(over, ladders), divisor)
+        case Absolute(over):
+            low, high = bounds(over, ladders)
+            if low is not None and low >= 0:
+                return low, high
+            return 0, None if low is None or high is None else max(-low, high)
+        case Clamped(over, least, most):
+            found = bounds(over, ladders)
+            if least is not None:
+                found = highest([found, (least, least)])
+            return found if most is None else lowest([found, (most, most)])
+        case Least(some):
+            return lowest([bounds(each, ladders) for each in some])
+        case Most(some):
+            return highest([bounds(each, ladders) for each in some])
+    return None, None
+
+
+def plus(parts: list[Bounds]) -> Bounds:
+    """The bounds of a sum."""
+    lows = [low for low, _ in parts if low is not None]
+    highs = [high for _, high in parts if high is not None]
+    return (
+        sum(lows) if len(lows) == len(parts) else None,
+        sum(highs) if len(highs) == len(parts) else None,
+    )
+
+
+def within(over: Bounds, divisor: int) -> Bounds:
+    """The bounds of what a division leaves."""
+    low, high = over
+    if low is not None and high is not None and low // divisor == high // divisor:
+        return low % divisor, high % divisor
+    return 0, divisor - 1
+
+
+def times(one: Bounds, two: Bounds) -> Bounds:
+    """The bounds of a product."""
+    if None not in one and None not in two:
+        ends = [a * b for a in one for b in two if a is not None and b is not None]
+        return min(ends), max(ends)
+    for few, many in ((one, two), (two, one)):  # a number in front of an open interval
+        if few[0] is not None and few[0] == few[1]:
+            factor = few[0]
+            low, high = (None if each is None else each * factor for each in many)
+            if factor == 0:
+                return 0, 0
+            return (low, high) if factor > 0 else (high, low)
+    low, other = one[0], two[0]
+    if low is not None and other is not None and low >= 0 and other >= 0:
+        return low * other, None
+    return None, None
+
+
+def lowest(parts: list[Bounds]) -> Bounds:
+    """The bounds of the least of some."""
+    lows, highs = [a for a, _ in parts], [b for _, b in parts if b is not None]
+    known = [each for each in lows if each is not None]
+    return (
+        min(known) if len(known) == len(lows) else None,
+        min(highs) if highs else None,
+    )
+
+
+def highest(parts: list[Bounds]) -> Bounds:
+    """The bounds of the most of some."""
+    lows, highs = [a for a, _ in parts if a is not None], [b for _, b in parts]
+    known = [each for each in highs if each is not None]
+    return (
+        max(lows) if lows else None,
+        max(known) if len(known) == len(highs) else None,
+    )
+
+
+def settled(formula: Expression, ladders: Ladders) -> Expression:
+    """The formula without choices that its bounds decide, such as `max(H, 1)`."""
+    if not formula.letters():
+        return number(formula.value({}))
+    match formula:
+        case Total(terms, constant):
+            made = [(settled(term, ladders), factor) for term, factor in terms]
+            return total([(constant, 1), *made])
+        case Product(factors):
+            return product([settled(each, ladders) for each in factors])
+        case Quotient(over, divisor):
+            return Quotient(settled(over, ladders), divisor)
+        case Remainder(over, divisor):
+            inner = settled(over, ladders)
+            low, high = bounds(inner, ladders)
+            least = low is not None and low >= 0
+            most = high is not None and high < divisor
+            return inner if least and most else remaining(inner, divisor)
+        case Absolute(over):
+            inner = settled(over, ladders)
+            low, high = bounds(inner, ladders)
+            if low is not None and low >= 0:
+                return inner
+            return -inner if high is not None and high <= 0 else Absolute(inner)
+        case Clamped(over, least, most):
+            some = [settled(over, ladders)]
+            if least is not None:
+                some = [_chosen([some[0], number(least)], ladders, most=True)]
+            if most is not None:
+                some = [_chosen([some[0], number(most)], ladders, most=False)]
+            return some[0]
+        case Least(some_):
+            inside = [settled(each, ladders) for each in some_]
+            return _chosen(inside, ladders, most=False)
+        case Most(some_):
+            inside = [settled(each, ladders) for each in some_]
+            return _chosen(inside, ladders, most=True)
+    return formula
+
+
+def _chosen(parts: list[Expression], ladders: Ladders, *, most: bool) -> Expression:
+    """The least or the most of some parts, those left out that never are."""
+    kept: list[Expression] = []
+    for at, part in enumerate(parts):
+        others = [*kept, *parts[at + 1 :]]
+        if not any(_never_less(other, part, ladders, most) for other in others):
+            kept.append(part)
+    if len(kept) == 1:
+        return kept[0]
+    return Most(tuple(kept)) if most else Least(tuple(kept))
+
+
+def _never_less(
+    other: Expression, part: Expression, ladders: Ladders, most: bool
+) -> bool:
+    """Whether another part is always at least as much (or as little)."""
+    difference = other - part if most else part - other
+    low, _ = bounds(difference, ladders)
+    return low is not None and low >= 0

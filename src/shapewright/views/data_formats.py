@@ -1,0 +1,413 @@
+"""What a command found, as JSON, SARIF, GitHub workflow commands or one line per
+finding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shapewright.findings.finding import Edit, Finding, Fix
+from shapewright.program.spans import Span
+from shapewright.record.json_writer import (
+    VERSION,
+    assumption_json,
+    finding_json,
+    span_json,
+)
+from shapewright.record.ops import leaves
+from shapewright.record.report import Gradient, Moment, Report, Skipped
+from shapewright.record.solution import Demanded, Example, Needed, Solution
+from shapewright.record.trace import Trace
+from shapewright.views import formatting
+from shapewright.views.formatting import said
+
+if TYPE_CHECKING:
+    from shapewright.record.report import Chosen
+
+
+REPORT_VERSION = 1
+
+
+def report_json(report: Report, indent: int | None = 2) -> str:
+    """The report as JSON text: version, target, findings, assumptions, complete."""
+    return json.dumps(report_data(report), indent=indent, ensure_ascii=False)
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """The report as plain data."""
+    return {
+        "version": REPORT_VERSION,
+        "target": report.target,
+        "findings": [
+            {
+                **finding_json(each),
+                "sizes": each.sizes,
+                "lines": list(each.lines),
+                "fixes": [fix_json(fix) for fix in each.fixes],
+            }
+            for each in report.findings
+        ],
+        "assumptions": [assumption_json(each) for each in report.assumptions],
+        "complete": report.complete,
+        **({} if report.rehearsal else {"chosen": chosen_json(report.chosen)}),
+        **(parts_data(report) if report.parts else {}),
+        **(rehearsal_data(report) if report.rehearsal is not None else {}),
+    }
+
+
+def parts_data(report: Report) -> dict[str, Any]:
+    """Of a file that only defines things: the report of each, and what was skipped."""
+    return {
+        "targets": [report_data(each) for each in report.parts],
+        "not_checked": [
+            {"target": each.target, "reason": each.reason} for each in report.skipped
+        ],
+    }
+
+
+def chosen_json(chosen: Chosen | None) -> dict[str, str] | None:
+    """Inputs that were looked for; null where they were given or declared."""
+    if chosen is None:
+        return None
+    return {"inputs": chosen.inputs, "again": chosen.again}
+
+
+def rehearsal_data(report: Report) -> dict[str, Any]:
+    """What a rehearsal adds: what the run costs, and its story."""
+    told, trace = report.rehearsal, report.trace
+    assert told is not None
+    totals = trace.totals if trace is not None else None
+    return {
+        "cost": {
+            "parameters": totals.parameters if totals is not None else None,
+            "flops": totals.flops if totals is not None else None,
+            "steps": told.steps,
+            "seconds": round(told.seconds, 3),
+        },
+        "device": told.device,
+        "arguments": list(told.arguments),
+        "story": moment_data(told.story),
+        "gradients": [gradient_data(each) for each in told.gradients],
+        "skipped": list(told.skipped),
+    }
+
+
+def gradient_data(each: Gradient) -> dict[str, Any]:
+    """A value, and the gradient that came to it; null where none came."""
+    came = None
+    if each.gradient is not None:
+        came = {
+            "shape": list(each.gradient),
+            "dtype": each.gradient_dtype,
+            "layout": each.layout,
+        }
+    return {
+        "path": each.path,
+        "kind": each.kind,
+        "shape": list(each.shape),
+        "dtype": each.dtype,
+        "gradient": came,
+    }
+
+
+def moment_data(moment: Moment) -> dict[str, Any]:
+    """A moment of the story; fields at their default are left out."""
+    found: dict[str, Any] = {"kind": moment.kind}
+    if moment.file:
+        found |= {"file": moment.file, "line": moment.line}
+    if moment.text:
+        found["text"] = moment.text
+    if moment.count:
+        found["count"] = moment.count
+    if moment.turns:
+        found |= {"turns": list(moment.turns), "total": moment.total}
+    if moment.shapes:
+        found["shapes"] = list(moment.shapes)
+    if moment.inner:
+        found["inner"] = [moment_data(each) for each in moment.inner]
+    return found
+
+
+def fix_json(fix: Fix) -> dict[str, Any]:
+    """A fix, its edits as places and text."""
+    return {
+        "grade": fix.grade,
+        "message": fix.message,
+        "checked": fix.checked,
+        "edits": [edit_json(edit) for edit in fix.edits],
+    }
+
+
+def edit_json(edit: Edit) -> dict[str, Any]:
+    """An edit: lines and columns from 1, ends exclusive."""
+    span: Span = edit.span
+    return {
+        "file": span.file,
+        "start": [span.line, span.column],
+        "end": [span.end_line, span.end_column],
+        "text": edit.text,
+    }
+
+
+SOLUTION_VERSION = 1
+
+
+def solution_json(solution: Solution, indent: int | None = 2) -> str:
+    """The solution as JSON text: letters, demands, runs that show them, outputs."""
+    return json.dumps(solution_data(solution), indent=indent, ensure_ascii=False)
+
+
+def solution_data(solution: Solution) -> dict[str, Any]:
+    """The solution as plain data."""
+    return {
+        "version": SOLUTION_VERSION,
+        "target": solution.target,
+        "spec": solution.spec,
+        "letters": list(solution.letters),
+        "demands": [demand_json(each) for each in solution.demands],
+        "outputs": [
+            {"dtype": fact.dtype, "shape": [str(size) for size in fact.shape]}
+            for fact in leaves(solution.output)
+        ],
+        "works": example_json(solution.works),
+        "fails": example_json(solution.fails),
+        "needed": needed_json(solution.needed),
+        "want": solution.want or None,
+        "wanted": [example_json(each) for each in solution.wanted],
+        "runs": solution.runs,
+        "sure": solution.sure,
+        "tried": [
+            {"sizes": dict(one.sizes), "taken": not one.message}
+            for one in solution.tried
+        ],
+        "stopped": solution.stopped or None,
+    }
+
+
+def demand_json(each: Demanded) -> dict[str, Any]:
+    """A demand: a condition of Python over the letters, its line, and why."""
+    return {
+        "condition": each.text,
+        "says": said(each.demand),
+        "why": each.why,
+        "span": span_json(each.span),
+        "refused": example_json(each.refused),
+        "calls": each.calls,
+        "implied": each.implied,
+    }
+
+
+def needed_json(each: Needed | None) -> dict[str, Any] | None:
+    """The argument of a layer that would have to be another."""
+    if each is None:
+        return None
+    return {
+        "layer": each.layer,
+        "class": each.class_name,
+        "argument": each.argument,
+        "has": each.has,
+        "formula": each.formula or None,
+        "value": each.value,
+        "sizes": dict(each.sizes),
+        "span": span_json(each.span),
+    }
+
+
+def example_json(run: Example | None) -> dict[str, Any] | None:
+    """One run."""
+    if run is None:
+        return None
+    return {
+        "sizes": dict(run.sizes),
+        "output": run.output or None,
+        "message": run.message or None,
+        "span": span_json(run.span),
+    }
+
+
+def traces_json(
+    target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
+) -> str:
+    """Each trace as its own versioned record, and what was not traced."""
+    whole = {
+        "version": VERSION,
+        "kind": "traces",
+        "target": target,
+        "traces": [json.loads(each.to_json()) for each in traces],
+        "not_checked": [
+            {"target": one.target, "reason": one.reason} for one in skipped
+        ],
+    }
+    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
+
+
+def traces_summary(
+    target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
+) -> str:
+    """The lines below the tables: what was not traced, and how many were."""
+    count = formatting.plural(len(traces) + len(skipped), "definition")
+    lines = [f"not traced: {each}" for each in skipped]
+    lines.append(f"{target} only defines things: {len(traces)} of {count} traced")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def report_lines(report: Report) -> str:
+    """A line for each finding; nothing where there is none."""
+    return "".join(f"{finding_line(each)}\n" for each in report.findings)
+
+
+def finding_line(finding: Finding) -> str:
+    """One finding in one line, its best fix after it."""
+    place = f"{finding.span}: " if finding.span else ""
+    count = f" ({finding.count} times)" if finding.count > 1 else ""
+    fix = f"; fix: {finding.fixes[0].message}" if finding.fixes else ""
+    return f"{place}{finding.severity}[{finding.code}]: {finding.message}{count}{fix}"
+
+
+LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def report_commands(report: Report) -> str:
+    """A command for each finding: ``::error file=model.py,line=21,...::message``.
+
+    A clean report on inputs that were chosen is a notice.
+    """
+    lines = [command(each) for each in report.findings]
+    if report.chosen is not None and report.exit_code == 0:
+        title = field("shapewright inputs")
+        text = data(f"{report.target}: no findings {report.chosen}")
+        lines.append(f"::notice title={title}::{text}")
+    for each in report.skipped:
+        title = field("shapewright not checked")
+        lines.append(f"::notice title={title}::{data(str(each))}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def command(finding: Finding) -> str:
+    """One finding as a workflow command."""
+    fields = [f"title={field(f'shapewright {finding.code}')}"]
+    if finding.span is not None:
+        span = finding.span
+        fields = [
+            f"file={field(span.file)}",
+            f"line={span.line}",
+            f"endLine={span.end_line}",
+            f"col={span.column}",
+            f"endColumn={span.end_column}",
+            *fields,
+        ]
+    text = finding.message
+    for fix in finding.fixes[:1]:
+        place = fix.edits[0].span
+        text += f"\nhelp: {fix.message} at {place.file}:{place.line}"
+    return f"::{LEVELS[finding.severity]} {','.join(fields)}::{data(text)}"
+
+
+def data(text: str) -> str:
+    """Text with what a command would end at escaped."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def field(text: str) -> str:
+    """The same in a field, where colons and commas end it too."""
+    return data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def report_sarif(report: Report, version: str) -> str:
+    """The report as SARIF text; `version` is ours."""
+    codes = sorted({each.code for each in report.findings})
+    driver = {
+        "name": "shapewright",
+        "version": version,
+        "rules": [{"id": code} for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [result(each) for each in report.findings],
+        **notifications(report),
+    }
+    whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def notifications(report: Report) -> dict[str, Any]:
+    """What a scanner shall say of the run itself: chosen inputs, what was skipped."""
+    texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
+    if report.chosen is not None:
+        texts.insert(0, f"{report.target} was checked {report.chosen}")
+    if not texts:
+        return {}
+    invocation = {
+        "executionSuccessful": report.complete,
+        "toolExecutionNotifications": [
+            {"level": "note", "message": {"text": text}} for text in texts
+        ],
+    }
+    return {"invocations": [invocation]}
+
+
+def result(finding: Finding) -> dict[str, Any]:
+    """One finding."""
+    made: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": finding.severity,
+        "message": {"text": finding.message},
+    }
+    if finding.span is not None:
+        made["locations"] = [location(finding.span)]
+    if finding.related:
+        made["relatedLocations"] = [
+            {**location(each.span), "message": {"text": each.message}}
+            for each in finding.related
+        ]
+    if finding.fixes:
+        made["fixes"] = [fix(each) for each in finding.fixes]
+    return made
+
+
+def location(span: Span) -> dict[str, Any]:
+    """A place in a file."""
+    place = {"artifactLocation": artifact(span), "region": region(span)}
+    return {"physicalLocation": place}
+
+
+def artifact(span: Span) -> dict[str, Any]:
+    """The file, with slashes on every system."""
+    return {"uri": span.file.replace("\\", "/")}
+
+
+def region(span: Span) -> dict[str, Any]:
+    """Lines and columns from 1, the end exclusive."""
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def fix(one: Fix) -> dict[str, Any]:
+    """A fix, its edits by file."""
+    files: dict[str, list[dict[str, Any]]] = {}
+    spans: dict[str, Span] = {}
+    for edit in one.edits:
+        spans[edit.span.file] = edit.span
+        files.setdefault(edit.span.file, []).append(
+            {
+                "deletedRegion": region(edit.span),
+                "insertedContent": {"text": edit.text},
+            }
+        )
+    return {
+        "description": {"text": one.message},
+        "artifactChanges": [
+            {"artifactLocation": artifact(spans[name]), "replacements": edits}
+            for name, edits in files.items()
+        ],
+    }

@@ -1,0 +1,250 @@
+"""A drawing that shows itself in a terminal or a notebook, and saves itself as text,
+SVG, PNG or JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from struct import pack
+from zlib import crc32
+
+from shapewright.index_maps.drawn_calls import Drawn, Stored
+from shapewright.index_maps.json_codec import decode, encode
+from shapewright.views.drawing.call_sections import (
+    backward_lines,
+    cost_lines,
+    tensor_costs,
+    way_lines,
+)
+from shapewright.views.drawing.grids import BOXES, PLAIN
+from shapewright.views.drawing.line_page import DrawnLine, svg_of_line, text_of_line
+from shapewright.views.drawing.storage import svg_of_tensor, text_of_tensor
+from shapewright.views.drawing.svg_canvas import style
+from shapewright.views.drawing.svg_page import svg
+from shapewright.views.drawing.text_page import page
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+HEADER_END = len(SIGNATURE) + 25
+"""Where the first chunk, which has the size, ends."""
+NOTE = b"Software\0shapewright explain"
+"""How a PNG of ours says that it is; the key is one of the format's own."""
+SCALE = 2.0
+"""Pixels of the picture for one of the drawing."""
+
+
+MONO, SANS = "JetBrains Mono", "Inter"
+FONTS = {
+    MONO: ("fontpkg_jetbrains_mono", "JetBrainsMono[wght].ttf"),
+    SANS: ("fontpkg_inter", "Inter[opsz,wght].ttf"),
+}
+"""The fonts of a picture: the package that has each, and its file there."""
+
+
+class NoPicture(ValueError):
+    """Why there is no PNG, in a sentence."""
+
+
+def missing() -> str:
+    """What a PNG still needs here; nothing where all is there."""
+    if find_spec("resvg_py") is None or None in map(find_font, FONTS):
+        return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
+    return ""
+
+
+def png(svg: str, scale: float = SCALE) -> bytes:
+    """The picture of an SVG; `NoPicture` where the extra is missing."""
+    if said := missing():
+        raise NoPicture(said)
+    return noted(rendered(svg, scale))
+
+
+def rendered(svg: str, scale: float = 1.0) -> bytes:
+    """What resvg makes of an SVG, with our fonts alone."""
+    import resvg_py
+
+    picture = resvg_py.svg_to_bytes(
+        svg_string=svg,
+        zoom=scale,
+        skip_system_fonts=True,
+        font_files=[file for family in FONTS if (file := find_font(family))],
+        font_family=SANS,
+        sans_serif_family=SANS,
+        monospace_family=MONO,
+    )
+    return bytes(picture)
+
+
+@cache
+def find_font(family: str) -> str | None:
+    """The file of a font that the extra brings; None where it is not installed."""
+    package, name = FONTS[family]
+    found = find_spec(package)
+    for folder in found.submodule_search_locations or () if found else ():
+        file = Path(folder, "files", name)
+        if file.is_file():
+            return str(file)
+    return None
+
+
+def noted(picture: bytes) -> bytes:
+    """The same picture, with the note of who made it after its first chunk."""
+    assert picture.startswith(SIGNATURE)
+    kind = b"tEXt" + NOTE
+    chunk = pack(">I", len(NOTE)) + kind + pack(">I", crc32(kind))
+    return picture[:HEADER_END] + chunk + picture[HEADER_END:]
+
+
+ENDINGS = (".svg", ".txt", ".png")
+TEXT_MARK = "# shapewright explain\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Drawing:
+    """A drawn call, tensor, or line of a program.
+
+    Example::
+
+        drawing = sw.explain(torch.gather, x, 0, index)
+        print(drawing)  # 80 columns of text
+        drawing.save("gather.svg")
+
+    A notebook shows it as SVG. `drawn` is what it was made from, as data. `costs`,
+    `autograd` and `dispatch` are texts: what stands beside the picture, in full.
+    """
+
+    drawn: Drawn | Stored | DrawnLine
+
+    def text(
+        self,
+        width: int = 80,
+        ascii: bool = False,
+        inside: bool = False,
+        colour: bool = False,
+    ) -> str:
+        """As text of at most `width` columns where the formulas allow it.
+
+        `inside` adds `costs`, `autograd` and `dispatch`, where it is a call; `colour`
+        paints what each tensor does here, with the codes of a terminal.
+        """
+        strokes = replace(PLAIN if ascii else BOXES, colour=colour)
+        if isinstance(self.drawn, Stored):
+            return text_of_tensor(self.drawn, width, strokes).rstrip("\n")
+        if isinstance(self.drawn, DrawnLine):
+            return text_of_line(self.drawn, width, strokes).rstrip("\n")
+        return page(self.drawn, width, strokes, inside).rstrip("\n")
+
+    @property
+    def costs(self) -> str:
+        """What the call or the tensor costs: one call of torch beside the naive loop.
+
+        Example: ``print(sw.explain("f32[2, 3] @ f32[3, 4]").costs)``.
+        """
+        if isinstance(self.drawn, Stored):
+            return "\n".join(tensor_costs(self.drawn))
+        if isinstance(self.drawn, DrawnLine):
+            return ""
+        return "\n".join(cost_lines(self.drawn)) if self.drawn.outputs else ""
+
+    @property
+    def autograd(self) -> str:
+        """What backward runs, what is kept for it, and the gradient of each input."""
+        if isinstance(self.drawn, Stored):
+            return "\n".join(self.drawn.notes)
+        if isinstance(self.drawn, DrawnLine):
+            return ""
+        return "\n".join(backward_lines(self.drawn)) if self.drawn.beside else ""
+
+    @property
+    def dispatch(self) -> str:
+        """The operators and dispatch keys that the call goes through to its kernels."""
+        if isinstance(self.drawn, Stored | DrawnLine) or self.drawn.beside is None:
+            return ""
+        return "\n".join(way_lines(self.drawn))
+
+    def svg(self, width: float = 760) -> str:
+        """As one self-contained SVG, `width` pixels wide, for light and dark."""
+        if isinstance(self.drawn, Stored):
+            return svg_of_tensor(self.drawn, width)
+        if isinstance(self.drawn, DrawnLine):
+            return svg_of_line(self.drawn, width)
+        return svg(self.drawn, width)
+
+    def png(self, width: float = 760, scale: float = 2) -> bytes:
+        """As a picture of pixels, by day, `scale` of them for one of the SVG.
+
+        Needs the extra `shapewright[png]`; a `ValueError` says so where it is missing.
+        """
+        return png(self.svg(width), scale)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
+
+        An old file is replaced. Raises `ValueError` for another ending, and for a PNG
+        where `shapewright[png]` is not installed.
+        """
+        file = Path(path)
+        file.write_bytes(self.saved(file))
+
+    def saved(self, path: Path) -> bytes:
+        """What `save` writes."""
+        said = unsaved(path)
+        if said:
+            raise ValueError(said)
+        if path.suffix == ".png":
+            return self.png()
+        text = self.svg() if path.suffix == ".svg" else f"{TEXT_MARK}{self.text()}\n"
+        return text.encode()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """As versioned JSON: tensors with their values, index maps as expressions.
+
+        Raises `ValueError` for a line of a program, which has a drawing of each call.
+        """
+        if isinstance(self.drawn, DrawnLine):
+            raise ValueError("a line of a program has no JSON form of its own")
+        return encode(self.drawn, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Drawing:
+        """What `to_json` wrote, on a machine without torch too.
+
+        Raises `UnreadableDrawing`, a `ValueError`, with one sentence for other text.
+        """
+        return cls(decode(text))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        """In the colours of the notebook's own theme, whatever the system's."""
+        return f"<div>{self.svg()}<style>{_themed()}</style></div>"
+
+
+def unsaved(path: Path) -> str:
+    """Why a drawing cannot be written to a file of that name; nothing where it can."""
+    if path.suffix not in ENDINGS:
+        return f"`{path}`: a drawing is written to .svg, .png or .txt"
+    said = missing() if path.suffix == ".png" else ""
+    return f"{said}, or write `{path.with_suffix('.svg')}`" if said else ""
+
+
+def _themed() -> str:
+    """The sheet for the themes of Jupyter and VS Code."""
+    themes = {
+        False: ('[data-jp-theme-light="true"]', ".vscode-light"),
+        True: ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),
+    }
+    return "\n".join(
+        f"{theme} {rule}"
+        for night, every in themes.items()
+        for theme in every
+        for rule in style(night).splitlines()
+    )

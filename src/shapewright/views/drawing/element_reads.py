@@ -1,0 +1,245 @@
+"""Which elements an output element reads, and how windows and scatters touch the
+input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
+from typing import Any
+
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.evaluation import direct, sources, times_met, times_read
+from shapewright.index_maps.index_map import Element, IndexMap
+from shapewright.sizes.expressions import Expression
+from shapewright.views.drawing.grids import Index, at
+
+MOST_STEPS = 10_000
+"""Steps of a map up to which it is followed, all elements that are tried together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """An output's element, what it reads, and the marks in every tensor that is drawn.
+
+    `found` are the elements that its last stage reads. `marks` also holds those that
+    the stages before it read, and the elements of index tensors that decided where.
+    """
+
+    out: Side
+    index: Index
+    found: list[tuple[str, Index]]
+    marks: list[tuple[Side, list[Index]]]
+    staged: bool = False
+
+
+def follow(drawn: Drawn, number: int = 0) -> Followed | None:
+    """Follow one element of an output; None where values are not there to show."""
+    out, one = drawn.outputs[number], drawn.maps[number]
+    if out.values is None or any(side.values is None for side in drawn.inputs):
+        return None
+    steps = prod(loop.size for loop in one.loops)
+    if steps > MOST_STEPS:
+        return None
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    shown = {side.name for side in drawn.stages if side.values is not None}
+    best: tuple[int, Index, list[Any]] | None = None
+    most = min(40, MOST_STEPS // max(steps, 1))
+    for index in islice(candidates(out.shape), 1 + most):
+        found = list(dict.fromkeys(direct(one, index, lookup)))
+        if best is None or len(found) > best[0]:
+            best = len(found), index, found
+    assert best is not None
+    _, index, found = best
+    marked: dict[str, list[Index]] = {}
+    if one.stages:
+        marks_of = [*sources(one, index, lookup), *found]
+        found = [place for place in found if place[0] in {*lookup, *shown}]
+    else:
+        marks_of = found
+    for name, place in [*marks_of, *deciding(one, index, lookup)]:
+        marked.setdefault(name, []).append(place)
+    every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
+    marks = [(side, marked.get(side.name, [])) for side in every]
+    return Followed(out, index, found, [*marks, (out, [index])], bool(one.stages))
+
+
+def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
+    """What each tensor of a call does, by its name: `read`, `where`, `out`.
+
+    `where` is also what is read only on the way to a stage that the output reads.
+    """
+    found = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
+    if followed is not None:
+        read = {name for name, _ in followed.found}
+        for side, marks in followed.marks:
+            if marks and side.name not in read:
+                found[side.name] = "where"
+    return found | {side.name: "out" for side in drawn.outputs}
+
+
+def without_values(drawn: Drawn) -> str:
+    """Why nothing can be followed."""
+    blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
+    empty = next((side for side in blank if not side.size), None)
+    if empty is not None:
+        return f"{empty.name} has no elements"
+    steps = prod(loop.size for loop in drawn.maps[0].loops)
+    if steps > MOST_STEPS:
+        return f"each element of {drawn.outputs[0].name} comes from {steps:,} others"
+    return "too large to show values"
+
+
+def reader(values: Any) -> Any:
+    """What gives an element of nested lists."""
+    return lambda place: at(values, place)
+
+
+def candidates(shape: Index) -> Iterator[Index]:
+    """Elements to choose from: the middle one first, then the others."""
+    yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
+    yield from product(*(range(size) for size in shape))
+
+
+def deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
+    """The elements of index tensors that were asked on the way."""
+    letters = {**lookup, **one.named(index)}
+    steps = list(islice(one.steps(letters), 64))
+    found = []
+    for read in one.reads:
+        for expression in read.indices:
+            for inner in elements(expression):
+                for step in steps:
+                    place = tuple(part.value(step) for part in inner.indices)
+                    found.append((inner.tensor, place))
+    chosen = [condition for read in one.reads for condition in read.when]
+    for condition in (*one.conditions, *chosen):
+        for part in (getattr(condition, "left", None),):
+            for inner in elements(part) if part is not None else ():
+                for step in steps:
+                    place = tuple(p.value(step) for p in inner.indices)
+                    found.append((inner.tensor, place))
+    return list(dict.fromkeys(found))
+
+
+def elements(expression: Expression) -> Iterator[Element]:
+    """The elements of index tensors in an expression."""
+    if isinstance(expression, Element):
+        yield expression
+    for term, _ in getattr(expression, "terms", ()):
+        yield from elements(term)
+    if isinstance(inside := getattr(expression, "over", None), Expression):
+        yield from elements(inside)
+
+
+def told_of_sizes(drawn: Drawn) -> list[str]:
+    """The size formula of each spatial dim, and how often elements are touched."""
+    names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
+    named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
+    lines = [f"{name}: {formula}" for name, formula in named]
+    if drawn.name.rpartition(".")[2].startswith(WRITERS) and drawn.maps:
+        return collisions(drawn)
+    if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
+        return keys_read(drawn)
+    if not drawn.sizes or not drawn.maps:
+        return lines
+    return [*lines, *as_a_product(drawn), *touched(drawn)]
+
+
+def as_a_product(drawn: Drawn) -> list[str]:
+    """A convolution as the product of matrices that it is, between unfold and fold."""
+    one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
+    if one.term != "product" or "weight" not in sides:
+        return []
+    first, second, *kernel = sides["weight"]
+    groups = drawn.arguments.get("groups", 1)
+    data = next(
+        side.shape for side in drawn.inputs if side.name not in ("weight", "bias")
+    )  # by the program's own name where a line is drawn
+    batch = prod(data[: -len(kernel) - 1])
+    if one.sizing == "spread":
+        rows, inner = second * prod(kernel), first // groups
+        places = prod(data[-len(kernel) :])
+        how = "product, fold"
+    else:
+        rows, inner = first // groups, second * prod(kernel)
+        places = prod(window.places for window in one.windows)
+        how = "unfold, product, fold"
+    each = [f"{count} {what}" for count, what in ((batch, "images"), (groups, "groups"))
+            if count > 1]  # fmt: skip
+    more = f", for each of {' and '.join(each)}" if each else ""
+    return [f"as {how}: ({rows}, {inner}) @ ({inner}, {places}){more}"]
+
+
+WRITERS = ("scatter", "index_add", "index_copy", "index_put")
+"""How functions begin that write to places which values name."""
+
+
+def keys_read(drawn: Drawn) -> list[str]:
+    """How many of the keys each query of an attention reads."""
+    one = drawn.maps[0]
+    *rows, _ = one.shape
+    if (
+        any(side.values is None for side in drawn.inputs)
+        or prod(rows) > MOST_STEPS_COUNTED
+    ):
+        return []
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    counts = [
+        sum(1 for _ in one.steps({**lookup, **one.named((*index, 0))}))
+        for index in product(*map(range, rows))
+    ]
+    keys = one.loops[0].size
+    return [
+        f"a query reads {between(counts)} of {keys} keys: {sum(counts)} of "
+        f"{len(counts) * keys} pairs are allowed"
+    ]
+
+
+def collisions(drawn: Drawn) -> list[str]:
+    """How many places of a scatter get more than one element."""
+    one = drawn.maps[0]
+    known = all(side.values is not None for side in drawn.inputs)
+    if (
+        not known
+        or prod(one.shape) * prod(n.size for n in one.loops) > MOST_STEPS_COUNTED
+    ):
+        return []
+    lookup = {side.name: reader(side.values) for side in drawn.inputs}
+    counts = [
+        sum(1 for _ in one.steps({**lookup, **one.named(index)}))
+        for index in product(*map(range, one.shape))
+    ]
+    several, none = sum(count > 1 for count in counts), counts.count(0)
+    text = f"of {len(counts)} places of `out`, {several} get{'s' * (several == 1)} "
+    text += "more than one element"
+    if several and one.combine == "last":
+        text += " (which of them stays, torch does not promise)"
+    return [f"{text} and {none} get{'s' * (none == 1)} none"]
+
+
+def touched(drawn: Drawn) -> list[str]:
+    """How often each input element is read, or how many meet in each output element."""
+    one = drawn.maps[0]
+    steps = prod(one.shape) * prod(loop.size for loop in one.loops)
+    if steps > MOST_STEPS_COUNTED or one.tables:
+        return []
+    if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
+        met = times_met(one)
+        return [f"{between(met.values())} meet in each element of `out`, and are added"]
+    read = times_read(one, drawn.inputs[0].name)
+    counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
+    often = "once" if set(counts) == {1} else f"{between(counts)} times"
+    return [f"each element of `{drawn.inputs[0].name}` is read {often}"]
+
+
+def between(counts: Iterable[int]) -> str:
+    """`1 to 4`, or `2` where all are."""
+    least, most = min(counts := list(counts)), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+MOST_STEPS_COUNTED = 20_000
+"""Steps of a map that are gone through to count."""

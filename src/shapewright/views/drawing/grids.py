@@ -1,0 +1,257 @@
+"""A tensor as a grid of text, with the colours of its names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from shapewright.index_maps.drawn_calls import Side
+from shapewright.views.styled_text import CODES, cells
+
+Kinds = Mapping[str, str]
+"""The style of each tensor's name: `read`, `where` it decides where to read, `out`."""
+
+_SGR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def seen(text: str) -> int:
+    """The columns that a text takes in a terminal: its colours take none."""
+    return cells(_SGR.sub("", text) if "\x1b" in text else text)
+
+
+def filled(text: str, width: int) -> str:
+    """The text with blanks up to `width` columns."""
+    return text + " " * (width - seen(text))
+
+
+def ink(text: str, style: str, colour: bool) -> str:
+    """The text in a style of the terminal's palette, or as it is."""
+    if not colour or not text.strip():
+        return text
+    bare = text.strip()
+    before, _, after = text.partition(bare)
+    return f"{before}\x1b[{CODES[style]}m{bare}\x1b[0m{after}"
+
+
+def named(line: str, every: Kinds, colour: bool) -> str:
+    """A line of words or of code with the tensors' names in their colours.
+
+    A name counts where nothing else can be meant: before its index, in backticks, or
+    where the line begins by setting it.
+    """
+    if not colour or not every:
+        return line
+    names = "|".join(sorted(map(re.escape, every), key=len, reverse=True))
+    places = re.compile(
+        rf"(?<![\w.])({names})(?=\[)|`({names})`|^(\s*)({names})(?= .?=)"
+    )
+
+    def painted(match: re.Match[str]) -> str:
+        before, quoted, blanks, first = match.groups()
+        if quoted:
+            return f"`{ink(quoted, every[quoted], True)}`"
+        name = before or first
+        return f"{blanks or ''}{ink(name, every[name], True)}"
+
+    return places.sub(painted, line)
+
+
+Index = tuple[int, ...]
+ROWS = 8
+"""Rows that are shown of a larger grid."""
+COLUMNS = 128
+"""Columns that a grid may show, however wide the page is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One element that is shown, and where it stands in its tensor."""
+
+    text: str
+    marked: bool = False
+    index: Index = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The part of a tensor that is shown: rows of cells, and what is left out."""
+
+    title: str
+    rows: tuple[tuple[Cell, ...], ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strokes:
+    """The characters that grids are drawn with, and whether in colours."""
+
+    across: str
+    down: str
+    corners: str
+    cut: str
+    colour: bool = False
+
+
+BOXES = Strokes("─", "│", "┌┐└┘", "…")
+PLAIN = Strokes("-", "|", "++++", "...")
+
+
+def cell(value: Any) -> str:
+    """A value in few characters."""
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    if isinstance(value, float):
+        return f"{value:.3g}" if value % 1 or abs(value) >= 1e6 else str(int(value))
+    if isinstance(value, complex):
+        return f"{value:.2g}"
+    return str(value)
+
+
+def at(values: Any, index: Index) -> Any:
+    """The element of nested lists at an index."""
+    for place in index:
+        values = values[place]
+    return values
+
+
+def picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
+    """Which of `size` places are shown: from the first, with one that is wanted."""
+    if size <= most:
+        return list(range(size))
+    first = min(wanted, default=0)
+    last = max(wanted, default=0)
+    start = 0 if last < most else max(0, min(first, size - most))
+    return list(range(start, min(size, start + most)))
+
+
+def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
+    """The part of a tensor in which the marked elements lie, `most` columns of it.
+
+    Of more than two dims the slice of the first marked element is shown, and named.
+    """
+    rank = len(side.shape)
+    outer, flat = of_plane(side, marked)
+    rows, columns = plane(side.shape)
+    shown_rows = picked(rows, ROWS, {r for r, _ in flat})
+    shown = picked(columns, most, {c for _, c in flat})
+    cells = tuple(
+        tuple(one_cell(side, inner(outer, r, c, rank), (r, c) in flat) for c in shown)
+        for r in shown_rows
+    )
+    cut = left_out(rows, shown_rows, "rows") + left_out(columns, shown, "columns")
+    if slices := prod(side.shape[:-2]) - 1:
+        cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
+    seen = sum(one.marked for row in cells for one in row)
+    if unseen := len(set(marked)) - seen:
+        cut.append(f"{unseen} more marked, not shown")
+    return Grid(title(side, outer), cells, tuple(cut))
+
+
+def one_cell(side: Side, index: Index, marked: bool) -> Cell:
+    """The element at an index, as it is shown."""
+    return Cell(cell(at(side.values, index)), marked, index)
+
+
+def widest(side: Side, marked: Collection[Index] = ()) -> int:
+    """Characters of the longest value that a grid of it may show, however wide."""
+    outer, flat = of_plane(side, marked)
+    rows, columns = plane(side.shape)
+    wanted = {column for _, column in flat}
+    starts = (0, min(wanted, default=0), columns - COLUMNS)
+    near = {c for start in starts for c in range(max(0, start), start + COLUMNS)}
+    rank = len(side.shape)
+    return max(
+        (
+            len(cell(at(side.values, inner(outer, r, c, rank))))
+            for r in picked(rows, ROWS, {row for row, _ in flat})
+            for c in near
+            if c < columns
+        ),
+        default=1,
+    )
+
+
+def of_plane(
+    side: Side, marked: Collection[Index]
+) -> tuple[Index, set[tuple[int, int]]]:
+    """The slice that is drawn, and the row and column of each mark in it."""
+    rank = len(side.shape)
+    first = min(marked, default=(0,) * rank)
+    outer = first[:-2] if rank > 2 else ()
+    inside = [index for index in marked if index[: len(outer)] == outer]
+    padded = [(0, 0, *index) for index in inside]
+    return outer, {(index[-2], index[-1]) for index in padded}
+
+
+def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
+    """A grid as lines of one width, marked elements in brackets and in a style."""
+    colour = strokes.colour
+    wide = max((len(c.text) for row in one.rows for c in row), default=1) + 2
+    columns = len(one.rows[0]) if one.rows else 0
+    across = strokes.across * (wide * columns)
+    left, right, low_left, low_right = tuple(strokes.corners)
+    side = ink(strokes.down, "dim", colour)
+    lines = [
+        ink(one.title, style, colour),
+        ink(f"{left}{across}{right}", "dim", colour),
+    ]
+    for row in one.rows:
+        body = "".join(
+            ink(f"[{c.text}]".rjust(wide), f"{style}-cell", colour)
+            if c.marked
+            else f"{c.text} ".rjust(wide)
+            for c in row
+        )
+        lines.append(f"{side}{body}{side}")
+    lines.append(ink(f"{low_left}{across}{low_right}", "dim", colour))
+    lines += [ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
+    wide = max(map(seen, lines))
+    return [filled(line, wide) for line in lines]
+
+
+def plane(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of what is drawn."""
+    if not shape:
+        return 1, 1
+    return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
+
+
+def inner(outer: Index, row: int, column: int, rank: int) -> Index:
+    """The index of a cell."""
+    if rank == 0:
+        return ()
+    return (column,) if rank == 1 else (*outer, row, column)
+
+
+def title(side: Side, outer: Index) -> str:
+    """The tensor's name, with the slice that is drawn."""
+    if not outer:
+        return side.name
+    return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
+
+
+def left_out(count: int, shown: list[int], what: str) -> list[str]:
+    """What is not shown, counted."""
+    if len(shown) == count or not shown:
+        return []
+    return [f"{what} {shown[0]} to {shown[-1]} of {count}"]
+
+
+def beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
+    """Boxes next to each other while they fit, else below each other."""
+    rows: list[list[list[str]]] = [[]]
+    for box in grids:
+        used = sum(seen(other[0]) + gap for other in rows[-1])
+        if rows[-1] and used + seen(box[0]) > width:
+            rows.append([])
+        rows[-1].append(box)
+    lines: list[str] = []
+    for row in rows:
+        for n in range(max(map(len, row))):
+            parts = [box[n] if n < len(box) else " " * seen(box[0]) for box in row]
+            lines.append((" " * gap).join(parts).rstrip())
+        lines.append("")
+    return lines[:-1]

@@ -1,0 +1,395 @@
+"""The tensor calls that one line of a program made, with the program's own names for
+their tensors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from shapewright.program.spans import Span
+from shapewright.record.ops import Fact, ModuleCall, Op
+from shapewright.record.trace import Trace
+from shapewright.views.source_lines import looping_lines, visits
+
+Place = tuple[int, int, int, int]
+
+
+class Written:
+    """A file's text, and its expressions by where they stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.nodes: dict[Place, ast.AST] = {}
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr | ast.AugAssign | ast.Assign):
+                self.nodes.setdefault(self.place(node), node)
+
+    def place(self, node: ast.expr | ast.stmt) -> Place:
+        """Where a node stands, as spans count: characters from 1."""
+        last = node.end_lineno or node.lineno
+        return (
+            node.lineno, self.column(node.lineno, node.col_offset),
+            last, self.column(last, node.end_col_offset or 0),
+        )  # fmt: skip
+
+    def column(self, line: int, offset: int) -> int:
+        raw = self.lines[line - 1].encode()[:offset]
+        return len(raw.decode("utf-8", "replace")) + 1
+
+    def segment(self, span: Span) -> str:
+        """The text of a span, in one line."""
+        lines = self.lines[span.line - 1 : span.end_line]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return " ".join(" ".join(lines).split())
+
+    def of(self, node: ast.AST | None) -> str:
+        """The text of a node, in one line."""
+        if not isinstance(node, ast.expr):
+            return ""
+        return self.segment(Span("", *self.place(node)))
+
+
+def written_at(written: Written, span: Span) -> tuple[str, ast.AST | None]:
+    """The expression of a span: its text, and its node where there is one."""
+    place = (span.line, span.column, span.end_line, span.end_column)
+    return written.segment(span), written.nodes.get(place)
+
+
+def operands_of(
+    written: Written, op: Op, node: ast.AST | None, layer: ModuleCall | None
+) -> list[str]:
+    """The words for each input of an op; empty where the text does not tell."""
+    if layer is not None:
+        return of_layer(written, op, node, layer)
+    places = op.places or free_places(op)
+    found = []
+    for place in places:
+        found.append(written.of(operand(node, op, place)))
+    return found if len(found) == len(op.inputs) else [""] * len(op.inputs)
+
+
+def of_layer(
+    written: Written, op: Op, node: ast.AST | None, layer: ModuleCall
+) -> list[str]:
+    """The words for what a layer was given, found again by the tensors' numbers."""
+    named: dict[int, str] = {}
+    if isinstance(node, ast.Call) and not starred(node):
+        args, kwargs = layer.inputs
+        pairs = [*zip(args, node.args, strict=False)]
+        pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
+        for given, said in pairs:
+            if isinstance(given, Fact):
+                named[given.tensor] = written.of(said)
+    return [named.get(fact.tensor, "") for fact in op.inputs]
+
+
+def operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
+    """The expression that stands in a place of a call."""
+    first, *way = place.split(".")
+    found: ast.AST | None = None
+    match node:
+        case ast.Call() if not starred(node):
+            found = argument(node, op, first)
+        case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
+            found = side(left, right, op, first)
+        case ast.AugAssign(target, _, value):
+            found = side(target, value, op, first)
+        case ast.UnaryOp(_, value) | ast.Attribute(value):
+            found = value if first == "0" else None
+        case ast.Subscript(value, index):
+            found = value if first == "0" else index if first == "1" else None
+        case ast.Assign([ast.Subscript(value, index)], given):
+            found = {"0": value, "1": index, "2": given}.get(first)
+    for step in way:
+        items = found.elts if isinstance(found, ast.List | ast.Tuple) else []
+        plain = not any(isinstance(item, ast.Starred) for item in items)
+        at = int(step) if step.isdecimal() else len(items)
+        found = items[at] if plain and at < len(items) else None
+    return found
+
+
+def argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
+    """An argument of a call that is written as the call of this very function."""
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    called = node.func.id if isinstance(node.func, ast.Name) else called
+    function = (op.function or op.name).rpartition(".")[2]
+    if called != function:
+        return None
+    if not place.isdecimal():
+        return next((one.value for one in node.keywords if one.arg == place), None)
+    at = int(place)
+    method = op.name.startswith("Tensor.") or op.function.startswith("torch.Tensor.")
+    if method and isinstance(node.func, ast.Attribute):
+        if at == 0:
+            return node.func.value
+        at -= 1
+    return node.args[at] if at < len(node.args) else None
+
+
+def side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
+    """The side of an operator; with a number on one side, the tensor is the other."""
+    if len(op.inputs) == 1:
+        numbers = [isinstance(one, ast.Constant) for one in (left, right)]
+        return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
+    turned = op.function.rpartition(".")[2].startswith("__r")
+    return {"0": left, "1": right}.get(place) if not turned else None
+
+
+def starred(node: ast.Call) -> bool:
+    """Whether a call has `*args` or `**kwargs`."""
+    return any(isinstance(one, ast.Starred) for one in node.args) or any(
+        one.arg is None for one in node.keywords
+    )
+
+
+def free_places(op: Op) -> list[str]:
+    """The positions that no other argument has, as many as there are tensors."""
+    taken = {name for name, _ in op.arguments}
+    free = (str(at) for at in range(len(taken) + len(op.inputs)))
+    return [place for place in free if place not in taken][: len(op.inputs)]
+
+
+Range = tuple[int, int]
+LONGEST = 69
+"""Columns of an expression that are shown."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One call of torch that a line makes, with all its runs.
+
+    `ops[0]` is drawn. `code` is the expression as written; `module` the path of the
+    layer that made the call, seen from the code of the line, and empty for a call that
+    stands on the line itself. `names` are the program's words for the inputs. `inside`
+    says that the expression makes other calls, too, as a layer of attention does.
+    """
+
+    code: str
+    module: str = ""
+    class_name: str = ""
+    names: tuple[str, ...] = ()
+    ops: list[Op] = field(default_factory=list)
+    inside: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is drawn: `F.relu(x)`, or `F.pad, inside self.conv(x)`."""
+        code = self.code if len(self.code) <= LONGEST else f"{self.code[:LONGEST]}..."
+        return f"{self.ops[0].name}, inside {code}" if self.inside else code
+
+    @property
+    def failed(self) -> bool:
+        """Whether torch refused it the last time."""
+        return not self.ops[-1].outputs
+
+    @property
+    def shown(self) -> Op:
+        """The run that is drawn: the one that failed, else the first."""
+        return self.ops[-1] if self.failed else self.ops[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LineCalls:
+    """What a line did: its statement, how often it ran, and each call, in order.
+
+    `inside` are the lines of the program that ran below it, in functions that it calls.
+    """
+
+    lines: Range
+    code: str
+    times: int
+    owners: tuple[str, ...]
+    steps: tuple[Step, ...]
+    inside: tuple[tuple[str, int], ...] = ()
+
+
+def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
+    """The calls on a line of `file`, whose text is `text`.
+
+    A statement that goes over several lines is meant by each of them.
+    """
+    lines = statement(text, line)
+    code = "\n".join(text.splitlines()[lines[0] - 1 : lines[1]])
+    run = _Run(trace, Written(text))
+    steps: dict[tuple[object, ...], Step] = {}
+    owners: dict[str, None] = {}
+    inside: dict[tuple[str, int], None] = {}
+    for op in trace.ops:
+        if op.kind == "read" and op.outputs == ():
+            continue
+        if op.span is None or not within(op.span, file, lines):
+            if op.span and any(within(f.span, file, lines) for f in op.frames):
+                inside[(op.span.file, op.span.line)] = None
+            continue
+        if not (op.outputs or "raised" in op.notes):
+            continue
+        owner, layer = run.owner_of(op)
+        owners[owner.path if owner else ""] = None
+        path = relative(op.module, owner.path if owner else "") if layer else ""
+        key = (op.span, op.name, op.function, path)
+        step = steps.get(key)
+        if step is None:
+            step = steps[key] = run.step(op, owner, layer, path)
+        step.ops.append(op)
+    times = times_run(trace, file, text, lines)
+    found = tuple(steps.values())
+    spans = Counter(step.ops[0].span for step in found)
+    for step in found:
+        step.inside = spans[step.ops[0].span] > 1
+    return LineCalls(lines, code, times, tuple(owners), found, tuple(sorted(inside)))
+
+
+def within(span: Span, file: str, lines: Range) -> bool:
+    """Whether a span touches the lines."""
+    return span.file == file and span.line <= lines[1] and span.end_line >= lines[0]
+
+
+def relative(path: str, owner: str) -> str:
+    """A module's path seen from another: `fc` for `blocks.0.fc` in `blocks.0`."""
+    return path.removeprefix(f"{owner}.") if owner else path
+
+
+def times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
+    """How often the line was evaluated."""
+    made = visits(trace, {file: looping_lines(text)})
+    return max(
+        (
+            len(seen)
+            for (name, line), seen in made.items()
+            if name == file and lines[0] <= line <= lines[1]
+        ),
+        default=0,
+    )
+
+
+def nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
+    """The lines of a file that make tensor calls, nearest first, in their order."""
+    made = {
+        op.span.line
+        for op in trace.ops
+        if op.span is not None and op.span.file == file and op.outputs
+    }
+    return sorted(sorted(made, key=lambda at: (abs(at - line), at))[:most])
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One set of shapes on which a call ran: how often, and in which modules."""
+
+    text: str
+    times: int
+    modules: tuple[str, ...]
+
+
+def variants(step: Step, states: Iterable[int]) -> list[Variant]:
+    """The different shapes of a call, parameters left out, in the order of the run."""
+    known = set(states)
+    counts: Counter[str] = Counter()
+    modules: dict[str, dict[str, None]] = {}
+    for op in step.ops:
+        text = shapes(op, known)
+        counts[text] += 1
+        modules.setdefault(text, {})[op.module] = None
+    return [Variant(t, count, tuple(modules[t])) for t, count in counts.items()]
+
+
+def shapes(op: Op, states: set[int]) -> str:
+    """`(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
+    given = [fact for fact in op.inputs if fact.tensor not in states]
+    before = listed(given or op.inputs)
+    after = listed(op.outputs) if op.outputs else "fails"
+    return f"{before} -> {after}" if before else f"-> {after}"
+
+
+def listed(facts: Sequence[Fact]) -> str:
+    """Shapes with commas."""
+    return ", ".join(str(fact.shape) for fact in facts)
+
+
+# -- the statement ---------------------------------------------------------------------
+
+
+def statement(text: str, line: int) -> Range:
+    """The lines of the statement that a line belongs to, of a block only its head."""
+    try:
+        body: list[ast.stmt] = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return line, line
+    while True:
+        around = [
+            s for s in body if first_line(s) <= line <= (s.end_lineno or s.lineno)
+        ]
+        inner = [inside for one in around for inside in blocks(one)]
+        if not inner:
+            if not around:
+                return line, line
+            ends = [one.end_lineno or one.lineno for one in around]
+            return min(map(first_line, around)), max(ends)
+        head = min(map(first_line, inner)) - 1
+        if line <= head and head >= first_line(around[0]):
+            return first_line(around[0]), head
+        if line < min(map(first_line, inner)):
+            return line, line
+        body = inner
+
+
+def first_line(node: ast.stmt) -> int:
+    """Where a statement begins, its decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def blocks(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements below a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        for inner in getattr(node, name, []):
+            if isinstance(inner, ast.stmt):
+                yield inner
+    for handler in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+        yield from handler.body
+
+
+# -- the run ---------------------------------------------------------------------------
+
+
+class _Run:
+    """Whose code made a call, and with which words."""
+
+    def __init__(self, trace: Trace, written: Written) -> None:
+        self.written = written
+        self.calls = tuple(trace.calls)
+        self.by_name = {(call.path, call.call): call for call in self.calls}
+        self.states = {state.fact.tensor: state.path for state in trace.states}
+
+    def owner_of(self, op: Op) -> tuple[ModuleCall | None, ModuleCall | None]:
+        """The module whose code the line is, and the layer that the line called."""
+        call = self.by_name.get((op.module, op.call))
+        layer = None
+        while call is not None and call.span == op.span and call.parent is not None:
+            layer, call = call, self.calls[call.parent]
+        return call, layer
+
+    def step(
+        self, op: Op, owner: ModuleCall | None, layer: ModuleCall | None, path: str
+    ) -> Step:
+        assert op.span is not None
+        code, node = written_at(self.written, op.span)
+        names = operands_of(self.written, op, node, layer)
+        states = [
+            relative(self.states.get(fact.tensor, ""), owner.path if owner else "")
+            for fact in op.inputs
+        ]
+        named = tuple(own or state for own, state in zip(names, states, strict=True))
+        inner = self.by_name.get((op.module, op.call)) if layer else None
+        return Step(code, path, inner.class_name if inner else "", named)

@@ -1,0 +1,249 @@
+"""The calls of one line of a program, drawn in order, in the names that the line
+uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from textwrap import dedent, wrap
+
+from shapewright.findings.finding import Finding
+from shapewright.index_maps.drawn_calls import Drawn, with_names
+from shapewright.views.drawing.grids import BOXES, Strokes, ink
+from shapewright.views.drawing.line_calls import LineCalls, Step, Variant
+from shapewright.views.drawing.svg_canvas import Canvas
+from shapewright.views.drawing.svg_page import paint
+from shapewright.views.drawing.text_page import page
+
+
+def worded(
+    step: Step, drawn: Drawn, order: Sequence[str], known: Collection[int]
+) -> Drawn:
+    """The drawing with the program's names for tensors.
+
+    `order` are the drawing's names for the inputs of the op, `known` the places of
+    those that have the values of the run. What has no name, as the result of another
+    call, is told below the shapes.
+    """
+    said: dict[str, str] = {}
+    for old, new in zip(order, step.names, strict=True):
+        if new:
+            said.setdefault(old, new)
+    made = with_names(drawn, said)
+    now = dict(zip((s.name for s in drawn.inputs), made.inputs, strict=True))
+    notes = [
+        f"`{now[old].name}` is `{new}`"
+        for old, new in said.items()
+        if old in now and now[old].name != new
+    ]
+    valued = {now[order[at]].name for at in known if order[at] in now}
+    return replace(
+        made,
+        text=step.title if step.inside else step.code,
+        notes=(*made.notes, *notes, *of_values(made, valued)),
+    )
+
+
+def of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
+    """Whose values are shown."""
+    shown = [side.name for side in drawn.inputs if side.values is not None]
+    if not drawn.maps or not shown:
+        return []
+    of_run = [f"`{name}`" for name in shown if name in known]
+    if not of_run:
+        return ["values are made up"]
+    if len(of_run) == len(shown):
+        return ["values are those of the run"]
+    return [f"values of {', '.join(of_run)} are those of the run, others are made up"]
+
+
+MOST_STEPS = 12
+"""Calls of one line that are drawn; further ones are told in a line each."""
+MOST_VARIANTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnStep:
+    """A call of the line, drawn on the shapes of one of its runs."""
+
+    step: Step
+    drawn: Drawn
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLine:
+    """A line of a program with its calls.
+
+    `target` is what ran, `near` are the lines that make calls where this one makes
+    none, `ended` is what ended the run before the line was reached, or on it.
+    """
+
+    place: str
+    file: str
+    target: str
+    calls: LineCalls
+    steps: tuple[DrawnStep, ...]
+    near: tuple[tuple[int, str], ...] = ()
+    ended: Finding | None = None
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> str:
+        """What went wrong on the line, or before it was reached."""
+        for one in self.steps:
+            if one.drawn.error:
+                return one.drawn.error
+        if self.ended is None or (self.steps and not self.ended_here):
+            return ""
+        return self.ended.message
+
+    @property
+    def ended_here(self) -> bool:
+        """Whether the run ended on this line."""
+        span = self.ended.span if self.ended else None
+        first, last = self.calls.lines
+        return (
+            span is not None
+            and span.file == self.file
+            and span.line <= last
+            and span.end_line >= first
+        )
+
+
+def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
+    """The page in the terminal."""
+    colour = strokes.colour
+    code = indented(line.calls.code).splitlines()
+    where = [ink(line.place, "dim", colour), *(ink(c, "title", colour) for c in code)]
+    parts = ["\n".join(where), wrapped(head(line), width)]
+    for number, one in enumerate(line.steps, 1):
+        title = heading(line, number, one)
+        under = ink("-" * min(len(title), width), "dim", colour)
+        parts.append(f"{ink(title, 'title', colour)}\n{under}")
+        parts.append(wrapped(told_of_step(one), width))
+        parts.append("\n".join(page(one.drawn, width, strokes).splitlines()[2:]))
+    parts.append(wrapped(tail(line), width))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def svg_of_line(line: DrawnLine, width: float = 760) -> str:
+    """The page as one SVG, its calls one below the other."""
+    canvas = Canvas(max(width, 240))
+    canvas.lines([line.place], "soft mono", 12, after=2)
+    code = indented(line.calls.code).splitlines()
+    canvas.lines(code, "text mono bold", 15, after=6)
+    canvas.lines(head(line), "soft sans", 13, after=14)
+    for number, one in enumerate(line.steps, 1):
+        canvas.path(rule(canvas), "frame")
+        canvas.y += 8
+        canvas.lines([heading(line, number, one)], "name mono bold", 14, after=4)
+        canvas.lines(told_of_step(one), "soft sans", 13, after=6)
+        paint(canvas, one.drawn, titled=False)
+        canvas.y += 6
+    canvas.lines(tail(line), "soft sans", 13)
+    return canvas.page(line.place, " ".join(head(line)))
+
+
+def rule(canvas: Canvas) -> str:
+    """A line across the page."""
+    return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
+
+
+def indented(code: str) -> str:
+    """The statement without the indent of its block, two columns in."""
+    return "\n".join(f"  {line}".rstrip() for line in dedent(code).splitlines())
+
+
+def wrapped(sentences: Sequence[str], width: int) -> str:
+    """Sentences, a line each where they fit."""
+    return "\n".join(
+        part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
+    )
+
+
+def head(line: DrawnLine) -> list[str]:
+    """How often the line ran, where, and what is known of its run."""
+    calls = line.calls
+    if not calls.steps:
+        return list(without_calls(line))
+    times = counted(max(calls.times, 1), "time")
+    owners = [owner for owner in calls.owners if owner]
+    where = f" in {few(owners)}" if owners else ""
+    found = [f"ran {times}{where}, in a run of {line.target}"]
+    found += [f"assumed {one}" for one in line.assumed]
+    return found
+
+
+def without_calls(line: DrawnLine) -> Iterator[str]:
+    """Why nothing is drawn."""
+    if line.ended is not None and not line.calls.inside:
+        yield f"the run ended before: {line.ended.span or line.target}: " + (
+            line.ended.message
+        )
+    elif line.calls.inside:
+        places = [f"{file}:{number}" for file, number in line.calls.inside]
+        yield f"makes no tensor call itself; it calls code that does: {few(places, 8)}"
+        if line.ended is not None:
+            yield f"the run ended at {line.ended.span}: {line.ended.message}"
+    else:
+        yield "makes no tensor call in this run"
+    if line.near and not line.calls.inside:
+        yield "the nearest lines that do:"
+        for number, code in line.near:
+            yield f"  {number}: {code}"
+
+
+def heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
+    """`2 of 3: F.relu(self.conv1(x))`."""
+    return f"{number} of {len(line.calls.steps)}: {one.step.title}"
+
+
+def told_of_step(one: DrawnStep) -> list[str]:
+    """Which operator, in which layer, and on which shapes it ran."""
+    found = []
+    step = one.step
+    if step.class_name:
+        own = step.shown
+        found.append(
+            f"layer `{step.module}` ({step.class_name}) calls"
+            f" {own.name if own.name[0].isalpha() else f'`{own.name}`'}"
+        )
+    if len(one.variants) > 1:
+        for kind in one.variants[:MOST_VARIANTS]:
+            modules = [name for name in kind.modules if name]
+            where = f" in {few(modules)}" if modules else ""
+            found.append(f"{counted(kind.times, 'time')} {kind.text}{where}")
+        if rest := len(one.variants) - MOST_VARIANTS:
+            found += [f"and on {rest} other sets of shapes"] if rest > 0 else []
+        found.append(f"drawn: the {'last' if step.failed else 'first'}")
+    elif len(step.ops) > 1:
+        found.append(f"{counted(len(step.ops), 'time')}, each on these shapes")
+    return found
+
+
+def tail(line: DrawnLine) -> list[str]:
+    """What else the line did, and how the run ended."""
+    found = []
+    for step in line.calls.steps[len(line.steps) :]:
+        found.append(f"not drawn, the {len(line.steps) + 1}th and later: {step.code}")
+        break
+    if line.calls.steps and line.calls.inside:
+        places = [f"{file}:{number}" for file, number in line.calls.inside]
+        found.append(f"it also calls code that makes tensor calls: {few(places, 8)}")
+    if line.calls.steps and line.ended is not None and not line.steps[-1].drawn.error:
+        found.append(f"the run ended at {line.ended.span}: {line.ended.message}")
+    return found
+
+
+def counted(count: int, what: str) -> str:
+    """`once`, `3 times`."""
+    return "once" if count == 1 else f"{count:,} {what}s"
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Some of a list, the rest counted."""
+    shown = ", ".join(names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown

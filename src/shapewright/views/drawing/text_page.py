@@ -1,0 +1,331 @@
+"""An operator call as a page of text, with a mark at dims that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from textwrap import wrap
+
+from shapewright.index_maps.drawn_calls import Drawn, Side
+from shapewright.index_maps.index_map import IndexMap
+from shapewright.views.drawing.call_sections import sections, told_beside
+from shapewright.views.drawing.element_reads import (
+    Followed,
+    follow,
+    kinds,
+    told_of_sizes,
+    without_values,
+)
+from shapewright.views.drawing.grids import (
+    BOXES,
+    Index,
+    Kinds,
+    Strokes,
+    at,
+    beside,
+    boxed,
+    cell,
+    grid,
+    ink,
+    named,
+    widest,
+)
+from shapewright.views.drawing.index_formulas import formulas, loop
+from shapewright.views.drawing.storage import places
+
+Place = tuple[str, int]
+"""A tensor by name, and one of its dims, counted from 0."""
+Clash = tuple[Place, Place]
+
+PRODUCTS = frozenset("matmul mm bmm mv dot addmm baddbmm __matmul__".split())
+
+
+def clashes(drawn: Drawn) -> list[Clash]:
+    """Pairs of dims that should have been equal, for the families where that is known.
+
+    Example: ``F.linear(f32[8, 256], f32[120, 400])`` clashes in dim 1 of `input` and
+    dim 1 of `weight`.
+    """
+    if not drawn.error or len(drawn.inputs) < 2:
+        return []
+    last = drawn.name.rpartition(".")[2]
+    if last in PRODUCTS:
+        return list(of_product(*drawn.inputs[-2:]))
+    if last == "linear":
+        one, other = drawn.inputs[:2]
+        return list(differing([(one, -1), (other, -1)]))
+    if last in ("conv1d", "conv2d", "conv3d") and drawn.arguments.get("groups", 1) == 1:
+        one, other = drawn.inputs[:2]
+        if len(one.shape) >= len(other.shape) - 1 > 1:
+            return list(differing([(one, 1 - len(other.shape)), (other, 1)]))
+    if last in ("cat", "concat", "concatenate", "stack"):
+        return list(of_joining(drawn, None if last == "stack" else "dim"))
+    if drawn.broadcast:
+        return list(of_broadcast(*drawn.inputs[:2]))
+    return []
+
+
+def of_product(one: Side, other: Side) -> Iterator[Clash]:
+    """Columns of the first against rows of the second, then what is lined up."""
+    if not one.shape or not other.shape:
+        return
+    rows = -1 if len(other.shape) == 1 else -2
+    yield from differing([(one, -1), (other, rows)])
+    for back in range(3, min(len(one.shape), len(other.shape)) + 1):
+        if 1 not in (one.shape[-back], other.shape[-back]):
+            yield from differing([(one, -back), (other, -back)])
+
+
+def of_broadcast(one: Side, other: Side) -> Iterator[Clash]:
+    """Sizes lined up from the right, neither of them 1."""
+    for back in range(1, min(len(one.shape), len(other.shape)) + 1):
+        if 1 not in (one.shape[-back], other.shape[-back]):
+            yield from differing([(one, -back), (other, -back)])
+
+
+def of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
+    """Every dim but the one that is joined, against the first tensor's."""
+    first, *others = drawn.inputs
+    dim = drawn.arguments.get("dim", 0) if along else None
+    rank = len(first.shape)
+    for other in others:
+        for axis in range(rank) if len(other.shape) == rank else ():
+            if dim is None or axis != dim % rank:
+                yield from differing([(first, axis), (other, axis)])
+
+
+def differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
+    """The pair as places, if its sizes differ."""
+    (one, at), (other, to) = pair
+    if one.shape[at] != other.shape[to]:
+        yield (
+            (one.name, at % len(one.shape)),
+            (other.name, to % len(other.shape)),
+        )
+
+
+def describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
+    """A sentence for each clash."""
+    sizes = {side.name: side.written for side in drawn.inputs}
+    return [
+        f"dim {at} of `{one}` is {sizes[one][at]}, dim {to} of `{other}` is"
+        f" {sizes[other][to]}: they should be equal"
+        for (one, at), (other, to) in found
+    ]
+
+
+def carets(side: Side, found: list[Clash]) -> str:
+    """Carets below the sizes of a shape that clash, empty where none does."""
+    marked = {at for clash in found for name, at in clash if name == side.name}
+    text = ""
+    for dim, size in enumerate(side.written):
+        text += " " * (1 if dim == 0 else 2)
+        text += ("^" if dim in marked else " ") * len(size)
+    return text.rstrip()
+
+
+MOST_OUTPUTS = 3
+"""Outputs whose formulas are shown."""
+
+
+def page(
+    drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
+) -> str:
+    """The whole drawing of one call; `inside` adds costs, autograd and dispatch."""
+    colour = strokes.colour
+    followed = follow(drawn) if drawn.maps else None
+    every = kinds(drawn, followed)
+
+    def painted(lines: Iterable[str]) -> list[str]:
+        return [named(line, every, colour) for line in lines]
+
+    title = ink(drawn.text or drawn.name, "title", colour)
+    parts = [[title], sides(drawn, every, colour), painted(drawn.notes)]
+    if drawn.error:
+        parts.append(within(list(drawn.refusal), width))
+        parts.append([ink(f"torch: {drawn.error}", "error", colour)])
+    elif drawn.reason:
+        parts.append([ink(f"not drawn: {drawn.reason}", "warning", colour)])
+    known: set[str] = set()
+    for one, side in explained_maps(drawn):
+        parts += map(painted, describe_map(one, side, width, known))
+        known |= {stage.name for stage in one.stages}
+    parts.append(told_of_sizes(drawn))
+    if drawn.maps:
+        seen = picture(drawn, followed, width, every, strokes)
+        parts.append([*seen, *of_which(drawn)])
+        parts.append(painted(told_of_storage(drawn)))
+    parts.append(painted(within(told_beside(drawn), width)))
+    if inside:
+        for name, *lines in sections(drawn):
+            heading = ink(name, "title", colour)
+            parts.append([heading, *painted(within(lines, width))])
+    if drawn.maps:
+        parts.append([ink(checked(drawn), "dim", colour)])
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def within(lines: list[str], width: int) -> list[str]:
+    """Lines of words, continued below where they are too long."""
+    return [part for line in lines for part in continued(line, width)]
+
+
+def continued(line: str, width: int) -> list[str]:
+    """One line, its later parts deeper than its first."""
+    if len(line) <= width:
+        return [line]
+    deep = " " * (len(line) - len(line.lstrip()) + 2)
+    return wrap(line, width, subsequent_indent=deep, break_on_hyphens=False)
+
+
+def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
+    """The outputs that are worth words: the first, and of many that are alike two."""
+    found = []
+    for number, one in enumerate(drawn.maps[:MOST_OUTPUTS]):
+        if number > 1 and one.sentence == drawn.maps[0].sentence:
+            break
+        found.append((one, drawn.outputs[number]))
+    return found
+
+
+def of_which(drawn: Drawn) -> list[str]:
+    """Which of several outputs is pictured, and how many are not told of."""
+    if len(drawn.maps) < 2:
+        return []
+    untold = len(drawn.maps) - len(explained_maps(drawn))
+    rest = f"; {untold} more outputs are not told of" if untold else ""
+    return [f"the picture is of {drawn.outputs[0].name}{rest}"]
+
+
+def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> list[str]:
+    """Every tensor's shape, a line each, and below it what does not fit."""
+    every = [*drawn.inputs, *drawn.outputs]
+    wide = max((len(side.name) for side in every), default=0)
+    found = clashes(drawn)
+    lines = []
+    for side in every:
+        arrow = "->" if side in drawn.outputs else "  "
+        name = ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
+        lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
+        if marks := carets(side, found):
+            lines.append(ink(" " * (wide + 5) + marks, "error", colour))
+    lettered = any(any(side.letters) for side in every)
+    clashing = describe_clashes(drawn, found) if lettered or not drawn.refusal else []
+    return [*lines, *([""] if clashing else []), *clashing, *of_layer(drawn)]
+
+
+def of_layer(drawn: Drawn) -> list[str]:
+    """Which operator a layer calls, where it is that which is drawn."""
+    layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
+    if not layer or not drawn.name.startswith("torch.nn.functional."):
+        return []
+    name = f"F.{drawn.name.rpartition('.')[2]}"
+    return ["", f"the layer, in evaluation mode, calls `{name}`"]
+
+
+def describe_map(
+    one: IndexMap, side: Side, width: int, known: Collection[str] = ()
+) -> list[list[str]]:
+    """The sentence, the formulas and the loop, without the stages that are known."""
+    parts = []
+    if one.sentence:
+        parts.append(wrap(one.sentence, width))
+    parts.append(
+        [part for line in formulas(one, side.name, known) for part in cut(line, width)]
+    )
+    steps = loop(one, side.name, known)
+    parts.append([part for line in steps for part in cut(line, width, "    ")])
+    return parts
+
+
+def cut(line: str, width: int, indent: str = "  ") -> list[str]:
+    """A line of a formula or a loop, continued below where it is too long."""
+    if len(indent) + len(line) <= width:
+        return [f"{indent}{line}"]
+    bare = line.lstrip()
+    indent += " " * min(len(line) - len(bare), width // 2)
+    deeper = f"{indent}    "
+    return wrap(bare, width, initial_indent=indent, subsequent_indent=deeper)
+
+
+def picture(
+    drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
+) -> list[str]:
+    """Grids of all tensors, one output element and what it reads in brackets."""
+    if followed is None:
+        return [f"({without_values(drawn)})"]
+    boxes = []
+    for side, marks in followed.marks:
+        most = max(1, (width - 4) // (widest(side, marks) + 2))
+        boxes.append(boxed(grid(side, marks, most), strokes, styles[side.name]))
+    said = joined(read_out(drawn, followed), width)
+    words = [named(line, styles, strokes.colour) for line in said]
+    return [*beside(boxes, width), "", *words]
+
+
+def joined(parts: list[str], width: int) -> list[str]:
+    """Parts one after another, no line broken inside of one."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    return lines
+
+
+def read_out(drawn: Drawn, followed: Followed) -> list[str]:
+    """`out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
+    out, index = followed.out, followed.index
+    named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
+    head = f"{element(out.name, index)} = {cell(at(out.values, index))}"
+    found = followed.found
+    if not found:
+        return [f"{head} reads nothing"]
+    few = [
+        f"{element(name, place)} = {cell(at(named[name].values, place))}"
+        for name, place in found[:6]
+    ]
+    ends = [*[","] * (len(few) - 1), ""]
+    rest = [f"and {len(found) - 6} more"] if len(found) > 6 else []
+    parts = [f"{one}{end}" for one, end in zip(few, ends, strict=True)]
+    return [f"{head} reads {parts[0]}", *parts[1:], *rest]
+
+
+def element(name: str, index: Index) -> str:
+    """`input[3, 2]`."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def checked(drawn: Drawn) -> str:
+    """At how many elements the map was compared with torch."""
+    count = f"{drawn.checked} element{'s' * (drawn.checked != 1)}"
+    return f"checked: equal to torch at {count}"
+
+
+def written(size: int) -> str:
+    """`1 element is written`, `12 elements are written`."""
+    return "1 element is written" if size == 1 else f"{size:,} elements are written"
+
+
+def told_of_storage(drawn: Drawn) -> list[str]:
+    """Strides, and whether anything was copied."""
+    out = drawn.outputs[0]
+    lines = []
+    for side in (*drawn.inputs, out):
+        if side.stride:
+            every = places(side)
+            terms = " + ".join(
+                f"{step}*{letter}" if step != 1 else letter
+                for step, letter in zip(side.stride, every, strict=True)
+            )
+            start = f"{side.offset} + " if side.offset else ""
+            letters = ", ".join(every)
+            lines.append(f"{side.name}[{letters}] is element {start}{terms}")
+    last = drawn.name.rpartition(".")[2]
+    if out.shares and last.endswith("_") and not last.endswith("__"):
+        lines.append(f"in place: `{out.name}` is `{out.shares}`, written")
+    elif out.shares:
+        lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
+    else:
+        lines.append(f"new storage: {written(out.size)}")
+    return lines

@@ -1,0 +1,256 @@
+"""Shapes, values, counts, bytes, times and demands as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from shapewright.record.ops import Fact, ModuleCall, leaves
+from shapewright.sizes.demands import (
+    Always,
+    AtLeast,
+    AtMost,
+    Between,
+    Both,
+    Demand,
+    Equal,
+    Multiple,
+    Square,
+)
+from shapewright.sizes.expressions import Expression, Letter
+
+MOST_TEXT = 24
+"""Characters of a plain value before it is cut."""
+
+
+def shape(fact: Fact) -> str:
+    """``(1024, 10)``, ``(10,)``, ``()``; with the layout where it is not strided.
+
+    ``(16, 2)?`` where the shape rests on something that was supposed.
+    """
+    text = _sizes(fact.shape)
+    if fact.layout != "strided":
+        return f"{text} {fact.layout}"
+    return f"{text}?" if fact.unknown else text
+
+
+def with_dtype(fact: Fact) -> str:
+    """``(1024, 10) f32``."""
+    return f"{shape(fact)} {fact.short_dtype}"
+
+
+def nest(value: Any, dtype: bool = True) -> str:
+    """A nest as text; equal neighbours are folded, one dtype is said once.
+
+    Example: a dict of a tensor and twelve caches reads
+    ``{hidden: (2, 16, 768), cache: [12 x (2, 12, 16, 64)]} bf16``.
+    """
+    dtypes = {fact.short_dtype for fact in leaves(value)}
+    if not dtype or not dtypes:
+        return _text(value, shape)
+    if len(dtypes) > 1:
+        return _text(value, with_dtype)
+    return f"{_text(value, shape)} {dtypes.pop()}"
+
+
+def arguments(call: ModuleCall, dtype: bool = True) -> str:
+    """The inputs of a module call: ``(8, 32), mask=(8, 32) bool``."""
+    args, kwargs = call.inputs
+    dtypes = {fact.short_dtype for fact in leaves([args, kwargs])}
+    leaf = with_dtype if dtype and len(dtypes) > 1 else shape
+    parts = folded([_text(value, leaf) for value in args])
+    parts += [
+        f"{name}={_text(value, leaf)}"
+        for name, value in kwargs.items()
+        if value is not None and value is not False
+    ]
+    text = ", ".join(parts)
+    return f"{text} {dtypes.pop()}" if dtype and len(dtypes) == 1 else text
+
+
+def shapes(facts: Iterable[Fact]) -> str:
+    """Several facts side by side, equal neighbours folded: ``3 x (1, 128, 768)``."""
+    return ", ".join(folded([shape(fact) for fact in facts]))
+
+
+def results(facts: Iterable[Fact]) -> str:
+    """As `shapes`, with dtypes: ``3 x (1, 128, 768) f32``."""
+    facts = tuple(facts)
+    dtypes = {fact.short_dtype for fact in facts}
+    if len(dtypes) == 1:
+        return f"{shapes(facts)} {dtypes.pop()}"
+    return ", ".join(folded([with_dtype(fact) for fact in facts]))
+
+
+def strides(facts: Iterable[Fact]) -> str:
+    """The strides of several facts: ``(98304, 64, 768, 1)``; ``none`` when sparse."""
+    return ", ".join(
+        folded(
+            ["none" if fact.stride is None else _sizes(fact.stride) for fact in facts]
+        )
+    )
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    inner = ", ".join(map(str, sizes))
+    return f"({inner},)" if len(sizes) == 1 else f"({inner})"
+
+
+def format_value(value: Any) -> str:
+    """A plain value as the user would write it, cut where it is long."""
+    if isinstance(value, slice):
+        ends = ["" if end is None else str(end) for end in (value.start, value.stop)]
+        step = "" if value.step is None else f":{value.step}"
+        return f"{ends[0]}:{ends[1]}{step}"
+    text = "..." if value is ... else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
+
+
+def _text(value: Any, leaf: Callable[[Fact], str]) -> str:
+    if isinstance(value, Fact):
+        return leaf(value)
+    if isinstance(value, dict):
+        pairs = [f"{key}: {_text(each, leaf)}" for key, each in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list | tuple):
+        parts = folded([_text(each, leaf) for each in value])
+        inner = ", ".join(parts)
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(parts) == 1 and len(value) == 1 else f"({inner})"
+    return format_value(value)
+
+
+def folded(parts: list[str]) -> list[str]:
+    """Equal neighbours as one: three ``(2, 3)`` become ``3 x (2, 3)``."""
+    made: list[str] = []
+    at = 0
+    while at < len(parts):
+        end = at
+        while end < len(parts) and parts[end] == parts[at]:
+            end += 1
+        made.append(parts[at] if end == at + 1 else f"{end - at} x {parts[at]}")
+        at = end
+    return made
+
+
+_DECIMAL = ("", " k", " M", " G", " T", " P", " E", " Z", " Y")
+_BINARY = (" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB")
+
+
+def count(number: int) -> str:
+    """A count in thousands: ``156``, ``62.0 k``, ``124.4 M``, ``405.9 G``."""
+    return _scaled(number, 1000, _DECIMAL)
+
+
+def nbytes(number: int) -> str:
+    """Bytes in powers of 1024: ``156 B``, ``18.4 MiB``, ``1.5 GiB``."""
+    return _scaled(number, 1024, _BINARY)
+
+
+def flops(number: int) -> str:
+    """Floating-point operations: ``32.2 GFLOPs``, ``640 FLOPs``."""
+    text = count(number)
+    return f"{text}FLOPs" if " " in text else f"{text} FLOPs"
+
+
+def duration(seconds: float) -> str:
+    """A time: ``420 us``, ``4.2 ms``, ``1.3 s``, ``2 min 5 s``."""
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} us"
+    if seconds < 1:
+        return f"{seconds * 1e3:.{1 if seconds < 0.1 else 0}f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def times(number: int) -> str:
+    """How often: ``once``, ``twice``, ``12 times``."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """``1 op``, ``12 ops``, ``0 ops``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _scaled(number: int, base: int, units: tuple[str, ...]) -> str:
+    if abs(number) < base:
+        return f"{number}{units[0]}"
+    scaled, place = float(number), 0
+    while round(abs(scaled), 1) >= base and place < len(units) - 1:
+        scaled, place = scaled / base, place + 1
+    return f"{scaled:.1f}{units[place]}"
+
+
+def said(demand: Demand) -> str:
+    """``H and W are multiples of 16``; else the condition as Python has it.
+
+    >>> from shapewright.sizes.expressions import Letter
+    >>> said(Both((Multiple(Letter("H"), 16), Multiple(Letter("W"), 16))))
+    'H and W are multiples of 16'
+    """
+    if isinstance(demand, Both):
+        alike = together(demand)
+        return alike or " and ".join(bracketed(part) for part in demand.parts)
+    match demand:
+        case Always():
+            return "some sizes are refused for which no plain demand was found"
+        case Multiple(Letter(name), divisor, 0):
+            return f"{name} is a multiple of {divisor}"
+        case Multiple(size, divisor, 0):
+            return f"{size} is a multiple of {divisor}"
+        case Multiple(size, divisor, rest):
+            return f"{size} is {rest} more than a multiple of {divisor}"
+        case AtLeast(size, bound):
+            return f"{size} is at least {bound}"
+        case AtMost(size, bound):
+            return f"{size} is at most {bound}"
+        case Equal(one, two):
+            return f"{one} equals {two}"
+        case Square(size):
+            return f"{size} is a square number"
+    return str(demand)
+
+
+def together(demand: Both) -> str:
+    """Two letters of which the same is said."""
+    heads, tails = [], set()
+    for part in demand.parts:
+        head, tail = split(part)
+        heads.append(head)
+        tails.add(tail)
+    if len(tails) > 1 or "" in tails or len(set(heads)) < len(heads):
+        return ""
+    names = ", ".join(heads[:-1]) + f" and {heads[-1]}"
+    return f"{names} {tails.pop()}"
+
+
+def split(part: Demand) -> tuple[str, str]:
+    """What it is about, and what is said of it in the plural."""
+    match part:
+        case Multiple(size, divisor, 0):
+            return format_formula(size), f"are multiples of {divisor}"
+        case AtLeast(size, bound):
+            return format_formula(size), f"are at least {bound}"
+        case AtMost(size, bound):
+            return format_formula(size), f"are at most {bound}"
+        case Between(size, low, high) if low == high:
+            return format_formula(size), f"are {low}"
+        case Between(size, low, high):
+            return format_formula(size), f"are from {low} to {high}"
+    return "", ""
+
+
+def format_formula(size: Expression) -> str:
+    """The formula."""
+    return str(size)
+
+
+def bracketed(part: Demand) -> str:
+    """A part of a longer sentence."""
+    text = said(part)
+    return f"({text})" if " or " in text else text

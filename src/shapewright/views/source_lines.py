@@ -1,0 +1,378 @@
+"""The user's source with what each line made, visit by visit."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shapewright.program.spans import Span
+from shapewright.record.ops import ModuleCall, Op
+from shapewright.record.trace import Source, Trace
+from shapewright.views import formatting
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One value that an expression made: an op's outputs, or a module call's."""
+
+    span: Span
+    name: str
+    value: Any
+    owner: int
+    outer: tuple[Span, ...]
+
+
+CALL = "()"
+"""The name of the event of a module call, whichever module it is."""
+
+Loops = Mapping[str, frozenset[int]]
+"""For each file the lines that stand in a loop or comprehension."""
+
+
+def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[Event]]]:
+    """For each (file, line) the visits in the order of the run.
+
+    A visit is one evaluation of the line: the same place of the same module call,
+    reached by the same chain of calls. Where the line or a caller of it stands in a
+    loop, an expression that comes again begins a new visit.
+    """
+    made: dict[tuple[str, int], list[list[Event]]] = {}
+    last: dict[tuple[str, int], tuple[Any, set[tuple[Span, str]]]] = {}
+    for event in events(trace):
+        place = (event.span.file, event.span.end_line)
+        key, mark = (event.owner, event.outer), (event.span, event.name)
+        seen_key, seen = last.get(place, (None, set()))
+        again = mark in seen and _loops(event, loops)
+        if seen_key != key or again:
+            seen = set()
+            last[place] = (key, seen)
+            made.setdefault(place, []).append([])
+        seen.add(mark)
+        made[place][-1].append(event)
+    return made
+
+
+def _loops(event: Event, loops: Loops) -> bool:
+    return any(
+        span.line in loops.get(span.file, frozenset())
+        for span in (event.span, *event.outer)
+    )
+
+
+def events(trace: Trace) -> Iterator[Event]:
+    """Values in the order in which they were made.
+
+    A call of a module whose code is not the user's (``self.fc1(x)``, a Sequential)
+    stands for all that ran inside it, which has the same span.
+    """
+    run = _Run(trace)
+    ends = sorted(range(len(run.calls)), key=lambda at: (run.calls[at].ops[1], -at))
+    at = 0
+    for position, op in enumerate(run.ops):
+        while at < len(ends) and run.calls[ends[at]].ops[1] <= position:
+            yield from run.of_call(ends[at])
+            at += 1
+        yield from run.of_op(op)
+    for place in ends[at:]:
+        yield from run.of_call(place)
+
+
+class _Run:
+    def __init__(self, trace: Trace) -> None:
+        self.ops = tuple(trace.ops)
+        self.calls = tuple(trace.calls)
+        self.by_name = {(call.path, call.call): call for call in self.calls}
+
+    def of_op(self, op: Op) -> Iterator[Event]:
+        owner = self.by_name.get((op.module, op.call))
+        hidden = owner is not None and owner.parent is not None
+        if op.span is None or not op.outputs:
+            return
+        if owner is not None and hidden and owner.span == op.span:
+            return
+        outer = tuple(frame.span for frame in op.frames[:-1])
+        yield Event(op.span, op.name, op.outputs, owner.index if owner else -1, outer)
+
+    def of_call(self, at: int) -> Iterator[Event]:
+        call = self.calls[at]
+        if call.span is None or call.parent is None:
+            return
+        if self.calls[call.parent].span == call.span:
+            return
+        yield Event(call.span, CALL, call.output, call.parent, self._outer(call))
+
+    def _outer(self, call: ModuleCall) -> tuple[Span, ...]:
+        """The places on the way to the call, as the first op inside it saw them."""
+        begin, end = call.ops
+        way = [frame.span for frame in self.ops[begin].frames] if begin < end else []
+        if call.span in way:
+            return tuple(way[: way.index(call.span)])
+        return ()
+
+
+def looping_lines(text: str) -> frozenset[int]:
+    """The lines of a program that may run more than once in one call of its function.
+
+    Example: in ``for x in xs:`` the body's lines are, the header's line is too.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset(range(1, text.count("\n") + 2))
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _LOOPS):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return frozenset(lines)
+
+
+_LOOPS = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.Lambda,
+)
+
+
+CONTEXT = 2
+"""Lines without a tensor that are kept between two lines with one."""
+
+Seen = Mapping[int, Sequence[Sequence[Event]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of source with what it made, how often it ran, and what is wrong."""
+
+    number: int
+    code: str
+    fact: str = ""
+    times: int = 0
+    wrong: str = ""
+
+    @property
+    def often(self) -> str:
+        """``x 12``, nothing for a line that ran once."""
+        return f"x {self.times}" if self.times > 1 else ""
+
+
+@dataclass(slots=True)
+class Part:
+    """A function of the user's, or the top level of a file, with its lines that ran."""
+
+    source: Source
+    first: int
+    last: int
+    name: str
+    facts: dict[int, tuple[str, int, str]] = field(default_factory=dict)
+    owners: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One function that ran: its name, and its rows; None stands for lines left out.
+
+    `place` is ``model.py:19``, or the file alone for its top level.
+    """
+
+    place: str
+    name: str
+    rows: list[Row | None]
+
+
+def files(trace: Trace, arrow: str) -> Iterator[list[Block]]:
+    """For each file of the program that made a tensor, its functions that ran."""
+    loops = {
+        file: looping_lines(source.text)
+        for file, source in trace.sources.items()
+        if source.text is not None
+    }
+    made = visits(trace, loops)
+    wrong = [each.span.file for each in trace.findings if each.span is not None]
+    for file in dict.fromkeys([*(file for file, _ in made), *wrong]):
+        seen = {line: visited for (name, line), visited in made.items() if name == file}
+        source = trace.sources.get(file)
+        if source is None or source.text is None:
+            yield [Block(file, "", _bare(seen, arrow))]
+            continue
+        parts = _filled(trace, source, seen, arrow)
+        yield [_block(trace, part) for part in parts]
+
+
+def summary(seen: Sequence[Sequence[Event]], arrow: str) -> str:
+    """What a line made: ``(8, 64) → (8, 32) f32``, innermost expression first.
+
+    Where the visits differ: what the first and the last made, ``(8, 1) .. (8, 9)``.
+    """
+    texts = [_visit(events, arrow) for events in seen]
+    if len(set(texts)) == 1:
+        return texts[0]
+    return f"{texts[0]} .. {texts[-1]}"
+
+
+def _visit(events: Sequence[Event], arrow: str) -> str:
+    """Each outermost expression with the values on the way to it."""
+    outer: list[str] = []
+    start = 0
+    for at, event in enumerate(events):
+        if not any(_inside(event.span, later.span) for later in events[at + 1 :]):
+            outer.append(_chain(events[start : at + 1], arrow))
+            start = at + 1
+    return ", ".join(formatting.folded([text for text in outer if text]))
+
+
+def _chain(events: Sequence[Event], arrow: str) -> str:
+    steps: list[tuple[str, Span]] = []
+    for event in events:
+        text = _value(event)
+        if steps and steps[-1][0] == text:
+            steps[-1] = (text, event.span)
+        elif text:
+            steps.append((text, event.span))
+    made = ""
+    for at, (text, span) in enumerate(steps):
+        after = steps[at + 1] if at + 1 < len(steps) else None
+        if after is None:
+            return made + text
+        stem, _, dtype = text.rpartition(" ")
+        made += stem if stem and after[0].endswith(f" {dtype}") else text
+        made += f" {arrow} " if _inside(span, after[1]) else ", "
+    return made
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    begins = (outer.line, outer.column) <= (inner.line, inner.column)
+    ends = (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+    return begins and ends
+
+
+def _value(event: Event) -> str:
+    if event.name != CALL:
+        return formatting.results(event.value)
+    return "" if event.value is None else formatting.nest(event.value)
+
+
+def _block(trace: Trace, part: Part) -> Block:
+    file = part.source.file
+    place = f"{file}:{part.first}" if part.name else file
+    return Block(place, part.name, list(_rows(trace, part)))
+
+
+def _bare(seen: Seen, arrow: str) -> list[Row | None]:
+    """Lines of a file whose text was not recorded: what ran there, and the facts."""
+    made: list[Row | None] = []
+    for line in sorted(seen):
+        names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
+        what = ", ".join(name for name in names if name != CALL) or "a module"
+        made.append(Row(line, what, summary(seen[line], arrow), len(seen[line])))
+    return made
+
+
+def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[Part]:
+    """The parts of a file that ran, each with the facts of its lines."""
+    wrong = {
+        finding.span.line: f"{finding.severity}[{finding.code}]"
+        for finding in trace.findings
+        if finding.span is not None
+        and finding.span.file == source.file
+        and finding.severity != "note"  # the line has run; its shapes tell more
+    }
+    lines = sorted({*seen, *wrong})
+    parts = _parts(source, lines)
+    for line in lines:
+        part = _innermost(parts, line)
+        visits_of_line = seen.get(line, ())
+        fact = summary(visits_of_line, arrow) if visits_of_line else ""
+        part.facts[line] = (fact, len(visits_of_line), wrong.get(line, ""))
+        part.owners.update(e.owner for visit in visits_of_line for e in visit)
+    return parts
+
+
+def _rows(trace: Trace, part: Part) -> Iterator[Row | None]:
+    text = (part.source.text or "").expandtabs(4).splitlines()
+    shown = _kept(part, len(text))
+    chosen = [text[line - 1] for line in shown]
+    indent = min(
+        (len(code) - len(code.lstrip()) for code in chosen if code.strip()), default=0
+    )
+    before = None
+    for line in shown:
+        if before is not None and line > before + 1:
+            yield None
+        fact, times, wrong = part.facts.get(line, ("", 0, ""))
+        if line == part.first and part.name and not fact:
+            fact, times = _inputs(trace, part)
+        yield Row(line, text[line - 1][indent:].rstrip(), fact, times, wrong)
+        before = line
+
+
+def _kept(part: Part, end: int) -> list[int]:
+    """The def line, the lines with facts, and short stretches between them."""
+    marks = sorted({part.first, *part.facts} if part.name else part.facts)
+    kept: list[int] = []
+    for line in marks:
+        if kept and line - kept[-1] - 1 <= CONTEXT:
+            kept += range(kept[-1] + 1, line)
+        kept.append(line)
+    return [line for line in kept if line <= end]
+
+
+def _inputs(trace: Trace, part: Part) -> tuple[str, int]:
+    """What the function got and how often, where it is the method of a module."""
+    texts = [
+        formatting.arguments(call)
+        for call in (trace.calls[at] for at in sorted(part.owners) if at >= 0)
+        if part.name == f"{call.class_name}.{call.method}"
+    ]
+    if len(set(texts)) > 1:
+        return f"{texts[0]} .. {texts[-1]}", len(texts)
+    return (texts[0], len(texts)) if texts else ("", 0)
+
+
+def _parts(source: Source, lines: list[int]) -> list[Part]:
+    """The innermost functions that hold the lines, in the order of the file."""
+    functions = list(_functions(_parsed(source.text or ""), ""))
+    whole = Part(source, 1, 10**9, "")
+    parts: dict[tuple[int, int], Part] = {}
+    for line in lines:
+        holding = [each for each in functions if each[0] <= line <= each[1]]
+        if not holding:
+            parts.setdefault((0, 0), whole)
+            continue
+        first, last, name = max(holding)
+        part = Part(source, first, last, name)
+        parts.setdefault((first, last), part)
+    return [parts[key] for key in sorted(parts)]
+
+
+def _innermost(parts: list[Part], line: int) -> Part:
+    return max(
+        (part for part in parts if part.first <= line <= part.last),
+        key=lambda part: part.first if part.name else 0,
+    )
+
+
+def _parsed(text: str) -> ast.AST:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+def _functions(node: Any, prefix: str) -> Iterator[tuple[int, int, str]]:
+    """(def line, end line, qualified name) of every function below a node."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            name = f"{prefix}{child.name}"
+            yield child.lineno, child.end_lineno or child.lineno, name
+            yield from _functions(child, f"{name}.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _functions(child, prefix)

@@ -1,0 +1,333 @@
+"""The rows of the module table and the op table, shared by terminal and notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from shapewright.program.spans import Span
+from shapewright.record.ops import ModuleCall, Op, leaves
+from shapewright.record.totals import Subtotal, Totals
+from shapewright.record.trace import Trace
+from shapewright.views import formatting
+from shapewright.views.styled_text import Glyphs
+
+FOLD_CALLS = 3
+"""A module called twice is shown twice; from three equal calls on it is folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A module call, or `count` equal ones in a row of which `first` stands for all.
+
+    `lasts` says for each level from the root down whether the branch ends there.
+    """
+
+    first: ModuleCall
+    last: ModuleCall
+    count: int
+    label: str
+    lasts: tuple[bool, ...]
+
+
+def rows(trace: Trace, totals: Totals) -> list[Row]:
+    """The rows of the module table, in the order of the run.
+
+    Example: GPT-2's twelve equal blocks are one row labelled ``h.0 - 11``, with the
+    children of ``h.0`` below it.
+    """
+    tree = _Tree(trace, totals)
+    roots = [at for at, call in enumerate(trace.calls) if call.parent is None]
+    return list(tree.walk(roots, "", (), root=True))
+
+
+class _Tree:
+    def __init__(self, trace: Trace, totals: Totals) -> None:
+        self.calls: Sequence[ModuleCall] = tuple(trace.calls)
+        self.totals = totals
+        self.children: list[list[int]] = [[] for _ in self.calls]
+        self.kinds: dict[object, int] = {}
+        for at, call in enumerate(self.calls):
+            if call.parent is not None:
+                self.children[call.parent].append(at)
+        self.kind = self._kinds()
+
+    def _kinds(self) -> list[int]:
+        """A number for each call; equal numbers print equal, children included."""
+        kind = [0] * len(self.calls)
+        for at in reversed(range(len(self.calls))):
+            call, subtotal = self.calls[at], self.totals.calls[at]
+            below = tuple(
+                (self._local(self.calls[child], call.path), kind[child])
+                for child in self.children[at]
+            )
+            looks = (
+                call.class_name,
+                formatting.arguments(call),
+                formatting.nest(call.output),
+            )
+            key = (looks, call.method, call.notes, subtotal, below)
+            kind[at] = self.kinds.setdefault(key, len(self.kinds))
+        return kind
+
+    def walk(
+        self, siblings: list[int], path: str, lasts: tuple[bool, ...], root: bool
+    ) -> Iterator[Row]:
+        groups = list(self._groups(siblings))
+        for place, group in enumerate(groups):
+            below = () if root else (*lasts, place == len(groups) - 1)
+            first, last = self.calls[group[0]], self.calls[group[-1]]
+            label = _label(self._local(first, path), first, last)
+            yield Row(first, last, len(group), label, below)
+            yield from self.walk(self.children[group[0]], first.path, below, False)
+
+    def _groups(self, siblings: list[int]) -> Iterator[list[int]]:
+        at = 0
+        while at < len(siblings):
+            end = at + 1
+            while end < len(siblings) and self._alike(siblings[end - 1], siblings[end]):
+                end += 1
+            group = siblings[at:end]
+            first, last = self.calls[group[0]], self.calls[group[-1]]
+            if first.path == last.path and len(group) < FOLD_CALLS:
+                yield from ([one] for one in group)
+            else:
+                yield group
+            at = end
+
+    def _alike(self, one: int, other: int) -> bool:
+        if self.kind[one] != self.kind[other]:
+            return False
+        before, after = self.calls[one], self.calls[other]
+        if before.path == after.path:
+            return after.call == before.call + 1
+        return before.call == after.call and _successor(before.path) == after.path
+
+    @staticmethod
+    def _local(call: ModuleCall, path: str) -> str:
+        inside = path and call.path.startswith(f"{path}.")
+        return call.path[len(path) + 1 :] if inside else call.path
+
+
+def _successor(path: str) -> str | None:
+    """``h.4`` for ``h.3``, None where the path does not end in a number."""
+    stem, _, number = path.rpartition(".")
+    if not number.isdecimal():
+        return None
+    after = str(int(number) + 1)
+    return f"{stem}.{after}" if stem else after
+
+
+def _label(local: str, first: ModuleCall, last: ModuleCall) -> str:
+    name = local or first.class_name
+    if first.method not in ("forward", "call"):
+        name = f"{name}.{first.method}()"
+    if last.path != first.path:
+        name = f"{name} - {last.path.rpartition('.')[2]}"
+        return name if first.call == 1 else f"{name} (call {first.call})"
+    if last.call != first.call:
+        return f"{name} (calls {first.call} - {last.call})"
+    return name if first.call == 1 else f"{name} (call {first.call})"
+
+
+STOPPED = "did not return"
+ELSEWHERE = "(in parentheses: tensors that another row counts)"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRow:
+    """One row of the table as text; `again` marks parameters counted before."""
+
+    label: str
+    lasts: tuple[bool, ...]
+    count: int
+    kind: str
+    input: str
+    output: str
+    parameters: str
+    flops: str
+    allocated: str
+    again: bool
+    subtotal: Subtotal
+
+    def tree(self, glyphs: Glyphs) -> str:
+        """The branches before the label; nothing for the root."""
+        if not self.lasts:
+            return ""
+        bars = ["   " if last else glyphs.bar for last in self.lasts[:-1]]
+        return "".join(bars) + (glyphs.last if self.lasts[-1] else glyphs.tee)
+
+
+def module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
+    """The rows in the order of the run, repeated blocks folded."""
+    stopped = stopped_calls(trace)
+    return [
+        _make_module_row(row, totals.calls[row.first.index], stopped)
+        for row in rows(trace, totals)
+    ]
+
+
+def stopped_calls(trace: Trace) -> frozenset[int]:
+    """The module calls that never returned, in a run that broke off."""
+    made: set[int] = set()
+    at = None if trace.complete or not trace.calls else len(trace.calls) - 1
+    while at is not None:
+        call = trace.calls[at]
+        if call.output is None:
+            made.add(at)
+        at = call.parent
+    return frozenset(made)
+
+
+def _make_module_row(
+    row: Row, subtotal: Subtotal, stopped: Collection[int]
+) -> ModuleRow:
+    call = row.first
+    again = subtotal.parameters > 0 and (subtotal.elsewhere or call.call > 1)
+    broken = call.index in stopped
+    dtype = not broken and _dtypes(call.inputs) != _dtypes(call.output)
+    return ModuleRow(
+        label=row.label,
+        lasts=row.lasts,
+        count=row.count,
+        kind=_class(row),
+        input=formatting.arguments(call, dtype),
+        output=STOPPED if broken else formatting.nest(call.output),
+        parameters=_parameters(row, subtotal, again),
+        flops=_each(row, formatting.count(subtotal.flops) if subtotal.flops else ""),
+        allocated=_each(
+            row, formatting.nbytes(subtotal.written) if subtotal.written else ""
+        ),
+        again=again,
+        subtotal=subtotal,
+    )
+
+
+def _class(row: Row) -> str:
+    name = row.first.class_name
+    if not row.first.path and row.label == name:
+        return ""
+    return name if row.count == 1 else f"{name} x {row.count}"
+
+
+def _dtypes(nest: object) -> set[str]:
+    return {fact.dtype for fact in leaves(nest)}
+
+
+def _parameters(row: Row, subtotal: Subtotal, again: bool) -> str:
+    text = formatting.count(subtotal.parameters) if subtotal.parameters else ""
+    if again:
+        return f"({text})"
+    return text if row.first.path == row.last.path else _each(row, text)
+
+
+def _each(row: Row, text: str) -> str:
+    """The figure of one, with how many there are: ``12 x 7.1 M``."""
+    return text if not text or row.count == 1 else f"{row.count} x {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class OpRow:
+    """One row of the table as text."""
+
+    index: str
+    place: str
+    name: str
+    call: str
+    input: str
+    output: str
+    stride: str
+    kind: str
+    flops: str
+    read: str
+    written: str
+    module: str
+
+
+def op_rows(trace: Trace) -> list[OpRow]:
+    """A row for each op, in the order of the run."""
+    ops = tuple(trace.ops)
+    several = len({op.span.file for op in ops if op.span is not None}) > 1
+    made = {state.fact.tensor: state.path for state in trace.states}
+    wrong = {
+        finding.span: f"error[{finding.code}]"
+        for finding in trace.findings
+        if finding.severity == "error" and finding.span is not None
+    }
+    rows = []
+    for op in ops:
+        rows.append(_make_op_row(op, several, made, wrong))
+        if op.kind in ("same", "inplace"):
+            continue
+        for fact in op.outputs:
+            made[fact.tensor] = f"op {op.index}"
+    return rows
+
+
+def line_of(span: Span | None, file: bool) -> str:
+    """``21``, or ``lenet.py:21`` where several files took part."""
+    if span is None:
+        return ""
+    base = span.file.replace("\\", "/").rpartition("/")[2]
+    return f"{base}:{span.line}" if file else str(span.line)
+
+
+def call_text(op: Op) -> str:
+    """The op as the user wrote it, tensors left out.
+
+    Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
+    None or False are left out too: functions of torch get them unasked.
+    """
+    if op.name.startswith("["):
+        inner = ", ".join(_index(value) for _, value in op.arguments)
+        return f"[{inner}]{op.name[2:]}"
+    if not any(letter.isalpha() for letter in op.name):
+        sides = {name: formatting.format_value(value) for name, value in op.arguments}
+        if op.function.startswith("torch.Tensor.__r"):  # `1 - x`: the number is first
+            sides = {"1": sides.get("0", ""), "0": sides.get("1", "")}
+        return " ".join(filter(None, (sides.get("0"), op.name, sides.get("1"))))
+    parts = [
+        formatting.format_value(value)
+        if name.isdecimal()
+        else f"{name}={formatting.format_value(value)}"
+        for name, value in op.arguments
+        if name.isdecimal() or not (value is None or value is False)
+    ]
+    return f"{op.name}({', '.join(parts)})" if parts else op.name
+
+
+def _index(value: object) -> str:
+    """What stands between the brackets; capture writes a slice as its text."""
+    if isinstance(value, tuple):
+        return ", ".join(map(_index, value))
+    return value if isinstance(value, str) else formatting.format_value(value)
+
+
+def _make_op_row(
+    op: Op, several: bool, made: dict[int, str], wrong: dict[Span, str]
+) -> OpRow:
+    failed = "" if op.outputs or op.span is None else wrong.get(op.span, "")
+    return OpRow(
+        index=str(op.index),
+        place=line_of(op.span, several),
+        name=op.name,
+        call=call_text(op),
+        input=formatting.shapes(op.inputs),
+        output=failed or formatting.results(op.outputs),
+        stride=formatting.strides(op.outputs),
+        kind=_kind(op, made),
+        flops=formatting.count(op.flops) if op.flops else "",
+        read=formatting.nbytes(op.bytes_read) if op.bytes_read else "",
+        written=formatting.nbytes(op.bytes_written) if op.bytes_written else "",
+        module=op.module if op.call == 1 else f"{op.module} (call {op.call})",
+    )
+
+
+def _kind(op: Op, made: dict[int, str]) -> str:
+    """What the op did to memory; for a view, the op or state that it looks at."""
+    if op.kind == "view":
+        return f"view of {made.get(op.view_of or 0, 'input')}"
+    return _KINDS.get(op.kind, op.kind)
+
+
+_KINDS = {"new": "", "inplace": "in place", "same": "input itself"}
