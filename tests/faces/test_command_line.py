@@ -109,7 +109,7 @@ def test_the_installed_command_is_the_module() -> None:
 
 STANDS = """\
 import signal
-from shapewright.cli import apart
+from shapewright.cli import child_process as apart
 
 apart.STILL = 0.4
 

@@ -117,7 +117,7 @@ def test_every_code_of_a_finding_has_a_page(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     source = Path(shapewright.__file__).parent
-    files = [*source.glob("capture/*.py"), source / "api.py"]
+    files = [*source.glob("engine/**/*.py"), *source.glob("runtime/**/*.py")]
     text = "\n".join(path.read_text() for path in files)
     used = set(re.findall(r'"((?:torch|program|self|mixed)-[a-z]+|timeout)"', text))
     assert len(used) >= 6
