@@ -31,7 +31,7 @@ Command = tuple[str, ...]
 UNSTABLE = (
     (r"/tmp/[\w./-]*", "TEMPORARY"),
     (r"\b\d+(\.\d+)? (us|ms|s|min)\b", "TIME"),
-    (r'("(?:seconds|milliseconds|elapsed)": )[\d.e-]+', r"\1TIME"),
+    (r'("(?:seconds|milliseconds|elapsed)": ?)[\d.e-]+', r"\1TIME"),
     (r"0x[0-9a-f]{6,}", "ADDRESS"),
 )
 """What differs between two runs of the same tree, and what stands for it."""
