@@ -15,7 +15,7 @@ from torch.autograd.graph import get_gradient_edge
 from shapewright.engine import nests
 from shapewright.engine.dispatch.answers import Slot, _build
 from shapewright.engine.identity import BLANK, META, Info, Storage
-from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.memo import NEW, Answer, Hanging
 from shapewright.engine.private import in_dispatch_mode, in_transform, saving_hooks
 
 if TYPE_CHECKING:
@@ -27,34 +27,6 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 MOST_NODES = 4096
 """Nodes of one call's graph that are looked at."""
-
-
-class Hanging:
-    """What is remembered of a call: its answer, and what its graph holds.
-
-    `reached` are the inputs, by place, to which gradients come; `saved` and `made` are
-    the inputs and outputs that backward reads.
-    """
-
-    __slots__ = ("answer", "groups", "made", "reached", "saved", "template")
-
-    def __init__(
-        self,
-        answer: Answer,
-        template: Any,
-        reached: tuple[int, ...],
-        saved: tuple[int, ...],
-        made: tuple[int, ...],
-    ) -> None:
-        self.answer = answer
-        self.template = template
-        self.reached = reached
-        self.saved = saved
-        self.made = made
-        by_node: dict[str, list[int]] = {}
-        for at, node in enumerate(answer.grad_fns):
-            by_node.setdefault(node or next(iter(answer.grad_fns)) or "", []).append(at)
-        self.groups = [(node, tuple(places)) for node, places in by_node.items()]
 
 
 class Hung(torch.autograd.Function):

@@ -15,11 +15,7 @@ import torch
 from torch.nn.parameter import Buffer, Parameter
 from torch.overrides import TorchFunctionMode
 
-from shapewright.engine import nests
 from shapewright.engine.call_sites import Sites
-from shapewright.engine.devices import claim_of
-from shapewright.engine.dispatch.plans import Plan, plan_for
-from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import (
     BLANK,
     FROM_FILE,
@@ -32,7 +28,6 @@ from shapewright.engine.identity import (
     numel,
     opaque_meta,
 )
-from shapewright.engine.layers.nested_tensors import refusal
 from shapewright.engine.memo import INPLACE, Answer, Memo
 from shapewright.engine.private import (
     UninitializedTensor,
@@ -40,15 +35,18 @@ from shapewright.engine.private import (
     outside_transforms,
     unwrapped,
 )
-from shapewright.engine.values.endless_loops import Waits
-from shapewright.engine.values.supposed_errors import Chosen
-from shapewright.engine.values.supposed_values import Supposed
+from shapewright.engine.suppositions import Chosen, Supposed, Waits
 
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons
     from shapewright.operators.failed_calls import Failure
 
 Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Plan = Callable[["Engine", Any, Args, Kwargs | None], Any]
+"""How calls of one function are treated."""
+
 STRIDED = torch.strided
 MOST_FAILURES = 200
 KNOWN_LIMIT = 1 << 15
@@ -147,35 +145,60 @@ class Engine(TorchFunctionMode):
     ) -> Any:
         plan = self.plans.get(func)
         if plan is None:
-            plan = plan_for(func)
-            if self.verify:
-                from shapewright.engine.self_check import verified
-
-                plan = verified(plan)
-            if self.inside:
-                from shapewright.engine.inner_kernels import looked_into
-
-                plan = looked_into(plan)
-            if self.failures is not None:
-                from shapewright.engine.failures.continuation import going_on
-
-                plan = going_on(plan)
-            if self.watch is not None:
-                plan = self.watch(plan)
-            if self.comparisons is not None:
-                from shapewright.engine.tracked_sizes.size_reads import watched
-
-                plan = watched(plan, func, self.comparisons)
-            self.plans[func] = plan
+            plan = self.plans[func] = self.plan_for(func)
         try:
             return plan(self, func, args, kwargs)
         except Exception as error:
             if error is self.error:
-                told = refusal(error, args, kwargs)
+                told = self.refusal_of(error, args, kwargs)
                 if told is error:
                     raise
                 return self.raise_theirs(told)
             return self.fault(error, func, args, kwargs)
+
+    # -- what `mode.Mode` answers with: each part of the engine may ask for it ----
+
+    def plan_for(self, func: Any) -> Plan:
+        """How calls of a function are treated in this run."""
+        raise NotImplementedError
+
+    def call_op(self, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+        """Answer an ordinary call: the memo, then a rule, then torch itself."""
+        raise NotImplementedError
+
+    def ask_torch(
+        self,
+        func: Any,
+        name: str,
+        args: Args,
+        kwargs: Kwargs,
+        infos: list[Info],
+        key: tuple[Any, ...] | None,
+    ) -> Any:
+        """Let torch's own kernels answer, on data-free tensors."""
+        raise NotImplementedError
+
+    def call_of_padded(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        """Answer a call with a nested tensor of ours; NotImplemented without one."""
+        raise NotImplementedError
+
+    def check_overlap(
+        self, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+    ) -> None:
+        """Raise what real kernels raise where operands share memory."""
+        raise NotImplementedError
+
+    def refusal_of(
+        self, error: Exception, args: Args, kwargs: Kwargs | None
+    ) -> Exception:
+        """What the program is told of an error of torch's."""
+        raise NotImplementedError
+
+    def fault(
+        self, error: Exception, func: Any, args: Args, kwargs: Kwargs | None
+    ) -> Any:
+        """Our own fault: note it, and let torch answer without a record."""
+        raise NotImplementedError
 
     # -- running torch -----------------------------------------------------------
 
@@ -191,25 +214,6 @@ class Engine(TorchFunctionMode):
         """Raise an error that belongs to the program."""
         self.error = error
         raise error
-
-    def fault(
-        self, error: Exception, func: Any, args: Any, kwargs: dict[str, Any] | None
-    ) -> Any:
-        """Our own fault: note it, and let torch answer without a record."""
-        name = plain_name(func)
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        line = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "?"
-        self.note(f"not recorded: {name} ({type(error).__name__}: {error}; at {line})")
-        physical = nests.swap((args, kwargs or {}), self.blank_of)
-        out = self.run(func, *nests.on_meta(physical))
-        infos = [self.info(each) for each in nests.tensors((args, kwargs or {}))]
-        claim = claim_of(self, infos, kwargs or {})
-        for each in nests.tensors((out,)):
-            if not self.known(each):
-                self.adopt(each, claim)
-        return out
 
     # -- what is known of a tensor -------------------------------------------------
 

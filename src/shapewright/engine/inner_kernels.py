@@ -15,8 +15,7 @@ from shapewright.engine.private import in_transform
 from shapewright.record.ops import SHORT
 
 if TYPE_CHECKING:
-    from shapewright.engine.dispatch.plans import Plan
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.engine import Engine, Plan
 
 Tensor = torch.Tensor
 MOST = 200

@@ -10,8 +10,7 @@ import torch
 from shapewright.engine.identity import Meta, Metas
 
 if TYPE_CHECKING:
-    from shapewright.engine.autograd_graph import Hanging
-    from shapewright.engine.layers.recurrent_layers import RecurrentPlan
+    from shapewright.engine.layers.recurrent_graphs import Layout, Mirror
     from shapewright.operators.failed_calls import Repair
 
 
@@ -65,6 +64,56 @@ class Answer:
         self.written = written
         self.raised: BaseException | None = None
         self.hidden: tuple[int, ...] = ()
+
+
+class Hanging:
+    """What is remembered of a call: its answer, and what its graph holds.
+
+    `reached` are the inputs, by place, to which gradients come; `saved` and `made` are
+    the inputs and outputs that backward reads.
+    """
+
+    __slots__ = ("answer", "groups", "made", "reached", "saved", "template")
+
+    def __init__(
+        self,
+        answer: Answer,
+        template: Any,
+        reached: tuple[int, ...],
+        saved: tuple[int, ...],
+        made: tuple[int, ...],
+    ) -> None:
+        self.answer = answer
+        self.template = template
+        self.reached = reached
+        self.saved = saved
+        self.made = made
+        by_node: dict[str, list[int]] = {}
+        for at, node in enumerate(answer.grad_fns):
+            by_node.setdefault(node or next(iter(answer.grad_fns)) or "", []).append(at)
+        self.groups = [(node, tuple(places)) for node, places in by_node.items()]
+
+
+class RecurrentPlan:
+    """What calls with the same key get: an answer, and where gradients are asked for
+    the graph of a miniature.
+
+    Its nodes give tensors of the `layouts`; the output may be a view of the first.
+    """
+
+    __slots__ = ("answer", "is_view", "layouts", "mirror")
+
+    def __init__(
+        self,
+        answer: Answer,
+        mirror: Mirror | None = None,
+        layouts: list[Layout] | None = None,
+        is_view: bool = False,
+    ) -> None:
+        self.answer = answer
+        self.mirror = mirror
+        self.layouts = layouts or []
+        self.is_view = is_view
 
 
 class Memo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch.nn.utils.rnn import PackedSequence
@@ -14,14 +14,17 @@ from shapewright.engine.identity import DTYPE_NAMES, Info
 from shapewright.engine.tracked_sizes.numbers import KINDS
 from shapewright.engine.tracked_sizes.numbers import plain as plain_number
 
-if TYPE_CHECKING:
-    from shapewright.engine.engine import Engine
-
 Tensor = torch.Tensor
 ATOMS = frozenset(
     {int, float, bool, complex, str, type(None), torch.dtype, torch.device}
     | {torch.layout, torch.memory_format, type(...)}
 )
+
+
+class Knower(Protocol):
+    """Who knows the metadata of the tensors of a run."""
+
+    def info(self, tensor: Tensor) -> Info: ...
 
 
 class _Unhashable:
@@ -33,7 +36,7 @@ class _Unhashable:
 UNHASHABLE = _Unhashable()
 
 
-def key_of(engine: Engine, value: Any, key: list[Any], infos: list[Info]) -> int:
+def key_of(engine: Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
     """Append what an answer can depend on; return how many tensors are known."""
     kind = type(value)
     if isinstance(value, Tensor):

@@ -26,8 +26,7 @@ from shapewright.engine.private import UninitializedTensor, any_autocast, in_tra
 from shapewright.engine.values import representatives
 
 if TYPE_CHECKING:
-    from shapewright.engine.dispatch.plans import Plan
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.engine import Engine, Plan
 
 Tensor = torch.Tensor
 Args = tuple[Any, ...]

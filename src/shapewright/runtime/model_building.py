@@ -16,6 +16,7 @@ from shapewright.engine.engine import Engine
 from shapewright.engine.generators import generators_claimed
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
+from shapewright.engine.mode import Mode
 from shapewright.engine.private import UninitializedTensor, step_aside
 from shapewright.engine.replacement import replaced, resemble
 from shapewright.engine.threads import followed
@@ -94,7 +95,7 @@ def building(
     Example: inside it, ``nn.Linear(16384, 53248)`` costs no memory and `nn.init` no
     time, while ``torch.linspace(0, 0.1, 12)[3].item()`` is a number as ever.
     """
-    engine = Engine()
+    engine = Mode()
     engine.recording = False
     with ExitStack() as stack:
         stack.enter_context(guarded() if put_back else patched())

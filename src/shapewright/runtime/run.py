@@ -18,9 +18,8 @@ from shapewright.engine.backward import backward_seen
 from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
 from shapewright.engine.devices import claimed_defaults
-from shapewright.engine.dispatch.plans import Plan
 from shapewright.engine.dispatch.torch_answers import up_to_date
-from shapewright.engine.engine import MOST_FAILURES, Engine, NeedsGraph
+from shapewright.engine.engine import MOST_FAILURES, Engine, NeedsGraph, Plan
 from shapewright.engine.event_record import Fold, Lazy, stepped
 from shapewright.engine.failures.run_ends import (
     Stopped,
@@ -34,6 +33,7 @@ from shapewright.engine.identity import Info
 from shapewright.engine.layers.fused_attention import fast_paths_decided
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
 from shapewright.engine.memo import Memo
+from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
 from shapewright.engine.threads import followed
 from shapewright.engine.tracers import tracers_kept
@@ -172,7 +172,7 @@ def with_larger_values(
 
 def before_any_call(target: str, error: BaseException) -> Trace:
     """The trace of a program that ended while it was imported or built."""
-    finding = failure(error, Engine(), Positions(os.getcwd(), {}))
+    finding = failure(error, Mode(), Positions(os.getcwd(), {}))
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
         findings=(finding,), complete=False,
@@ -207,7 +207,7 @@ def watched_run(
     folder = os.getcwd()
     taken = settings.taken or take(target, args, kwargs)
     root = taken.root
-    engine = Engine(
+    engine = Mode(
         settings.memo,
         graph=graph,
         verify=settings.verify,
@@ -243,7 +243,9 @@ def watched_run(
         engine.recall(taken.seen)
         prepare(engine, taken.near, args, kwargs, settings)
         if engine.comparisons is not None:
-            engine.comparisons.begin(engine, nests.tensors((args, kwargs)))
+            engine.comparisons.begin(
+                engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
+            )
         stack.enter_context(calls.watched())
         stack.enter_context(blank_parameters(engine))
         stack.enter_context(applied(engine))

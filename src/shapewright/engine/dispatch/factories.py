@@ -39,9 +39,7 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
     tensors = nests.tensors((args, kwargs))
     infos = [engine.info(value) for value in tensors]
     if kwargs.get("out") is not None:
-        from shapewright.engine.dispatch.ordinary_calls import call_op
-
-        return call_op(engine, func, args, kwargs)
+        return engine.call_op(func, args, kwargs)
     if name in plan_tables.LIKE or name in ("new_tensor", "new"):
         return like(engine, func, name, args, kwargs, infos)
     if any(not info.storage.known for info in infos):
@@ -154,12 +152,10 @@ def like(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """`zeros_like(x)`, `x.new_zeros(...)`: values follow from the name, not from x."""
-    from shapewright.engine.dispatch.ordinary_calls import call_op
-
     model = args[0] if args else kwargs["input"]
     info = engine.info(model)
     if info.meta.layout != "strided":
-        return call_op(engine, func, args, kwargs)
+        return engine.call_op(func, args, kwargs)
     device = claim_of(engine, [info], kwargs)
     others = [i for i in infos if i is not info]
     size: int | None = None
@@ -173,7 +169,7 @@ def like(
     if not small or name in plan_tables.BLANK_FACTORIES or _unknown(others):
         engine.lost |= not small and name not in plan_tables.BLANK_FACTORIES
         if name.endswith("_like"):
-            return call_op(engine, func, args, kwargs)
+            return engine.call_op(func, args, kwargs)
         return blank(engine, func, args, kwargs, infos, device)
     shape = info.meta.shape if name.endswith("_like") else (0,) * model.dim()
     stride = info.meta.stride if name.endswith("_like") else (1,) * model.dim()

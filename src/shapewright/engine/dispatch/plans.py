@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,9 +23,7 @@ from shapewright.engine.private import FUNCTION_GETTER
 from shapewright.engine.values import reads
 
 if TYPE_CHECKING:
-    from shapewright.engine.engine import Engine
-
-Plan = Callable[["Engine", Any, tuple[Any, ...], dict[str, Any] | None], Any]
+    from shapewright.engine.engine import Plan
 
 PADDED_SEQUENCES: dict[str, Plan] = {
     "_nested_tensor_from_mask_left_aligned": padded_sequences.is_left_aligned,

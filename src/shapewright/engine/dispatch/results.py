@@ -126,10 +126,8 @@ def settle(
     if written is not None:
         if "out" in kwargs and grown(infos, outs):
             # Real kernels let `out=` grow first, and ask for overlap then.
-            from shapewright.engine.dispatch import memory_overlap
-
             now = [engine.info(tensor) for tensor in originals]
-            memory_overlap.check(engine, func, name, args, kwargs, now)
+            engine.check_overlap(func, name, args, kwargs, now)
         follow(engine, infos, infos[written])
         if engine.graph:
             age_twin(infos[written], before[written])

@@ -51,9 +51,7 @@ def ask_torch(
 ) -> Any:
     """Let torch's own kernels say, on data-free tensors; remember what can be."""
     if engine.nested:
-        from shapewright.engine.layers.padded_sequences import call_of_padded
-
-        done = call_of_padded(engine, func, args, kwargs)
+        done = engine.call_of_padded(func, args, kwargs)
         if done is not NotImplemented:
             return done
     if engine.graph:

@@ -43,8 +43,7 @@ from shapewright.operators.metadata_rules import Made
 from shapewright.operators.needs_registry import Needs, unmet
 
 if TYPE_CHECKING:
-    from shapewright.engine.dispatch.plans import Plan
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.engine import Engine, Plan
 
 
 CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})

@@ -42,7 +42,7 @@ from shapewright.engine.layers.recurrent_graphs import (
     node_of,
     run_miniature,
 )
-from shapewright.engine.memo import NEW, Answer
+from shapewright.engine.memo import NEW, Answer, RecurrentPlan
 from shapewright.engine.private import (
     in_dispatch_mode,
     in_transform,
@@ -58,28 +58,6 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 FUNCTIONS = frozenset(GATES)
-
-
-class RecurrentPlan:
-    """What calls with the same key get: an answer, and where gradients are asked for
-    the graph of a miniature.
-
-    Its nodes give tensors of the `layouts`; the output may be a view of the first.
-    """
-
-    __slots__ = ("answer", "is_view", "layouts", "mirror")
-
-    def __init__(
-        self,
-        answer: Answer,
-        mirror: Mirror | None = None,
-        layouts: list[Layout] | None = None,
-        is_view: bool = False,
-    ) -> None:
-        self.answer = answer
-        self.mirror = mirror
-        self.layouts = layouts or []
-        self.is_view = is_view
 
 
 def answer_recurrent(

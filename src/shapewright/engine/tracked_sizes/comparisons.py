@@ -23,7 +23,7 @@ from shapewright.record.guards import (
 )
 
 if TYPE_CHECKING:
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.identity import Info
 
 Place = tuple[CodeType, int]
 Sides = tuple[Expression, str, Expression, bool]
@@ -96,10 +96,10 @@ class Comparisons:
             self.full = True
             self.lose(f"more than {PER_PLACE} different comparisons")
 
-    def begin(self, engine: Engine, given: Sequence[Any]) -> None:
+    def begin(self, events: Sequence[Any], given: tuple[Info, ...]) -> None:
         """The run is about to begin on these tensors."""
-        self.events = engine.events
-        self.given = tuple(engine.info(tensor) for tensor in given)
+        self.events = events
+        self.given = given
 
     def hashed(self) -> None:
         """A size is looked up in a dict or a set."""

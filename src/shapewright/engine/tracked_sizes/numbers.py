@@ -6,12 +6,25 @@ import math
 import operator
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from shapewright.record.guards import COMPARED, Applied, Expression, Read
 
-if TYPE_CHECKING:
-    from shapewright.engine.tracked_sizes.comparisons import Comparisons
+
+class Watcher(Protocol):
+    """What is told of comparisons of sizes, as long as its run is `open`."""
+
+    open: bool
+
+    def compared(
+        self, left: Expression, operator: str, right: Expression, outcome: bool
+    ) -> None: ...
+
+    def hashed(self) -> None: ...
+
+    def lose(self, what: str) -> None: ...
+
+    def meet(self) -> None: ...
 
 
 def written(symbol: str, parts: tuple[Expression, ...], whole: bool) -> Expression:
@@ -49,7 +62,7 @@ class TrackedSize(int):
     """A size that the program read, or a whole number calculated from some."""
 
     expression: Expression
-    seen: Comparisons
+    seen: Watcher
     length: int
 
     def __hash__(self) -> int:
@@ -86,7 +99,7 @@ class TrackedNumber(float):
     """A fraction calculated from sizes that the program read: ``H / 2``."""
 
     expression: Expression
-    seen: Comparisons
+    seen: Watcher
     length: int
 
     def __hash__(self) -> int:
@@ -132,7 +145,7 @@ def plain(value: Any) -> Any:
     return float.__float__(value) if type(value) is TrackedNumber else value
 
 
-def tracked(value: Any, expression: Expression, length: int, seen: Comparisons) -> Any:
+def tracked(value: Any, expression: Expression, length: int, seen: Watcher) -> Any:
     """A number that remembers where it comes from."""
     kind = TrackedSize if type(value) is int else TrackedNumber
     number = kind(value)
@@ -157,7 +170,7 @@ def made(symbol: str, value: Any, *parts: Any) -> Any:
     return tracked(value, expression, length, seen)
 
 
-def record_of(*parts: Any) -> Comparisons | None:
+def record_of(*parts: Any) -> Watcher | None:
     """The record of the run that some of these numbers belong to, if it still runs."""
     for part in parts:
         if type(part) in KINDS and part.seen.open:

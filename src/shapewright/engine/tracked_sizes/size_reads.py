@@ -21,8 +21,7 @@ from shapewright.engine.tracked_sizes.stand_ins import STANDING, standing
 from shapewright.record.guards import Read
 
 if TYPE_CHECKING:
-    from shapewright.engine.dispatch.plans import Plan
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.engine import Engine, Plan
 
 Tensor = torch.Tensor
 SIZES = frozenset("shape size numel nelement stride".split())

@@ -18,6 +18,7 @@ from shapewright.program.loop_conditions import NOTHING, Waiting, waiting_at
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+    from shapewright.engine.suppositions import Waits
 
 TURNS = 3
 """Turns of an endless loop before a truth that it waits for becomes the other."""
@@ -31,37 +32,30 @@ DEEPEST = 12
 """Callers that are looked at for a loop."""
 
 
-class Waits:
-    """How often reads that loops wait for were asked, by place."""
+def next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | None:
+    """The loop whose patience ends with this read, and how often it has before.
 
-    def __init__(self) -> None:
-        self.asked: dict[tuple[CodeType, Any], int] = {}
-        self.ended: dict[tuple[CodeType, Any], int] = {}
-
-    def turn(self, truth: bool) -> tuple[FrameType, Waiting, int] | None:
-        """The loop whose patience ends with this read, and how often it has before.
-
-        None where no loop waits for the read, or may wait longer.
-        """
-        found = waiting_frame()
-        if found is None:
-            return None
-        reader, frame, waiting, patience = found
-        if not truth and patience == TURNS:
-            patience = NUMBERS
-        key = (reader.f_code, place_at(reader.f_code, reader.f_lasti))
-        count = self.asked[key] = self.asked.get(key, 0) + 1
-        if count <= patience:
-            return None
-        self.asked[key] = 0
-        before = self.ended.get(key, 0)
-        self.ended[key] = before + 1
-        return frame, waiting, before
+    None where no loop waits for the read, or may wait longer.
+    """
+    found = waiting_frame()
+    if found is None:
+        return None
+    reader, frame, waiting, patience = found
+    if not truth and patience == TURNS:
+        patience = NUMBERS
+    key = (reader.f_code, place_at(reader.f_code, reader.f_lasti))
+    count = waits.asked[key] = waits.asked.get(key, 0) + 1
+    if count <= patience:
+        return None
+    waits.asked[key] = 0
+    before = waits.ended.get(key, 0)
+    waits.ended[key] = before + 1
+    return frame, waiting, before
 
 
 def loop_ends(engine: Engine) -> bool:
     """Whether a loop that waits for this truth has turned often enough."""
-    return engine.waits.turn(truth=True) is not None
+    return next_turn(engine.waits, truth=True) is not None
 
 
 def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
@@ -69,7 +63,7 @@ def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
 
     It stays between `least` and `most`, which what made it promises.
     """
-    turned = engine.waits.turn(truth=False)
+    turned = next_turn(engine.waits, truth=False)
     if turned is None:
         return usual
     frame, waiting, before = turned

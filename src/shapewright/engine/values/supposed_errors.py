@@ -9,7 +9,6 @@ globals of other functions nothing is seen, and such an error stays one.
 from __future__ import annotations
 
 import ast
-import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +18,10 @@ from shapewright.program.loop_conditions import Flow, Function, path_to
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+    from shapewright.engine.suppositions import Chosen
 
 MOST = 4096
 """Objects that are remembered as made of unknown data."""
-
-
-class Chosen:
-    """Where unknown data were read, and the objects that were given for them."""
-
-    def __init__(self) -> None:
-        self.places: dict[CodeType, set[int]] = {}
-        self.objects: dict[int, Any] = {}
-
-    def add(self, value: Any) -> None:
-        """A read was answered with this."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith(OURS):
-            frame = frame.f_back
-        if frame is not None:
-            self.places.setdefault(frame.f_code, set()).add(frame.f_lasti)
-        if type(value) not in (bool, int) and len(self.objects) < MOST:
-            self.objects[id(value)] = value
 
 
 def rests_on_chosen(engine: Engine, error: BaseException) -> bool:

@@ -10,8 +10,7 @@ All of it happens when a value is read, from the events of the run, and nothing 
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +20,7 @@ from shapewright.engine.dispatch.plan_tables import RANDOM
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import DTYPES, Info, Meta, numel
 from shapewright.engine.memo import INPLACE, Answer
+from shapewright.engine.suppositions import KEPT, Event, Guess, Key
 from shapewright.engine.values.value_ranges import (
     ANY,
     BOTH,
@@ -45,58 +45,8 @@ LARGEST = 1 << 18
 """Elements of the largest tensor that is computed with to answer a read."""
 MOST_TRUTHS = 1 << 22
 """The same of truths, and of numbers made of them."""
-KEPT = 1 << 23
-"""Elements of all that was supposed and is kept; the oldest is forgotten first."""
 DEEPEST = 24
 """Calls that are gone back through."""
-Key = tuple[Any, ...]
-Event = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A representative. `told`: something rests on it or bound it; `sure`: it is so."""
-
-    value: Tensor
-    told: bool = False
-    sure: bool = False
-
-
-class Supposed:
-    """Representatives of one run's tensors, by what made them and when."""
-
-    def __init__(self) -> None:
-        self.kept: OrderedDict[Key, Guess] = OrderedDict()
-        self.unsure: set[Key] = set()  # of which constants alone do not tell
-        self.size = 0
-        self.made: dict[int, int] = {}  # event by number of tensor
-        self.wrote: dict[int, int] = {}  # last write by number of storage
-        self.seen = 0
-
-    def look(self, events: list[Event]) -> None:
-        """Read the events that came since the last time."""
-        if len(events) < self.seen:  # calls that were tried were taken back
-            self.made.clear()
-            self.wrote.clear()
-            self.seen = 0
-        for number in range(self.seen, len(events)):
-            answer, _, outs, _, _ = events[number]
-            for out in outs:
-                self.made[out.number] = number
-            if answer.kind == INPLACE and outs:
-                self.wrote[outs[0].storage.number] = number
-        self.seen = len(events)
-
-    def keep(self, key: Key, guess: Guess) -> Guess:
-        """Give the same answer the next time."""
-        if key in self.kept:
-            self.size -= self.kept[key].value.numel()
-        self.size += guess.value.numel()
-        self.kept[key] = guess
-        while self.size > KEPT and len(self.kept) > 1:
-            _, oldest = self.kept.popitem(last=False)
-            self.size -= oldest.value.numel()
-        return guess
 
 
 def guess(engine: Engine, info: Info) -> Guess:

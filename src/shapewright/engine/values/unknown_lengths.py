@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.dispatch import torch_answers
 from shapewright.engine.dispatch.results import recorded_arguments
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import Info, numel
@@ -202,9 +201,7 @@ def repeated(
             name = display_name(func)
             engine.assume(f"`{name}` of unknown data is taken to repeat each once")
         called = {**kwargs, "output_size": size}
-    out = torch_answers.ask_torch(
-        engine, func, "repeat_interleave", args, called, infos, None
-    )
+    out = engine.ask_torch(func, "repeat_interleave", args, called, infos, None)
     if engine.recording:
         engine.events[-1][0].arguments = recorded_arguments(engine, args, kwargs)
     return out

@@ -33,8 +33,7 @@ from shapewright.runtime.operator_calls.operator_names import function_of, known
 from shapewright.runtime.operator_calls.typed_calls import likely_bounds
 
 if TYPE_CHECKING:
-    from shapewright.engine.dispatch.plans import Plan
-    from shapewright.engine.engine import Engine
+    from shapewright.engine.engine import Engine, Plan
 
 
 Tensor = torch.Tensor

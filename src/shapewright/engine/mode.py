@@ -1,0 +1,91 @@
+"""The engine of a run with all that answers its calls.
+
+`engine.Engine` keeps what a run knows, and each part of the engine is given one. What
+the parts ask of each other in a circle goes through its methods, which stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shapewright.engine import nests
+from shapewright.engine.devices import claim_of
+from shapewright.engine.dispatch import memory_overlap, ordinary_calls, torch_answers
+from shapewright.engine.dispatch.plans import plan_for
+from shapewright.engine.engine import Args, Engine, Kwargs, Plan
+from shapewright.engine.function_names import plain_name
+from shapewright.engine.identity import Info
+from shapewright.engine.layers.nested_tensors import refusal
+from shapewright.engine.layers.padded_sequences import call_of_padded
+
+
+class Mode(Engine):
+    """Answers the calls of a run."""
+
+    def plan_for(self, func: Any) -> Plan:
+        plan: Plan = plan_for(func)
+        if self.verify:
+            from shapewright.engine.self_check import verified
+
+            plan = verified(plan)
+        if self.inside:
+            from shapewright.engine.inner_kernels import looked_into
+
+            plan = looked_into(plan)
+        if self.failures is not None:
+            from shapewright.engine.failures.continuation import going_on
+
+            plan = going_on(plan)
+        if self.watch is not None:
+            plan = self.watch(plan)
+        if self.comparisons is not None:
+            from shapewright.engine.tracked_sizes.size_reads import watched
+
+            plan = watched(plan, func, self.comparisons)
+        return plan
+
+    def call_op(self, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+        return ordinary_calls.call_op(self, func, args, kwargs)
+
+    def ask_torch(
+        self,
+        func: Any,
+        name: str,
+        args: Args,
+        kwargs: Kwargs,
+        infos: list[Info],
+        key: tuple[Any, ...] | None,
+    ) -> Any:
+        return torch_answers.ask_torch(self, func, name, args, kwargs, infos, key)
+
+    def call_of_padded(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        return call_of_padded(self, func, args, kwargs)
+
+    def check_overlap(
+        self, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+    ) -> None:
+        memory_overlap.check(self, func, name, args, kwargs, infos)
+
+    def refusal_of(
+        self, error: Exception, args: Args, kwargs: Kwargs | None
+    ) -> Exception:
+        return refusal(error, args, kwargs)
+
+    def fault(
+        self, error: Exception, func: Any, args: Any, kwargs: dict[str, Any] | None
+    ) -> Any:
+        """Our own fault: note it, and let torch answer without a record."""
+        name = plain_name(func)
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        line = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "?"
+        self.note(f"not recorded: {name} ({type(error).__name__}: {error}; at {line})")
+        physical = nests.swap((args, kwargs or {}), self.blank_of)
+        out = self.run(func, *nests.on_meta(physical))
+        infos = [self.info(each) for each in nests.tensors((args, kwargs or {}))]
+        claim = claim_of(self, infos, kwargs or {})
+        for each in nests.tensors((out,)):
+            if not self.known(each):
+                self.adopt(each, claim)
+        return out
