@@ -21,8 +21,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten
 
 import shapewright as sw
-from shapewright.engine.backward import backward_seen, under
 from shapewright.engine.function_names import OPERATORS, plain_name
+from shapewright.engine.unseen_calls import backward_seen, under
 from shapewright.record import Fact
 
 Tensor = torch.Tensor

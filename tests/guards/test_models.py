@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
+from guards.guards_of_a_run import Numbers, guards_of
 from models import CASES
 from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.engine.tracked_sizes.guards_of_a_run import Numbers, guards_of
 from shapewright.inputs.target import parse_target
 from shapewright.program.assertions import Demand
 from shapewright.record.guards import Guard, outcome_of, reads_of, thresholds

@@ -10,8 +10,8 @@ from typing import Any
 from torch import Tensor
 
 import shapewright as sw
+from guards.guards_of_a_run import guards_of
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.engine.tracked_sizes.guards_of_a_run import guards_of
 from shapewright.record.guards import Guard, Guards
 from shapewright.runtime.run import Settings, record
 

@@ -15,8 +15,7 @@ from shapewright.engine.dispatch.plans import plan_for
 from shapewright.engine.engine import Args, Engine, Kwargs, Plan
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info
-from shapewright.engine.layers.nested_tensors import refusal
-from shapewright.engine.layers.padded_sequences import call_of_padded
+from shapewright.engine.layers.nested_tensors import call_of_padded, refusal
 
 
 class Mode(Engine):

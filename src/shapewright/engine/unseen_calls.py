@@ -1,4 +1,8 @@
-"""Calls that no mode sees: custom functions, transforms, `set_`, tensor groups."""
+"""Calls that no mode sees: custom functions, hooks, transforms, `set_`, groups.
+
+torch takes all modes off while `backward` runs, so without this a checkpoint would
+compute its forward again for real, on the user's weights.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ import torch
 import torch._functorch.eager_transforms
 import torch._functorch.vmap
 import torch.autograd.forward_ad
+from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import saved_tensors_hooks
 
 from shapewright.engine import nests
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Meta, intern_meta
@@ -300,3 +306,38 @@ def _goes_with(meta: Meta, first: Meta) -> bool:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
         return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower
     return meta.device == "cpu" and meta.torch_dtype in STEPS
+
+
+def under(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with the run's mode on while it runs."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        modes = torch.overrides._get_current_function_mode_stack()
+        if engine in modes or get_ident() not in engine.threads:
+            return function(*args, **kwargs)
+        with engine:
+            return function(*args, **kwargs)
+
+    return called
+
+
+@contextmanager
+def backward_seen(engine: Engine) -> Iterator[None]:
+    """Backward methods of custom functions, and hooks on saved tensors, are seen."""
+    node: Any = BackwardCFunction
+    hooks: Any = saved_tensors_hooks
+    apply, start = node.apply, hooks.__init__
+
+    def applied(self: Any, *args: Any) -> Any:
+        if getattr(self._forward_cls, "of_ours", False):
+            return apply(self, *args)
+        return under(engine, apply)(self, *args)
+
+    def started(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+        start(self, under(engine, pack_hook), under(engine, unpack_hook))
+
+    node.apply, hooks.__init__ = resemble(applied, apply), resemble(started, start)
+    try:
+        yield
+    finally:
+        node.apply, hooks.__init__ = apply, start

@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewright.engine.devices import claimed_defaults
+from shapewright.engine.devices import claimed_defaults, generators_claimed
 from shapewright.engine.engine import Engine
-from shapewright.engine.generators import generators_claimed
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
 from shapewright.engine.mode import Mode

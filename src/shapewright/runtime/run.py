@@ -14,10 +14,9 @@ import torch
 from torch import nn
 
 from shapewright.engine import autocast, nests
-from shapewright.engine.backward import backward_seen
 from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
-from shapewright.engine.devices import claimed_defaults
+from shapewright.engine.devices import claimed_defaults, generators_claimed
 from shapewright.engine.dispatch.torch_answers import up_to_date
 from shapewright.engine.engine import MOST_FAILURES, Engine, NeedsGraph, Plan
 from shapewright.engine.event_record import Fold, Lazy, stepped
@@ -28,7 +27,6 @@ from shapewright.engine.failures.run_ends import (
     frozen,
     is_own,
 )
-from shapewright.engine.generators import generators_claimed
 from shapewright.engine.identity import Info
 from shapewright.engine.layers.fused_attention import fast_paths_decided
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
@@ -41,11 +39,12 @@ from shapewright.engine.tracked_sizes.comparisons import Comparisons, Watching
 from shapewright.engine.tracked_sizes.size_reads import remembered
 from shapewright.engine.unseen_calls import (
     applied,
+    backward_seen,
     storages_kept,
     tensors_grouped,
     transforms_seen,
 )
-from shapewright.engine.values.supposed_errors import rests_on_chosen
+from shapewright.engine.values.control_flow import rests_on_chosen
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
 from shapewright.record.trace import Assumption, Source, Trace

@@ -20,9 +20,9 @@ import torch
 
 from checking.needs.metas import Seen, filled, mapped, seen, shown
 from rules.oracle import fresh
-from shapewright.engine.dispatch.rule_lookup import needs_of
-from shapewright.engine.failures.granted_calls import with_grants
+from shapewright.engine.dispatch.answers import needs_of
 from shapewright.engine.failures.layer_refusals import with_layer
+from shapewright.engine.failures.trials import with_grants
 from shapewright.findings.codes import codes
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import Made

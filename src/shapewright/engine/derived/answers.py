@@ -9,7 +9,7 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.derived.recipe import TENSOR, Place, Step
-from shapewright.engine.dispatch.rule_answers import flat_of
+from shapewright.engine.dispatch.answers import flat_of
 from shapewright.engine.identity import DTYPES, Info, Meta, contiguous_stride
 from shapewright.operators.metadata_rules import Same
 from shapewright.record.guards import Applied, Read

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from shapewright.engine.dispatch.answers import rule_of
 from shapewright.engine.dispatch.plan_tables import wrong_in
-from shapewright.engine.dispatch.rule_lookup import rule_of
 from shapewright.engine.identity import Info, Meta
 from shapewright.engine.memo import INPLACE, OPAQUE, Answer, arguments
 from shapewright.engine.module_calls import Call
-from shapewright.engine.tracked_sizes.comparisons import Comparisons, Seen, Sides
+from shapewright.engine.tracked_sizes.comparisons import (
+    Comparisons,
+    Seen,
+    Sides,
+    Standing,
+)
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain
-from shapewright.engine.tracked_sizes.stand_ins import Standing
 from shapewright.operators.metadata_rules import Rule
 from shapewright.record.guards import Applied, Expression, Read
 

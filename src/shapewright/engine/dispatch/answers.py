@@ -1,22 +1,50 @@
-"""What a remembered or ruled answer says, made."""
+"""Answers of the memo and of metadata rules, made into tensors."""
 
 from __future__ import annotations
 
+import builtins
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd.graph import increment_version
 
-from shapewright.engine import nests
+import shapewright.operators.all_shapes  # noqa: F401  (before a run, whose time is limited)
+from shapewright.engine import autocast, nests
+from shapewright.engine.devices import claim_of
 from shapewright.engine.dispatch import memory_overlap
-from shapewright.engine.dispatch.results import follow, poison
+from shapewright.engine.dispatch.results import (
+    failed,
+    follow,
+    poison,
+    recorded_arguments,
+)
 from shapewright.engine.function_names import plain_name
-from shapewright.engine.identity import BLANK, META, Info, Meta, Storage
-from shapewright.engine.memo import INPLACE, SAME, Answer
-from shapewright.operators.metadata_rules import Made
+from shapewright.engine.identity import (
+    BLANK,
+    DTYPE_NAMES,
+    DTYPES,
+    META,
+    Info,
+    Meta,
+    Storage,
+    contiguous_stride,
+)
+from shapewright.engine.memo import INPLACE, NEW, SAME, Answer
+from shapewright.engine.private import any_autocast
+from shapewright.operators.metadata_rules import (
+    RULES,
+    Made,
+    Misfit,
+    Rule,
+    Same,
+    setting,
+)
+from shapewright.operators.needs_registry import Needs
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+
 
 Tensor = torch.Tensor
 Args = tuple[Any, ...]
@@ -123,3 +151,193 @@ def write(
         engine.retell(target, info)
     engine.record(answer, infos, (info,))
     return target
+
+
+_by_function: dict[Any, Rule] = {}
+_seen = 0
+
+
+def rule_of(func: Any) -> Rule | None:
+    """The rule of a torch function, or None."""
+    if _seen != len(RULES) or not _seen:
+        _resolve()
+    try:
+        return _by_function.get(func)
+    except TypeError:
+        return None
+
+
+@cache
+def _needs_by_function() -> dict[Any, Needs]:
+    """Asked only after a failure: most runs never import a need."""
+    import shapewright.operators.all_needs  # noqa: F401
+    from shapewright.operators.needs_registry import NEEDS
+
+    return {
+        func: need
+        for name, need in NEEDS.items()
+        if (func := function_named(name)) is not None
+    }
+
+
+def needs_of(func: Any) -> Needs | None:
+    """What calls of a torch function need, or None where that is not written down."""
+    try:
+        return _needs_by_function().get(func)
+    except TypeError:
+        return None
+
+
+def function_named(name: str) -> Any:
+    """A function of torch by its dotted name; torch grows and shrinks: or None."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return None if found is torch else found
+
+
+def _resolve() -> None:
+    global _seen
+    for name, rule in RULES.items():
+        found = function_named(name)
+        if found is not None:
+            _by_function[found] = rule
+    _seen = len(RULES)
+
+
+@cache
+def einsum_swaps() -> bool:
+    """Whether this torch lays the result of `ij,ki->kj` out row by row."""
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
+        return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())
+
+
+def ruled(
+    engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
+) -> Answer | None:
+    """The answer of the operator's rule, if it has one that covers this call."""
+    rule = rule_of(func)
+    if rule is None or (rule.random and "generator" in kwargs and kwargs["generator"]):
+        return None
+    arguments = recorded_arguments(engine, args, kwargs)
+    asked = arguments
+    if any_autocast():
+        cast = autocast.cast(name, arguments, infos)
+        if cast is None:
+            return None
+        asked = cast
+    setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
+    if name == "einsum":
+        setting.einsum_swaps = einsum_swaps()
+    try:
+        made = rule.metadata(*asked[0], **asked[1])
+    except Misfit as misfit:
+        kind = getattr(builtins, misfit.error, None) or getattr(
+            torch, misfit.error, None
+        )
+        error: BaseException = (kind or RuntimeError)(str(misfit))
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    except (TypeError, AttributeError):  # arguments that the rule does not know
+        return None
+    if made is NotImplemented:
+        return None
+    grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
+    if isinstance(made, Same):
+        return _itself(engine, func, arguments, infos, made, grad)
+    flat = flat_of(made)
+    if flat is None or (grad and any(m.grad_fn is None for m in flat)):
+        return None
+    device = claim_of(engine, infos, kwargs)
+    metas = tuple(
+        intern_made(engine, m, device, grad and bool(m.grad_fn)) for m in flat
+    )
+    names = tuple((m.grad_fn or None) if grad else None for m in flat)
+    written = rule.writes
+    if kwargs.get("inplace") is True:
+        written = 0
+    kind = NEW if written is None else INPLACE
+    if kind == INPLACE:
+        check_leaf(engine, infos[0], grad)
+    flops = rule.flops(*asked[0], **asked[1]) if rule.flops is not None else None
+    template = None if isinstance(made, Made) else template_of(made, func)
+    answer = Answer(
+        func, arguments, kind, metas, names, template, flops, written=written
+    )
+    answer.hidden = statistics(name, arguments, infos)
+    return answer
+
+
+def _itself(
+    engine: Engine,
+    func: Any,
+    arguments: tuple[Args, Kwargs],
+    infos: list[Info],
+    same: Same,
+    grad: bool,
+) -> Answer | None:
+    """The first tensor comes out itself: written (`F.relu(x, inplace=True)`) or not."""
+    if same.argument != 0 or (grad and same.written and same.grad_fn is None):
+        return None
+    if not same.written:
+        return Answer(func, arguments, SAME)
+    check_leaf(engine, infos[0], grad)
+    names = (same.grad_fn or None,) if grad else (None,)
+    return Answer(func, arguments, INPLACE, (infos[0].meta,), names, written=0)
+
+
+TRAINING = {"batch_norm": (5, "training"), "instance_norm": (5, "use_input_stats")}
+"""Where these functions are told to update their running statistics."""
+
+
+def statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
+    """The running statistics that a norm writes in training, among its tensors."""
+    if name not in TRAINING:
+        return ()
+    args, kwargs = arguments
+    place, word = TRAINING[name]
+    default = name == "instance_norm"
+    if not kwargs.get(word, args[place] if len(args) > place else default):
+        return ()
+    given = [*args[1:3], kwargs.get("running_mean"), kwargs.get("running_var")]
+    metas = [meta for meta in given if isinstance(meta, Meta)][:2]
+    return tuple(range(1, 1 + len(metas)))
+
+
+def check_leaf(engine: Engine, info: Info, grad: bool) -> None:
+    """torch forbids writing a leaf that requires grad."""
+    if grad and info.meta.requires_grad and info.grad_fn is None:
+        engine.raise_theirs(
+            RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        )
+
+
+def flat_of(made: Any) -> list[Made] | None:
+    if isinstance(made, Made):
+        return [made]
+    if isinstance(made, tuple | list):
+        flat: list[Made] = []
+        for item in made:
+            if item is None:
+                continue
+            inner = flat_of(item)
+            if inner is None:
+                return None
+            flat += inner
+        return flat
+    return None
+
+
+def intern_made(engine: Engine, made: Made, device: str, rg: bool) -> Meta:
+    shape = tuple(made.shape)
+    stride = contiguous_stride(shape) if made.stride is None else tuple(made.stride)
+    dtype = DTYPES[made.dtype]
+    key = (shape, stride, dtype, 0, device, rg)
+    meta = engine.memo.metas.get(key)
+    if meta is None:
+        new = Meta(shape, stride, dtype, 0, device, rg, "strided")
+        meta = engine.memo.metas[key] = new
+    return meta

@@ -8,11 +8,10 @@ import torch
 from torch.utils import _device
 
 from shapewright.engine import nests
-from shapewright.engine.devices import claim_of, device_asked
+from shapewright.engine.devices import claim_of, device_asked, must_be_on
 from shapewright.engine.dispatch import plan_tables
 from shapewright.engine.dispatch.results import settle, versions_of
 from shapewright.engine.function_names import display_name
-from shapewright.engine.generators import must_be_on
 from shapewright.engine.identity import (
     BLANK,
     META,

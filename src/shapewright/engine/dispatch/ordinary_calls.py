@@ -16,9 +16,8 @@ from shapewright.engine.dispatch import (
     memory_overlap,
     torch_answers,
 )
-from shapewright.engine.dispatch.answers import apply
+from shapewright.engine.dispatch.answers import apply, ruled
 from shapewright.engine.dispatch.results import poison, writes
-from shapewright.engine.dispatch.rule_answers import ruled
 from shapewright.engine.dispatch.torch_answers import ask_torch
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage

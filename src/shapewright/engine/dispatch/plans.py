@@ -18,7 +18,7 @@ from shapewright.engine.dispatch import (
 )
 from shapewright.engine.dispatch.ordinary_calls import call_op, passed
 from shapewright.engine.function_names import plain_name
-from shapewright.engine.layers import fused_attention, padded_sequences
+from shapewright.engine.layers import fused_attention, nested_tensors
 from shapewright.engine.private import FUNCTION_GETTER
 from shapewright.engine.values import reads
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from shapewright.engine.engine import Plan
 
 PADDED_SEQUENCES: dict[str, Plan] = {
-    "_nested_tensor_from_mask_left_aligned": padded_sequences.is_left_aligned,
-    "_nested_tensor_from_mask": padded_sequences.cut,
-    "to_padded_tensor": padded_sequences.pad,
+    "_nested_tensor_from_mask_left_aligned": nested_tensors.is_left_aligned,
+    "_nested_tensor_from_mask": nested_tensors.cut,
+    "to_padded_tensor": nested_tensors.pad,
 }
 """What `nn.TransformerEncoder` calls before its layers and after them."""
 

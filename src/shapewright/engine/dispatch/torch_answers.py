@@ -12,7 +12,7 @@ from shapewright.engine import autocast, nests
 from shapewright.engine.autograd_graph import hang, learn, may_hang
 from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import index_bounds, memory_overlap, plan_tables
-from shapewright.engine.dispatch.answers import Slot, apply
+from shapewright.engine.dispatch.answers import Slot, apply, ruled
 from shapewright.engine.dispatch.plan_tables import wrong_in
 from shapewright.engine.dispatch.results import (
     node_of,
@@ -22,7 +22,6 @@ from shapewright.engine.dispatch.results import (
     writes,
     written_of,
 )
-from shapewright.engine.dispatch.rule_answers import ruled
 from shapewright.engine.flops import counted
 from shapewright.engine.function_names import display_name, plain_name
 from shapewright.engine.identity import Info

@@ -20,12 +20,16 @@ from torch.utils.checkpoint import _StopRecomputationError
 from shapewright.engine import nests
 from shapewright.engine.autograd_graph import joined
 from shapewright.engine.call_sites import BOUNDARY, USER, Sites
+from shapewright.engine.dispatch.answers import intern_made, needs_of, rule_of
 from shapewright.engine.dispatch.results import recorded_arguments
-from shapewright.engine.dispatch.rule_answers import intern_made
-from shapewright.engine.dispatch.rule_lookup import needs_of, rule_of
-from shapewright.engine.failures.granted_calls import as_repairs, granted, seen_by_needs
 from shapewright.engine.failures.repairs import repairs
-from shapewright.engine.failures.trials import FAILED, fresh
+from shapewright.engine.failures.trials import (
+    FAILED,
+    as_repairs,
+    fresh,
+    granted,
+    seen_by_needs,
+)
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import (
     BLANK,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from shapewright.engine.call_sites import TORCH
-from shapewright.engine.dispatch.rule_lookup import needs_of
+from shapewright.engine.dispatch.answers import needs_of
 from shapewright.engine.failures.continuation import passed
 from shapewright.engine.identity import DTYPE_NAMES
 from shapewright.operators.needs_registry import Needs

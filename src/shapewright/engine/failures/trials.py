@@ -1,13 +1,17 @@
-"""A call tried again with other arguments, and nothing of the try kept."""
+"""A call tried again with arguments as its needs say that they would have fitted."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 from shapewright.engine import nests
 from shapewright.engine.identity import (
@@ -15,13 +19,18 @@ from shapewright.engine.identity import (
     DTYPES,
     VALUED,
     Info,
+    Meta,
     Storage,
     contiguous_stride,
     intern_meta,
 )
+from shapewright.operators.failed_calls import Grant, Repair, Unmet
+from shapewright.operators.metadata_rules import Made
+from shapewright.operators.needs_registry import Needs, unmet
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+
 
 Tensor = torch.Tensor
 FAILED = object()
@@ -98,3 +107,175 @@ def replaced(args: Any, kwargs: Any, tensors: list[Tensor]) -> tuple[Any, Any]:
     each = iter(tensors)
     changed = nests.swap((args, kwargs), lambda tensor: next(each))
     return changed  # type: ignore[no-any-return]
+
+
+MOST = 4
+"""Things that do not fit in one call, granted one after the other."""
+VALUES = 1 << 14
+"""Values of an index that a need looks at."""
+
+
+class Known(Meta):
+    """Metadata of a whole-number tensor whose values are known."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, meta: Meta, values: tuple[int, ...]) -> None:
+        super().__init__(
+            meta.shape,
+            meta.stride,
+            meta.torch_dtype,
+            meta.offset,
+            meta.device,
+            meta.requires_grad,
+            meta.layout,
+        )
+        self.values = values
+
+
+def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments as needs see them: metadata, and the values of known indices."""
+
+    def seen(tensor: torch.Tensor) -> Meta:
+        info = engine.info(tensor)
+        whole = not (tensor.is_floating_point() or tensor.is_complex())
+        sure = info.storage.known and info.storage.assumed is None
+        if not (whole and sure and tensor.numel() <= VALUES):
+            return info.meta
+        with torch._C.DisableTorchFunction():
+            return Known(info.meta, tuple(engine.value_of(tensor).flatten().tolist()))
+
+    plain = nests.plain((args, kwargs), seen)
+    return plain  # type: ignore[no-any-return]
+
+
+def granted(
+    engine: Engine, plan: Any, func: Any, need: Needs, args: Any, kwargs: Any, no: Unmet
+) -> Any:
+    """What the call gives with what it needs, or `FAILED`."""
+    for _ in range(MOST):
+        if not no.grants:
+            return FAILED
+        args, kwargs = replaced(args, kwargs, copies(engine, args, kwargs))
+        make = partial(like, engine)
+        try:
+            args, kwargs = with_grants(need, args, kwargs, no.grants, make)
+        except Exception:  # a need that is itself at fault
+            return FAILED
+        out = tried(engine, plan, func, args, kwargs)
+        if out is not FAILED:
+            return out
+        more = unmet(need, *seen_by_needs(engine, args, kwargs))
+        if more is None or more.grants == no.grants:
+            return FAILED
+        no = more
+    return FAILED
+
+
+def with_grants(
+    need: Any,
+    args: Any,
+    kwargs: Any,
+    grants: tuple[Grant, ...],
+    make: Callable[[Any, Made], Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call with some of its arguments replaced; `make` makes a tensor."""
+    for grant in grants:
+        name, *path = grant.argument.split(".")
+        change = partial(placed, path=path, grant=grant, make=make)
+        args, kwargs = with_argument(need, args, kwargs, name, change)
+    return args, kwargs
+
+
+def with_argument(
+    need: Any, args: Any, kwargs: Any, name: str, change: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call with one argument changed, found by the signature of its need."""
+    parameters = list(inspect.signature(need).parameters.values())
+    if name in kwargs:
+        return args, {**kwargs, name: change(kwargs[name])}
+    place = next(n for n, each in enumerate(parameters) if each.name == name)
+    if parameters[place].kind is inspect.Parameter.VAR_POSITIONAL:
+        return (*args[:place], *change(args[place:])), kwargs
+    if place < len(args):
+        return (*args[:place], change(args[place]), *args[place + 1 :]), kwargs
+    return args, {**kwargs, name: change(None)}
+
+
+def placed(
+    old: Any, path: list[str], grant: Grant, make: Callable[[Any, Made], Any]
+) -> Any:
+    """An argument with its granted value, at a place in a nest."""
+    if path:
+        place = int(path[0])
+        items = list(old)
+        items[place] = placed(items[place], path[1:], grant, make)
+        if isinstance(old, PackedSequence):
+            return PackedSequence(*items)
+        return tuple(items) if isinstance(old, tuple) else items
+    return make(old, grant.value) if isinstance(grant.value, Made) else grant.value
+
+
+def like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
+    """A tensor as it was granted, in the place of another."""
+    return fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
+
+
+def as_repairs(
+    arguments: tuple[str, ...], infos: tuple[Info, ...], no: Unmet, declared: list[bool]
+) -> list[Repair]:
+    """Grants that are one change of one tensor, as the repairs that they are."""
+    found = []
+    for grant in no.grants:
+        if grant.argument not in arguments or not isinstance(grant.value, Made):
+            continue
+        n = arguments.index(grant.argument)
+        repair = as_repair(n, infos[n], grant.value, declared[n])
+        if repair is not None:
+            found.append(repair)
+    return found
+
+
+def as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
+    """What changed between a tensor and what was granted for it."""
+    meta, one, two = info.meta, info.meta.shape, made.shape
+    if made.dtype != meta.dtype:
+        return Repair("dtype", n, None, meta.dtype, made.dtype, parameter=declared)
+    if one == two:
+        if info.kind == VALUED and info.storage.known:
+            return Repair("values", n, parameter=declared)
+        if made.stride is None:
+            return Repair("contiguous", n, parameter=declared)
+        return None
+    if len(one) == len(two):
+        changed = [d for d in range(len(one)) if one[d] != two[d]]
+        if len(changed) == 1:
+            d = changed[0]
+            return Repair("size", n, d, one[d], two[d], parameter=declared)
+        order = order_of(meta.shape, made)
+        if order is not None:
+            rank = tuple(range(len(one)))
+            return Repair("permute", n, None, rank, order, parameter=declared)
+        return None
+    for d in range(len(two)):
+        if len(two) < len(one) and two == (*one[:d], prod(one[d:])):
+            return Repair("flatten", n, d, parameter=declared)
+    for d in range(max(len(one), len(two))):
+        if len(two) == len(one) + 1 and two[:d] + two[d + 1 :] == one and two[d] == 1:
+            return Repair("unsqueeze", n, d, parameter=declared)
+        if len(one) == len(two) + 1 and one[:d] + one[d + 1 :] == two and one[d] == 1:
+            return Repair("squeeze", n, d, parameter=declared)
+    return None
+
+
+def order_of(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
+    """The order of dims that makes one shape of another, all sizes told apart."""
+    if sorted(shape) != sorted(made.shape):
+        return None
+    left = list(range(len(shape)))
+    order = []
+    for size in made.shape:
+        place = next(d for d in left if shape[d] == size)
+        left.remove(place)
+        order.append(place)
+    return tuple(order)

@@ -24,7 +24,7 @@ from shapewright.engine.dispatch.results import (
 from shapewright.engine.dispatch.torch_answers import by_rule
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.engine.layers.padded_sequences import call_of_padded, padded_of
+from shapewright.engine.layers.nested_tensors import call_of_padded, padded_of
 from shapewright.engine.private import any_autocast, function_modes, in_transform
 from shapewright.engine.replacement import replaced
 from shapewright.operators.attention.encoder_layer_shapes import UNMERGED

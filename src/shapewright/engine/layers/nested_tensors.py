@@ -1,14 +1,20 @@
-"""Nested tensors, which are refused with a word.
+"""Nested tensors: those that an encoder makes of a padding mask; others are refused.
 
 One with `layout=torch.jagged` has a size that is no number (torch's `NestedInt`), which
 neither our records nor our arithmetic can hold; it ended the process. A strided one has
 no form without data: the first layer that it met raised "NestedTensorImpl doesn't
 support sizes", which is not the program's error. Both are refused where the program
 makes them; one that was made before the run, at the first call that does not take it.
+
+In evaluation torch cuts each sample to its length, runs the layers on these, and pads
+what comes out to the size that came in. The program, its hooks for instance, gets a
+nested tensor, with torch's own answers for its sizes. What its layers do with it is
+answered by the padded batch, which hangs on it: the same shapes, with the padding.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
@@ -17,11 +23,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.private import INNER_NESTED_MAKERS
+from shapewright.engine.dispatch.ordinary_calls import call_op
+from shapewright.engine.dispatch.results import (
+    failed,
+    recorded_arguments,
+    settle,
+    versions_of,
+)
+from shapewright.engine.function_names import display_name, plain_name
+from shapewright.engine.identity import BLANK, Info, Meta, numel
+from shapewright.engine.private import INNER_NESTED_MAKERS, nested_of_lengths
 from shapewright.engine.replacement import replaced
+from shapewright.engine.values import representatives
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+
 
 MAKERS = (
     (torch.nested, "nested_tensor"),
@@ -85,3 +102,207 @@ def nested_tensors_refused(engine: Engine) -> Iterator[None]:
             if name in vars(owner):  # not in every torch
                 stack.enter_context(replaced(owner, name, make))
         yield
+
+
+Tensor = torch.Tensor
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+BY_SAMPLE = frozenset(
+    """
+    linear dropout relu gelu layer_norm add __add__ __radd__ __iadd__ add_ mul __mul__
+    __rmul__ div __truediv__ sub __sub__ silu tanh abs neg clone
+    _native_multi_head_attention _transformer_encoder_layer_fwd
+    """.split()
+)
+"""What torch does to each sample of a nested tensor as to those of a batch."""
+
+MOST = 1 << 24
+"""Elements that are made real to ask torch about any other call."""
+
+
+class Padded:
+    """What a nested tensor stands for: the batch with its padding, and the lengths."""
+
+    __slots__ = ("batch", "lengths")
+
+    def __init__(self, batch: Tensor, lengths: list[int]) -> None:
+        self.batch = batch
+        self.lengths = lengths
+
+
+def padded_of(tensor: Tensor) -> Padded | None:
+    """The batch that a nested tensor stands for, if we made it."""
+    return getattr(tensor, PADDED, None)
+
+
+def is_left_aligned(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
+) -> bool:
+    """`torch._nested_tensor_from_mask_left_aligned(src, mask)`, which reads the mask.
+
+    Whether in each sample all that is kept stands before all padding. An unknown mask
+    is taken to be like that; the shapes are the same, wherever the padding stands.
+    """
+    answer = bool(_asked(engine, func, args, kwargs or {}))
+    if not _is_known(engine, args[1]):
+        engine.assume(
+            "an unknown padding mask is taken to pad at the ends, so that the layers "
+            "get a nested tensor"
+        )
+        engine.chosen.add(answer)
+    return answer
+
+
+def cut(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Tensor:
+    """`torch._nested_tensor_from_mask(src, mask)`: samples, cut to their lengths."""
+    batch, mask = args[0], args[1]
+    _asked(engine, func, args, kwargs or {})
+    lengths = [int(count) for count in _values(engine, mask).sum(1)]
+    with torch.no_grad():
+        blank = torch.empty(batch.shape, dtype=batch.dtype, device="meta")
+    return _nested(
+        engine, _settled(engine, func, args, kwargs or {}, blank, NOTE), lengths
+    )
+
+
+NOTE = "a nested tensor, shown with its padding"
+
+
+def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What torch says of the mask and the sizes of the batch."""
+    sizes = args[0].shape
+    real = torch.empty((*sizes[:2], *(1 for _ in sizes[2:])))
+    given = (real, _values(engine, args[1]), *args[2:])
+    try:
+        with warnings.catch_warnings():  # that nested tensors are a prototype
+            warnings.simplefilter("ignore")
+            return func(*given, **kwargs)
+    except Exception as error:
+        infos = [engine.info(tensor) for tensor in args[:2]]
+        arguments = recorded_arguments(engine, args, kwargs)
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+
+
+def _is_known(engine: Engine, mask: Tensor) -> bool:
+    """Whether its values are the program's; a mask fed by a spec is all ones."""
+    storage = engine.info(mask).storage
+    return storage.known and storage.assumed is None
+
+
+def _values(engine: Engine, mask: Tensor) -> Tensor:
+    """A mask's values; an unknown one keeps all but the end of the last sample.
+
+    Samples of one length would be read as a batch without padding.
+    """
+    if _is_known(engine, mask):
+        return engine.value_of(mask)
+    made = torch.ones(mask.shape, dtype=mask.dtype)
+    if made.dim() == 2 and made.shape[0] > 1 and made.shape[1] > 1:
+        made[-1, -1] = 0
+    return made
+
+
+def pad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
+    """`x.to_padded_tensor(0.0, size)`: the batch again, in one piece."""
+    kwargs = kwargs or {}
+    nested = args[0]
+    padded = padded_of(nested)
+    if padded is None and engine.failures and not nested.is_nested:
+        return nested  # a layer failed, and the run went on with its batch
+    if padded is None:
+        return call_op(engine, func, args, kwargs)
+    given = (padded.batch, *args[1:])
+    width = padded.batch.shape[-1]
+    real = nested_of_lengths(padded.lengths, 1 if width else 0, nested.dtype)
+    size = kwargs.get("output_size", args[2] if len(args) > 2 else None)
+    narrow = None if size is None else (*size[:-1], size[-1] - width + real.size(2))
+    try:
+        shape = func(real, 0.0, narrow).shape
+    except Exception as error:
+        infos = [engine.info(padded.batch)]
+        arguments = recorded_arguments(engine, given, kwargs)
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    shape = (*shape[:-1], width if size is None else size[-1])
+    with torch.no_grad():
+        blank = torch.empty(shape, dtype=nested.dtype, device="meta")
+    return _settled(engine, func, given, kwargs, blank)
+
+
+def call_of_padded(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, call: Any = call_op
+) -> Any:
+    """Any other call with a nested tensor that we made; NotImplemented without one."""
+    tensors = nests.tensors((args, kwargs))
+    nested = [(t, padded) for t in tensors if (padded := padded_of(t)) is not None]
+    if not nested:
+        return NotImplemented
+    if plain_name(func) not in BY_SAMPLE:
+        return _tried(engine, func, args, kwargs)
+    owners = {id(padded.batch): tensor for tensor, padded in nested}
+
+    def batch_of(tensor: Tensor) -> Tensor:
+        padded = padded_of(tensor)
+        return tensor if padded is None else padded.batch
+
+    plain = nests.swap((args, kwargs), batch_of)
+    out = call(engine, func, *plain)
+    first = out[0] if isinstance(out, tuple) else out
+    made = owners.get(id(first))
+    if made is None:
+        made = _nested(engine, first, nested[0][1].lengths)
+    return (made, *out[1:]) if isinstance(out, tuple) else made
+
+
+def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
+    """The nested tensor that the program gets for a batch with padding."""
+    info = engine.info(batch)
+    old = info.meta
+    nested = nested_of_lengths(lengths, batch.shape[-1], batch.dtype)
+    meta = Meta(old.shape, (), old.torch_dtype, 0, old.device, False, "nested")
+    setattr(nested, PADDED, Padded(batch, lengths))
+    engine.nested = True
+    return engine.tell(nested, Info(meta, info.storage, BLANK, None, info.number))
+
+
+def _tried(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What torch does with real tensors of these sizes: mostly, it refuses."""
+    tensors = nests.tensors((args, kwargs))
+    infos = [engine.info(tensor) for tensor in tensors]
+    arguments = recorded_arguments(engine, args, kwargs)
+    if sum(numel(info.meta.shape) for info in infos) > MOST:
+        words = f"shapewright does not follow `{display_name(func)}` of nested tensors"
+        error = NotImplementedError(words)
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+
+    def real(tensor: Tensor) -> Tensor:
+        padded = padded_of(tensor)
+        if padded is None:
+            return representatives.stand_in(engine, tensor)
+        width = padded.batch.shape[-1]
+        return nested_of_lengths(padded.lengths, width, tensor.dtype).fill_(0)
+
+    physical = nests.on_meta(nests.swap((args, kwargs), real), "cpu")
+    try:
+        with torch.no_grad():
+            out = func(*physical[0], **physical[1])
+    except Exception as error:
+        engine.raise_theirs(failed(engine, func, arguments, infos, error))
+    before = nests.tensors(physical)
+    out = nests.swap(out, lambda tensor: representatives.to_blank(tensor, before))
+    return settle(
+        engine, func, args, kwargs, infos, before, versions_of(before), out, known=False
+    )
+
+
+def _settled(
+    engine: Engine, func: Any, args: Args, kwargs: Kwargs, out: Tensor, note: str = ""
+) -> Any:
+    """A new tensor without data, recorded as what a call gave."""
+    infos = [engine.info(tensor) for tensor in nests.tensors((args, kwargs))]
+    before = [torch.empty(0) for _ in infos]
+    notes = (note,) if note else ()
+    return settle(
+        engine, func, args, kwargs, infos, before, [0] * len(infos), out,
+        known=False, notes=notes,
+    )  # fmt: skip

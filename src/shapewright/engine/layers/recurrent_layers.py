@@ -17,10 +17,8 @@ import torch
 from shapewright.engine import autocast, nests
 from shapewright.engine.autograd_graph import is_cut
 from shapewright.engine.devices import claim_of
-from shapewright.engine.dispatch.answers import apply, template_of
+from shapewright.engine.dispatch.answers import apply, intern_made, rule_of, template_of
 from shapewright.engine.dispatch.results import recorded_arguments
-from shapewright.engine.dispatch.rule_answers import intern_made
-from shapewright.engine.dispatch.rule_lookup import rule_of
 from shapewright.engine.identity import (
     BLANK,
     DTYPE_NAMES,

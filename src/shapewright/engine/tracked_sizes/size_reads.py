@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from shapewright.engine.derived.recipe import noted
-from shapewright.engine.dispatch.rule_lookup import rule_of
+from shapewright.engine.dispatch.answers import rule_of
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, contiguous_stride
 from shapewright.engine.private import is_transformed
-from shapewright.engine.tracked_sizes.comparisons import Comparisons
+from shapewright.engine.tracked_sizes.comparisons import STANDING, Comparisons, standing
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
-from shapewright.engine.tracked_sizes.stand_ins import STANDING, standing
 from shapewright.record.guards import Read
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from torch import Tensor
 from shapewright.engine import autocast, nests
 from shapewright.engine.devices import check_devices
 from shapewright.engine.dispatch import plan_tables
+from shapewright.engine.dispatch.answers import flat_of, rule_of
 from shapewright.engine.dispatch.results import recorded_arguments, settle, versions_of
-from shapewright.engine.dispatch.rule_answers import flat_of
-from shapewright.engine.dispatch.rule_lookup import rule_of
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, numel
 from shapewright.engine.private import any_autocast

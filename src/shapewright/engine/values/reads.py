@@ -10,14 +10,14 @@ import torch
 
 from shapewright.engine import nests
 from shapewright.engine.autograd_graph import tied
-from shapewright.engine.backward import under
 from shapewright.engine.dispatch import memory_overlap, results
 from shapewright.engine.function_names import display_name, plain_name
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Storage, numel
 from shapewright.engine.memo import READ, Answer
 from shapewright.engine.private import in_transform
+from shapewright.engine.unseen_calls import under
 from shapewright.engine.values import (
-    endless_loops,
+    control_flow,
     known_values,
     supposed_values,
     unknown_lengths,
@@ -227,22 +227,22 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     Where a loop waits for it, it is in the end what ends the loop.
     """
     if name in ("equal", "allclose", "__contains__"):
-        return not endless_loops.loop_ends(engine), False
+        return not control_flow.loop_ends(engine), False
     if info.meta.layout != "strided":
         return representative(name, info), False
     if name in ("__bool__", "is_nonzero"):
         guess = supposed_values.truth(engine, info)
         out: Any = bool(guess.value)
-        if not guess.sure and endless_loops.loop_ends(engine):
+        if not guess.sure and control_flow.loop_ends(engine):
             out = not out
     else:
         guess = supposed_values.guess(engine, info)
         out = as_python(name, guess.value, info)
-        if type(out) is bool and not guess.sure and endless_loops.loop_ends(engine):
+        if type(out) is bool and not guess.sure and control_flow.loop_ends(engine):
             out = not out
         elif type(out) in (int, float) and not guess.sure:
             least, most = supposed_values.range_of(engine, info)
-            out = endless_loops.number_to_end(engine, out, least, most)
+            out = control_flow.number_to_end(engine, out, least, most)
     if numel(info.meta.shape) == 1 and type(out) in (bool, int, float):
         supposed_values.settle_on(engine, info, out)
     return out, guess.sure
@@ -341,7 +341,7 @@ def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]
         return [_indices(engine, item, info) for item in known]
     total = numel(info.meta.shape)
     rows = supposed_values.count_of(engine, info)
-    if rows and endless_loops.loop_ends(engine):
+    if rows and control_flow.loop_ends(engine):
         rows = 0
         engine.assume("a mask of unknown data keeps none: a loop waits for that")
     elif not quiet:

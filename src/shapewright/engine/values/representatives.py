@@ -13,7 +13,7 @@ from shapewright.engine.dispatch import memory_overlap
 from shapewright.engine.function_names import display_name
 from shapewright.engine.identity import BLANK, Info, Storage, numel
 from shapewright.engine.private import any_autocast
-from shapewright.engine.values import endless_loops, supposed_values
+from shapewright.engine.values import control_flow, supposed_values
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -271,7 +271,7 @@ def by_share(
     try:
         made = kept(engine, name, args, kwargs, infos)
         if made is None:
-            ends = engine.recording and endless_loops.loop_ends(engine)
+            ends = engine.recording and control_flow.loop_ends(engine)
             made = share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
         return engine.raise_theirs(mismatch(infos) or refused)
