@@ -129,7 +129,7 @@ def claimed_defaults(engine: Engine) -> Iterator[None]:
     original = kind.__torch_function__
     for mode in torch.overrides._get_current_function_mode_stack():
         if isinstance(mode, kind):
-            engine.home_of_factories = normal_device(mode.device)
+            engine.make_on(normal_device(mode.device))
 
     def aside(
         self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None

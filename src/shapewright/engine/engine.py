@@ -7,7 +7,9 @@ the user's program, so it avoids work that can be done when the record is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -69,36 +71,66 @@ class NeedsGraph(BaseException):
     """The program asks for gradients: run it again with torch below every call."""
 
 
+@dataclass(frozen=True, slots=True)
+class GoingOn:
+    """How a run goes on after calls that torch refuses.
+
+    `most` of them are passed, and the next ends the run; so does one at the line
+    `gone`. A `quick` run does not look for all that repairs a call. A run that `heeds`
+    leaves alone what the program catches itself.
+    """
+
+    most: int = MOST_FAILURES
+    quick: bool = False
+    gone: tuple[str, int] | None = None
+    heeds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How an engine answers.
+
+    `graph` runs torch's own kernels and autograd (on data-free tensors) below every
+    call; without it, remembered and ruled answers carry no autograd graph. `verify`
+    asks torch for each remembered or ruled answer again; `inside` records the kernels
+    within a call. Tensors of at most `known` elements keep their values, by default
+    `KNOWN_LIMIT`, none without `values`. `watch` is given the plan of each function.
+    """
+
+    graph: bool = False
+    verify: bool = False
+    inside: bool = False
+    values: bool = True
+    known: int | None = None
+    going_on: GoingOn | None = None
+    watch: Callable[[Plan], Plan] | None = None
+    comparisons: Comparisons | None = None
+    recording: bool = True
+
+
 class Engine(TorchFunctionMode):
     """Sees each outermost torch call of one run and answers it without data.
 
-    `graph` runs torch's own kernels and autograd (on data-free tensors) below every
-    call; without it, remembered and ruled answers carry no autograd graph.
+    Its parts read its attributes; they are written by its methods alone.
     """
 
     def __init__(
-        self,
-        memo: Memo | None = None,
-        *,
-        graph: bool = False,
-        home: str = "cpu",
-        verify: bool = False,
-        inside: bool = False,
-        keep_values: bool = True,
-        go_on: bool = False,
+        self, memo: Memo | None = None, options: EngineOptions | None = None
     ) -> None:
         super().__init__()
+        options = options or EngineOptions()
         self.memo = memo or Memo()
-        self.graph = graph
-        self.home = home
-        self.verify = verify
-        self.inside = inside
-        self.known_limit = KNOWN_LIMIT if keep_values else -1
-        self.held_limit = HELD_LIMIT if keep_values else -1
+        self.graph = options.graph
+        self.home = "cpu"
+        self.verify = options.verify
+        self.inside = options.inside
+        known = KNOWN_LIMIT if options.values else -1
+        self.known_limit = known if options.known is None else options.known
+        self.held_limit = HELD_LIMIT if options.values else -1
         self.lost = False  # values were known, and let go as too large
-        self.watch: Callable[[Plan], Plan] | None = None
-        self.comparisons: Comparisons | None = None  # of sizes, where they are watched
-        self.recording = True
+        self.watch = options.watch
+        self.comparisons = options.comparisons  # of sizes, where they are watched
+        self.recording = options.recording
         self.plans: dict[Any, Plan] = {}
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
         self.their_storages: dict[int, Storage] = {}
@@ -115,15 +147,13 @@ class Engine(TorchFunctionMode):
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
         self.replaced: set[tuple[str, int]] = set()  # loops over batches not as made
-        self.failures: list[Failure] | None = [] if go_on else None  # passed over
-        self.most = MOST_FAILURES  # failures that are passed; the next ends the run
-        self.quick = False  # a failure is passed without looking for all its repairs
-        self.gone: tuple[str, int] | None = None  # a failure at this line ends the run
-        self.heeds = True  # what the program catches itself is left alone
+        passed = options.going_on
+        self.failures: list[Failure] | None = None if passed is None else []
+        self.going_on = passed or GoingOn()
         self.hangs = False  # with a graph, calls like one before get what that got
         self.grads: dict[int, Any] = {}
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
-        self.home_of_factories = home
+        self.home_of_factories = self.home
         self.machine: str | None = None  # what it claims to be: `cpu`, `cuda`, `mps`
         self.gpus: int | None = None  # as many as the machine is said to have
         self.gpu = 0  # which of them `cuda` means
@@ -199,6 +229,98 @@ class Engine(TorchFunctionMode):
     ) -> Any:
         """Our own fault: note it, and let torch answer without a record."""
         raise NotImplementedError
+
+    # -- what its parts tell it ------------------------------------------------------
+
+    def enter(self, call: int) -> None:
+        """A module call begins, or goes on after one within it."""
+        self.call = call
+
+    def raised(self, error: BaseException | None) -> None:
+        """What is raised now is the program's error; None: it was passed over."""
+        self.error = error
+
+    def end_with(self, on_supposed: bool) -> None:
+        """The error that ended the run rests on values that were supposed, or not."""
+        self.rests = on_supposed
+
+    def lose(self) -> None:
+        """Values were known, and are let go as too large."""
+        self.lost = True
+
+    def begin_thread(self, number: int) -> None:
+        """The program began a thread, whose calls are the run's."""
+        self.threads.add(number)
+        self.started += 1
+
+    def close(self, plans: dict[Any, Plan]) -> None:
+        """The run is over: calls of threads that go on are treated by these plans."""
+        self.plans = plans
+
+    def ask_for_graph(self) -> None:
+        """A thread of the program needs torch's own graph."""
+        self.needs_graph = True
+
+    def hold_nested(self) -> None:
+        """The program has a nested tensor of ours."""
+        self.nested = True
+
+    def hang(self, on: bool) -> None:
+        """Calls like one before get the graph that it got, from now on, or do not."""
+        self.hangs = on
+
+    def watch_gradients(self, read: dict[int, tuple[Any, Any]]) -> None:
+        """Gradients that the program reads are noted there."""
+        self.grads_read = read
+
+    def make_on(self, device: str) -> None:
+        """Where tensors are made of which the program does not say it."""
+        self.home_of_factories = device
+
+    def claim(self, machine: str, gpus: int | None = None) -> None:
+        """What the machine claims to be, and how many GPUs it has."""
+        self.machine, self.gpus = machine, gpus
+
+    def use_gpu(self, number: int) -> None:
+        """The GPU that `cuda` means from now on."""
+        if number != self.gpu:
+            self.gpu = number
+            self.memo.answers.clear()  # which claim the other
+
+    @contextmanager
+    def known_up_to(self, limit: int) -> Iterator[None]:
+        """Values of tensors of so many elements are kept meanwhile, if any are."""
+        before = self.known_limit
+        if before > 0:
+            self.known_limit = max(before, limit)
+        try:
+            yield
+        finally:
+            self.known_limit = before
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Calls meanwhile are not recorded."""
+        before, self.recording = self.recording, False
+        try:
+            yield
+        finally:
+            self.recording = before
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Calls answered meanwhile leave nothing in the record, and none is passed."""
+        error, failures = self.error, self.failures
+        assumptions, findings = dict(self.assumptions), dict(self.findings)
+        notes, events = dict(self.notes), len(self.events)
+        self.failures = None
+        try:
+            with self.unrecorded():
+                yield
+        finally:
+            self.error, self.failures = error, failures
+            self.assumptions, self.findings, self.notes = assumptions, findings, notes
+            del self.events[events:]
 
     # -- running torch -----------------------------------------------------------
 

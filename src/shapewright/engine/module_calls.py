@@ -125,12 +125,12 @@ class Calls:
         call = Call(index, path, name, number, parent, depth, site, first, inputs)
         call.key = key
         records.append(call)
-        engine.call = index
+        engine.enter(index)
         return call
 
     def end(self, call: Call) -> None:
         """Close a call, returned or failed."""
-        self.engine.call = call.parent or 0
+        self.engine.enter(call.parent or 0)
         call.end = len(self.engine.events)
 
     @contextmanager
@@ -185,10 +185,10 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
 
             if not layer_refusals.is_own(module, error):
                 raise
-            engine.call = call.index
+            engine.enter(call.index)
             out = layer_refusals.refused(engine, module, original, args, kwargs, error)
         finally:
-            engine.call = call.parent or 0
+            engine.enter(call.parent or 0)
             call.end = len(events)
         call.output = getattr(out, "_sw", None) or snapshot(out, look)
         if calls.ended is not None:
@@ -235,7 +235,7 @@ def run(
     try:
         out = without_data(engine, below, module, original, args, kwargs)
     except Exception as error:
-        engine.error = error
+        engine.raised(error)
         raise
     outs: list[Info] = []
 

@@ -38,7 +38,7 @@ def followed(engine: Engine) -> Iterator[None]:
         yield
     finally:
         Thread.start = original  # type: ignore[method-assign]
-        engine.plans = Over()
+        engine.close(Over())
 
 
 def follow(engine: Engine, bootstrap: Any) -> Any:
@@ -46,8 +46,7 @@ def follow(engine: Engine, bootstrap: Any) -> Any:
 
     def inner() -> None:
         number = get_ident()
-        engine.threads.add(number)
-        engine.started += 1
+        engine.begin_thread(number)
         try:
             with engine:
                 bootstrap()
@@ -67,7 +66,7 @@ def quiet(engine: Engine, report: Any) -> Any:
 
     def invoke(thread: Thread) -> None:
         if isinstance(sys.exception(), NeedsGraph):
-            engine.needs_graph = True
+            engine.ask_for_graph()
         elif not isinstance(sys.exception(), RunIsOver):
             report(thread)
 

@@ -181,18 +181,17 @@ def without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
 @contextmanager
 def put_aside(engine: Engine) -> Iterator[None]:
     """In the block torch is as without a run: no mode and none of our patches."""
-    thread, recording = get_ident(), engine.recording
+    thread = get_ident()
     with ExitStack() as stack:
         for unpatched in step_aside:
             stack.enter_context(unpatched())
         stack.enter_context(modes_put_aside())
         engine.threads.discard(thread)
-        engine.recording = False
+        stack.enter_context(engine.unrecorded())
         try:
             yield
         finally:
             engine.threads.add(thread)
-            engine.recording = recording
 
 
 class Real:

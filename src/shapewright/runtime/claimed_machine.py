@@ -77,12 +77,11 @@ class Machine:
 def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
     """What a program asks of `torch.cuda`, `torch.backends.mps` is answered for it."""
     has_gpu = machine.kind == "cuda"
-    engine.machine = machine.kind
+    engine.claim(machine.kind, machine.count if has_gpu else None)
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
         "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
     })]  # fmt: skip
     if has_gpu:
-        engine.gpus = machine.count
         answers = of_gpus(machine, engine)
         spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
     else:
@@ -180,9 +179,8 @@ def choose(engine: Engine, device: Any) -> None:
     number = index_of(device)
     if number >= (engine.gpus or 1):
         raise no_such_gpu()
-    if number >= 0 and number != engine.gpu:
-        engine.gpu = number
-        engine.memo.answers.clear()  # which claim the other
+    if number >= 0:
+        engine.use_gpu(number)
 
 
 class Chosen:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.devices import claimed_defaults, generators_claimed
-from shapewright.engine.engine import Engine
+from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
 from shapewright.engine.mode import Mode
@@ -94,8 +94,7 @@ def building(
     Example: inside it, ``nn.Linear(16384, 53248)`` costs no memory and `nn.init` no
     time, while ``torch.linspace(0, 0.1, 12)[3].item()`` is a number as ever.
     """
-    engine = Mode()
-    engine.recording = False
+    engine = Mode(options=EngineOptions(recording=False))
     with ExitStack() as stack:
         stack.enter_context(guarded() if put_back else patched())
         stack.enter_context(blank_parameters(engine))

@@ -18,7 +18,14 @@ from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
 from shapewright.engine.devices import claimed_defaults, generators_claimed
 from shapewright.engine.dispatch.torch_answers import up_to_date
-from shapewright.engine.engine import MOST_FAILURES, Engine, NeedsGraph, Plan
+from shapewright.engine.engine import (
+    MOST_FAILURES,
+    Engine,
+    EngineOptions,
+    GoingOn,
+    NeedsGraph,
+    Plan,
+)
 from shapewright.engine.event_record import Fold, Lazy, stepped
 from shapewright.engine.failures.run_ends import (
     Stopped,
@@ -206,24 +213,21 @@ def watched_run(
     folder = os.getcwd()
     taken = settings.taken or take(target, args, kwargs)
     root = taken.root
-    engine = Mode(
-        settings.memo,
+    going_on = GoingOn(settings.most, settings.quick, settings.gone, settings.heeds)
+    watched = settings.guards
+    options = EngineOptions(
         graph=graph,
         verify=settings.verify,
         inside=settings.inside,
-        keep_values=settings.values,
-        go_on=settings.go_on,
+        values=settings.values,
+        known=settings.known,
+        going_on=going_on if settings.go_on else None,
+        watch=settings.watch,
+        comparisons=None if watched is None else Comparisons(watched.stand_ins),
     )
-    engine.most = settings.most
-    engine.quick, engine.gone = settings.quick, settings.gone
-    if settings.known is not None:
-        engine.known_limit = settings.known
-    engine.heeds = settings.heeds
+    engine = Mode(settings.memo, options)
     if engine.failures is not None:
         settings.failures = engine.failures
-    engine.watch = settings.watch
-    if settings.guards is not None:
-        engine.comparisons = Comparisons(settings.guards.stand_ins)
     calls = Calls(engine, taken.modules)
     calls.progress = settings.progress
     engine.sites.bound(_call.__code__)
@@ -276,7 +280,7 @@ def watched_run(
             raise
         except BaseException as caught:
             error = caught
-            engine.rests = rests_on_chosen(engine, error)  # while objects are as then
+            engine.end_with(rests_on_chosen(engine, error))  # while objects are as then
         leave_if_forked(taken.did["pid"], error)
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")

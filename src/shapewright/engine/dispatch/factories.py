@@ -52,7 +52,8 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
             return known(engine, func, name, args, kwargs, infos, device)
         if size is None and name in plan_tables.DATA:
             return known(engine, func, name, args, kwargs, infos, device)
-    engine.lost |= name not in plan_tables.BLANK_FACTORIES
+    if name not in plan_tables.BLANK_FACTORIES:
+        engine.lose()
     return blank(engine, func, args, kwargs, infos, device)
 
 
@@ -166,7 +167,8 @@ def like(
     if name in ("new_tensor", "new") and not others:
         small = size is None or small
     if not small or name in plan_tables.BLANK_FACTORIES or _unknown(others):
-        engine.lost |= not small and name not in plan_tables.BLANK_FACTORIES
+        if not small and name not in plan_tables.BLANK_FACTORIES:
+            engine.lose()
         if name.endswith("_like"):
             return engine.call_op(func, args, kwargs)
         return blank(engine, func, args, kwargs, infos, device)

@@ -92,7 +92,7 @@ def passed(
     try:
         return func(*args, **kwargs) if kwargs else func(*args)
     except BaseException as error:
-        engine.error = error
+        engine.raised(error)
         raise
 
 

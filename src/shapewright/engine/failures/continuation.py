@@ -214,10 +214,13 @@ def passed(
     """Note the failure, and what the run goes on with; raise where that is nothing."""
     failures = engine.failures
     assert failures is not None
-    handled = engine.heeds and is_handled(error, frame, engine.sites)
-    if handled or len(failures) >= engine.most:
+    handled = engine.going_on.heeds and is_handled(error, frame, engine.sites)
+    if handled or len(failures) >= engine.going_on.most:
         raise error
-    if engine.gone is not None and user_line(frame, engine.sites) == engine.gone:
+    if (
+        engine.going_on.gone is not None
+        and user_line(frame, engine.sites) == engine.going_on.gone
+    ):
         raise error
     tensors = nests.tensors((args, kwargs))
     infos = tuple(engine.info(tensor) for tensor in tensors)
@@ -227,13 +230,13 @@ def passed(
         needed = unmet(rule, *seen_by_needs(engine, args, kwargs))
     first = plain_name(func)
     of_history = any(words in str(error) for words in OF_HISTORY)
-    search = repairs(engine, plan, func, args, kwargs, more, engine.quick)
+    search = repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
     if of_history or first == "__format__":  # fresh tensors have none
         search = iter(())
     names = argument_names(func, rule, *arguments)
     out: Any = FAILED
     guessed: tuple[int, ...] = ()
-    found: list[tuple[Repair, Any]] = [] if engine.quick else list(search)
+    found: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
         out = described(infos[0])  # a text, whatever the tensor
     elif needed is not None and needed.makes:
@@ -278,7 +281,7 @@ def passed(
     engine.events.append((answer, infos, outs, engine.sites.here(), engine.call))
     if not goes_on:
         raise error
-    engine.error = None
+    engine.raised(None)
     return joined(engine, out, tensors) if engine.graph else out
 
 

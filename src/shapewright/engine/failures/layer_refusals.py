@@ -58,7 +58,7 @@ def refused(
     def plan(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         return original(module, *args, **kwargs)
 
-    engine.error = error
+    engine.raised(error)
     frame, more = sys._getframe(2), tuple(settings_of(module))
     return passed(engine, plan, kind, args, kwargs, error, need, frame, more)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -37,26 +36,9 @@ FAILED = object()
 """What a try gives that torch refuses."""
 
 
-@contextmanager
-def unseen(engine: Engine) -> Iterator[None]:
-    """Calls answered meanwhile leave nothing in the record."""
-    kept = engine.recording, engine.error
-    assumptions, findings = dict(engine.assumptions), dict(engine.findings)
-    notes, events = dict(engine.notes), len(engine.events)
-    failures, engine.failures = engine.failures, None
-    engine.recording = False
-    try:
-        yield
-    finally:
-        engine.recording, engine.error = kept
-        engine.assumptions, engine.findings = assumptions, findings
-        engine.notes, engine.failures = notes, failures
-        del engine.events[events:]
-
-
 def tried(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """What the call gives, or `FAILED`."""
-    with unseen(engine), warnings.catch_warnings():
+    with engine.unseen(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
             return plan(engine, func, args, kwargs)

@@ -223,17 +223,14 @@ def _check_batches(engine: Engine, query: int, keys: int) -> None:
 
 def _first_score(engine: Engine, score_mod: Any, block_mask: Any) -> torch.Tensor:
     """The program's functions, called as torch calls them, for the first score."""
-    recording, engine.recording = engine.recording, False
     try:
-        with engine:
+        with engine.unrecorded(), engine:
             places = [torch.tensor(0, dtype=torch.int32) for _ in range(4)]
             score = score_mod(torch.tensor(1.0), *places)
             mask_mod = block_mask[-1]
             mask = mask_mod(*places) if callable(mask_mod) else None
     except Exception as error:
         engine.raise_theirs(error)
-    finally:
-        engine.recording = recording
     for name, made in (("score_mod", score), ("mask_mod", mask)):
         if isinstance(made, torch.Tensor) and made.dim():
             engine.raise_theirs(

@@ -261,7 +261,7 @@ def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
     nested = nested_of_lengths(lengths, batch.shape[-1], batch.dtype)
     meta = Meta(old.shape, (), old.torch_dtype, 0, old.device, False, "nested")
     setattr(nested, PADDED, Padded(batch, lengths))
-    engine.nested = True
+    engine.hold_nested()
     return engine.tell(nested, Info(meta, info.storage, BLANK, None, info.number))
 
 

@@ -52,7 +52,7 @@ def compute(
     if (name in GROWING or largest > engine.known_limit) and not _fits(
         engine, func, args, kwargs, infos
     ):
-        engine.lost = True
+        engine.lose()
         return TOO_LARGE
     value_of: Callable[[Tensor], Tensor] = engine.value_of
     if "out" in kwargs or name[-1] == "_":  # torch asks whether it is the same tensor

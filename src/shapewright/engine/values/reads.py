@@ -130,7 +130,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
         args = tuple(under(engine, v) if callable(v) else v for v in args)
     swapped = nests.swap((args, kwargs or {}), engine.blank_of)
     if (kwargs or {}).get("create_graph"):
-        engine.hangs = False
+        engine.hang(False)
         engine.memo.hung.clear()  # a later run with this memory asks the same
     with without_nan_checks():
         out = engine.run(func, *swapped)

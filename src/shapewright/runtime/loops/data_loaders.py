@@ -171,14 +171,8 @@ class Batches(Source):
     @contextmanager
     def keeping_values(self) -> Iterator[None]:
         """Numbers of items are kept: labels, lengths and indices decide shapes."""
-        engine = self.stage.engine
-        before = engine.known_limit
-        if before > 0:
-            engine.known_limit = max(before, KNOWN)
-        try:
+        with self.stage.engine.known_up_to(KNOWN):
             yield
-        finally:
-            engine.known_limit = before
 
     @contextmanager
     def in_worker(self) -> Iterator[None]:

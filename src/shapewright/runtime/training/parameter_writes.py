@@ -48,7 +48,7 @@ class ByHand:
         self.event = 0
         self.used: dict[int, Used] = {}  # by leaf
         self.read: dict[int, tuple[Any, Any]] = {}  # leaves and gradients
-        stage.engine.grads_read = self.read
+        stage.engine.watch_gradients(self.read)
 
     def look(self) -> None:
         """Find the steps since the last backward pass: of gradients used before?"""

@@ -203,7 +203,7 @@ class Rehearsing:
         stage = Stage(engine, calls, story, self.full, gpu, self.hurried)
         stage.whole = self.whole
         self.stage = stage
-        engine.hangs = True
+        engine.hang(True)
         folder = os.getcwd()
         heard = self.heard
 
