@@ -12,7 +12,7 @@ from shapewright.commands.check import program_of
 from shapewright.commands.trace import with_loops
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
-from shapewright.record.trace import Assumption
+from shapewright.record.ops import Assumption
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
