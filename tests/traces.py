@@ -11,8 +11,8 @@ from typing import Any
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Frame, Span
 from shapewright.record.json_writer import contiguous
-from shapewright.record.ops import Fact, ModuleCall, Op, State
-from shapewright.record.trace import Assumption, Source, Trace
+from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, Source, State
+from shapewright.record.trace import Trace
 
 Shape = tuple[int, ...]
 

@@ -453,7 +453,7 @@ def _trace(
     given: Options,
     freed: bool = False,
 ) -> Trace:
-    from shapewright.commands.solve.formulas import traced
+    from shapewright.commands.solve import traced
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.runtime.limits import limited

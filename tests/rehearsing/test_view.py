@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from expecttest import assert_expected_inline
 
+from shapewright.record.ops import Assumption
 from shapewright.record.report import Moment, Rehearsal, Report
-from shapewright.record.trace import Assumption
 from shapewright.views.terminal.rehearsal import text
 from tests.rehearsing.rehearsed import rehearsed
 

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
     from shapewright.findings.finding import Finding
     from shapewright.program.spans import Span
-    from shapewright.record.trace import Source, Trace
+    from shapewright.record.ops import Source
+    from shapewright.record.trace import Trace
 
 
 PATIENCE = 0.1

@@ -18,8 +18,8 @@ from shapewright.cli.parser import Parser, Unusable
 
 if TYPE_CHECKING:
     from shapewright.cli.child_process import Ended
+    from shapewright.record.ops import Source
     from shapewright.record.report import Moment, Rehearsal, Report
-    from shapewright.record.trace import Source
     from shapewright.runtime.files.program_files import ProgramFiles
 
 SUMMARY = "a whole training script, from the data set to the last batch"
@@ -144,7 +144,7 @@ def files(story: Moment) -> Iterator[str]:
 
 def source_of(file: str) -> Source:
     """A file of the program, as it is now."""
-    from shapewright.record.trace import Source
+    from shapewright.record.ops import Source
 
     try:
         kept = Path(file).read_bytes()

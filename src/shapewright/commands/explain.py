@@ -159,10 +159,10 @@ OURS = ("error[", "shapewright: ")
 def text_of(error: Exception) -> str:
     """The note, empty where nothing can be said; a fault of ours is one short line."""
     try:
-        from shapewright.commands.check.real_errors import explained
+        from shapewright.commands.check import explain_error
         from shapewright.views.terminal.findings import note_text
 
-        found = explained(error)
+        found = explain_error(error)
         return "" if found is None else note_text(*found, unicode=shows_unicode())
     except Exception as fault:
         said = " ".join(str(fault).split())

@@ -12,16 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.training_mistakes import mistakes
-from shapewright.commands.check import folder_of, folder_of_place, program_of
-from shapewright.commands.check.fix_trials import place_of, places
-from shapewright.commands.check.session import ALL_TRIES
+from shapewright.commands.check import (
+    ALL_TRIES,
+    Place,
+    Session,
+    Trying,
+    folder_of,
+    folder_of_place,
+    place_of,
+    places,
+    program_of,
+)
 from shapewright.commands.script_runs import Script, told_alone
 from shapewright.commands.trace import fed
 from shapewright.program.loop_instrumentation import with_loops_told
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
-    from shapewright.commands.check.fix_trials import Place
     from shapewright.record.report import Report
     from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -101,8 +108,6 @@ def checked(
     heard: Heard | None = None,
 ) -> Report:
     """A script run and explained; its fixes are tried in child processes."""
-    from shapewright.commands.check.fix_trials import Trying
-    from shapewright.commands.check.session import Session
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.python_files import read_source
@@ -223,7 +228,6 @@ def rehearse_function(
     full: bool = False,
 ) -> Report:
     """What `shapewright.rehearse` finds in a function, and the story of the run."""
-    from shapewright.commands.check.session import Session
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes

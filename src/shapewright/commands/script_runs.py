@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.check import program_of
+from shapewright.commands.check import Place, program_of
 from shapewright.commands.trace import with_loops
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
-from shapewright.record.trace import Assumption
+from shapewright.record.ops import Assumption
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
-    from shapewright.commands.check.fix_trials import Place
     from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
     from shapewright.record.report import Moment, Rehearsal

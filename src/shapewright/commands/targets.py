@@ -132,7 +132,7 @@ def _trace_one(
     if parsed.kind in ("file", "script"):
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.commands.rehearse import trace_script
-    from shapewright.commands.solve.formulas import run_lettered
+    from shapewright.commands.solve import run_lettered
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.runtime.files.program_files import ProgramFiles, noted
     from shapewright.runtime.limits import limited, on_stderr

@@ -11,7 +11,8 @@ from shapewright.findings.finding import Finding
 from shapewright.inputs import search
 from shapewright.inputs.spec import made_of
 from shapewright.program.spans import Span
-from shapewright.record.trace import Source, Trace
+from shapewright.record.ops import Source
+from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded

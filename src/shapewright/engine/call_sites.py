@@ -16,7 +16,7 @@ import torch
 
 from shapewright.engine.function_names import OPERATORS
 from shapewright.program.spans import STAND_INS, Frame, Span
-from shapewright.record.trace import Source
+from shapewright.record.ops import Source
 
 TORCH = f"{Path(torch.__file__).parent}{os.sep}"  # not torchvision
 OURS = f"{Path(__file__).parents[1]}{os.sep}"

@@ -1,9 +1,18 @@
 """The record of one run: facts, ops, module calls, totals, and its JSON form."""
 
 from shapewright.record.json_writer import UnreadableTrace
-from shapewright.record.ops import Fact, ModuleCall, NotInTrace, Op, State, leaves
+from shapewright.record.ops import (
+    Assumption,
+    Fact,
+    ModuleCall,
+    NotInTrace,
+    Op,
+    Source,
+    State,
+    leaves,
+)
 from shapewright.record.totals import Subtotal, Totals
-from shapewright.record.trace import Assumption, Source, Trace
+from shapewright.record.trace import Trace
 
 __all__ = [
     "Assumption",

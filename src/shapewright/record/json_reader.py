@@ -1,33 +1,35 @@
-"""Reading the record back from JSON: the twin of `encode`."""
+"""Reading the parts of a record back from JSON: the twin of `json_writer`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Frame, Span
 from shapewright.record.formulas import Branch, Checked, Formulas, Named
 from shapewright.record.json_writer import VERSION, UnreadableTrace, contiguous
-from shapewright.record.ops import Fact, ModuleCall, Op, State
-from shapewright.record.trace import Assumption, Source, Trace
+from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, State
 from shapewright.sizes.expressions import read, sized
 
 Json = Any
 
 
-def decode(text: str | bytes) -> Trace:
-    """The trace in JSON text. Fields that this version does not know are ignored."""
-    record = _parsed(text)
+@contextmanager
+def damages_named() -> Iterator[None]:
+    """What a damaged record raises becomes `UnreadableTrace`, with one sentence."""
     try:
-        return _trace(record)
+        yield
     except KeyError as missing:
         raise UnreadableTrace(f"the trace is damaged: it lacks {missing}") from None
     except (IndexError, TypeError, ValueError, AttributeError) as wrong:
         raise UnreadableTrace(f"the trace is damaged: {wrong}") from wrong
 
 
-def _parsed(text: str | bytes) -> dict[str, Json]:
+def parsed(text: str | bytes) -> dict[str, Json]:
+    """The record in JSON text, of a version that this one reads."""
     try:
         record = json.loads(text)
     except ValueError as wrong:
@@ -46,29 +48,8 @@ def _parsed(text: str | bytes) -> dict[str, Json]:
     return record
 
 
-def _trace(record: dict[str, Json]) -> Trace:
-    tables = TableReader(record)
-    sources = [Source(s["file"], s["sha256"], s["text"]) for s in record["sources"]]
-    return Trace(
-        target=record["target"],
-        ops=tuple(_op(i, row, tables) for i, row in enumerate(record["ops"])),
-        calls=tuple(_call(i, row, tables) for i, row in enumerate(record["calls"])),
-        states=tuple(_state(row, tables) for row in record["states"]),
-        output=tables.nest(record["output"]),
-        findings=tuple(_finding(row) for row in record["findings"]),
-        assumptions=tuple(_assumption(row) for row in record["assumptions"]),
-        notes=tuple(record["notes"]),
-        sources={source.file: source for source in sources},
-        letters=dict(record["letters"]),
-        complete=record["complete"],
-        training=record["training"],
-        seconds=record["seconds"],
-        torch_version=record["torch"],
-        formulas=_formulas(record.get("formulas")),
-    )
-
-
-def _formulas(row: Json) -> Formulas | None:
+def read_formulas(row: Json) -> Formulas | None:
+    """Where the formulas of a trace hold, None for null."""
     if row is None:
         return None
     return Formulas(
@@ -101,7 +82,7 @@ class TableReader:
         return None if place is None else self.spans[place]
 
     def nest(self, value: Json) -> Any:
-        """The nest that `encode` wrote."""
+        """The nest that `TableWriter.nest` wrote."""
         if not isinstance(value, dict):
             return value
         ((kind, inner),) = value.items()
@@ -125,6 +106,62 @@ class TableReader:
         if kind == "ellipsis":
             return ...
         return str(inner)
+
+    def op(self, index: int, row: Json) -> Op:
+        """The op of a row."""
+        facts = self.facts
+        chain = row.get("chain")
+        arguments = row.get("arguments", ())
+        return Op(
+            index=index,
+            name=row["name"],
+            inputs=tuple(facts[at] for at in row["in"]),
+            outputs=tuple(facts[at] for at in row["out"]),
+            arguments=tuple((name, self.nest(value)) for name, value in arguments),
+            kind=row["kind"],
+            view_of=row.get("view_of"),
+            span=self.span(row.get("span")),
+            frames=() if chain is None else self.chains[chain],
+            module=row["module"],
+            call=row.get("call", 1),
+            flops=row.get("flops"),
+            bytes_read=row.get("read", 0),
+            bytes_written=row.get("written", 0),
+            notes=tuple(row.get("notes", ())),
+            places=tuple(row.get("places", ())),
+            function=row.get("function", ""),
+        )
+
+    def call(self, index: int, row: Json) -> ModuleCall:
+        """The module call of a row."""
+        args = tuple(self.nest(value) for value in row["args"])
+        kwargs = {name: self.nest(value) for name, value in row["kwargs"].items()}
+        begin, end = row["ops"]
+        return ModuleCall(
+            index=index,
+            path=row["path"],
+            class_name=row["class"],
+            call=row["call"],
+            parent=row["parent"],
+            depth=row["depth"],
+            inputs=(args, kwargs),
+            output=self.nest(row["output"]),
+            states=tuple(self.state(state) for state in row["states"]),
+            ops=(begin, end),
+            span=self.span(row["span"]),
+            method=row.get("method", "forward"),
+            notes=tuple(row.get("notes", ())),
+        )
+
+    def state(self, row: Json) -> State:
+        """The parameter or buffer of a row."""
+        return State(
+            path=row["path"],
+            fact=self.facts[row["fact"]],
+            buffer=row.get("buffer", False),
+            saved=row.get("saved", True),
+            tied=row.get("tied"),
+        )
 
 
 _SEQUENCES: dict[str, Any] = {
@@ -165,63 +202,8 @@ _FACT_FIELDS = tuple(
 )
 
 
-def _op(index: int, row: Json, tables: TableReader) -> Op:
-    facts = tables.facts
-    chain = row.get("chain")
-    arguments = row.get("arguments", ())
-    return Op(
-        index=index,
-        name=row["name"],
-        inputs=tuple(facts[at] for at in row["in"]),
-        outputs=tuple(facts[at] for at in row["out"]),
-        arguments=tuple((name, tables.nest(value)) for name, value in arguments),
-        kind=row["kind"],
-        view_of=row.get("view_of"),
-        span=tables.span(row.get("span")),
-        frames=() if chain is None else tables.chains[chain],
-        module=row["module"],
-        call=row.get("call", 1),
-        flops=row.get("flops"),
-        bytes_read=row.get("read", 0),
-        bytes_written=row.get("written", 0),
-        notes=tuple(row.get("notes", ())),
-        places=tuple(row.get("places", ())),
-        function=row.get("function", ""),
-    )
-
-
-def _call(index: int, row: Json, tables: TableReader) -> ModuleCall:
-    args = tuple(tables.nest(value) for value in row["args"])
-    kwargs = {name: tables.nest(value) for name, value in row["kwargs"].items()}
-    begin, end = row["ops"]
-    return ModuleCall(
-        index=index,
-        path=row["path"],
-        class_name=row["class"],
-        call=row["call"],
-        parent=row["parent"],
-        depth=row["depth"],
-        inputs=(args, kwargs),
-        output=tables.nest(row["output"]),
-        states=tuple(_state(state, tables) for state in row["states"]),
-        ops=(begin, end),
-        span=tables.span(row["span"]),
-        method=row.get("method", "forward"),
-        notes=tuple(row.get("notes", ())),
-    )
-
-
-def _state(row: Json, tables: TableReader) -> State:
-    return State(
-        path=row["path"],
-        fact=tables.facts[row["fact"]],
-        buffer=row.get("buffer", False),
-        saved=row.get("saved", True),
-        tied=row.get("tied"),
-    )
-
-
-def _finding(row: Json) -> Finding:
+def read_finding(row: Json) -> Finding:
+    """A finding, as a trace keeps it."""
     return Finding(
         code=row["code"],
         severity=row["severity"],
@@ -241,7 +223,8 @@ def _related(row: Json) -> Related:
     return Related(span, row["message"])
 
 
-def _assumption(row: Json) -> Assumption:
+def read_assumption(row: Json) -> Assumption:
+    """An assumption, with its place and how often it was made."""
     return Assumption(row["message"], _span(row["span"]), row["count"])
 
 

@@ -1,22 +1,18 @@
-"""The record as versioned JSON, and its JSON Schema. Facts, spans and frame chains are
-written once, in tables.
+"""The parts of a record as versioned JSON, and its JSON Schema. Facts, spans and frame
+chains are written once, in tables.
 """
 
 from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Frame, Span
 from shapewright.record.formulas import Branch, Formulas
-from shapewright.record.ops import Fact, ModuleCall, Op, State
+from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, Source, State
 from shapewright.sizes.expressions import Size
-
-if TYPE_CHECKING:
-    from shapewright.record.trace import Assumption, Source, Trace
-
 
 VERSION = 1
 """Raised when an old reader would misread what we write, not when a field is added."""
@@ -37,38 +33,6 @@ def schema() -> dict[str, Any]:
 
 
 Json = Any
-
-
-def encode(trace: Trace, indent: int | None = None) -> str:
-    """JSON text of a trace. Ops refer to the tables at the end by position."""
-    tables = TableWriter()
-    record = {
-        "version": VERSION,
-        "kind": "trace",
-        "target": trace.target,
-        "torch": trace.torch_version,
-        "complete": trace.complete,
-        "training": trace.training,
-        "seconds": trace.seconds,
-        "letters": dict(trace.letters),
-        "output": tables.nest(trace.output),
-        "ops": [_op(at, op, tables) for at, op in enumerate(trace.ops)],
-        "calls": [_call(at, call, tables) for at, call in enumerate(trace.calls)],
-        "states": [_state(state, tables) for state in trace.states],
-        "findings": [finding_json(finding) for finding in trace.findings],
-        "assumptions": [assumption_json(each) for each in trace.assumptions],
-        "notes": list(trace.notes),
-        "sources": [_source(source) for source in trace.sources.values()],
-        "facts": [_fact(fact) for fact, _ in tables.facts],
-        "files": list(tables.files),
-        "spans": [list(span) for span in tables.spans],
-        "frames": [list(frame) for frame in tables.frames],
-        "chains": [list(chain) for chain in tables.chains],
-    }
-    if trace.formulas is not None:
-        record["formulas"] = formulas_json(trace.formulas)
-    separators = (",", ":") if indent is None else None
-    return json.dumps(record, indent=indent, separators=separators, ensure_ascii=False)
 
 
 class TableWriter:
@@ -149,6 +113,86 @@ class TableWriter:
             return {"ellipsis": True}
         return {"text": str(value)}
 
+    def op(self, place: int, op: Op) -> Json:
+        """An op as a row; it stands at its index."""
+        assert op.index == place, f"op {op.index} stands at {place}"
+        row: dict[str, Json] = {
+            "name": op.name,
+            "in": [self.fact(fact) for fact in op.inputs],
+            "out": [self.fact(fact) for fact in op.outputs],
+            "kind": op.kind,
+            "module": op.module,
+        }
+        if op.call != 1:
+            row["call"] = op.call
+        if op.span is not None:
+            row["span"] = self.span(op.span)
+        if op.frames:
+            row["chain"] = self.chain(op.frames)
+        if op.arguments:
+            row["arguments"] = [
+                [name, self.nest(value)] for name, value in op.arguments
+            ]
+        if op.view_of is not None:
+            row["view_of"] = op.view_of
+        if op.flops is not None:
+            row["flops"] = op.flops
+        if op.bytes_read:
+            row["read"] = op.bytes_read
+        if op.bytes_written:
+            row["written"] = op.bytes_written
+        if op.notes:
+            row["notes"] = list(op.notes)
+        if op.places:
+            row["places"] = list(op.places)
+        if op.function:
+            row["function"] = op.function
+        return row
+
+    def call(self, place: int, call: ModuleCall) -> Json:
+        """A module call as a row; it stands at its index."""
+        assert call.index == place, f"call {call.index} stands at {place}"
+        args, kwargs = call.inputs
+        row: dict[str, Json] = {
+            "path": call.path,
+            "class": call.class_name,
+            "call": call.call,
+            "parent": call.parent,
+            "depth": call.depth,
+            "args": [self.nest(value) for value in args],
+            "kwargs": {name: self.nest(value) for name, value in kwargs.items()},
+            "output": self.nest(call.output),
+            "states": [self.state(state) for state in call.states],
+            "ops": list(call.ops),
+            "span": self.span(call.span),
+        }
+        if call.method != "forward":
+            row["method"] = call.method
+        if call.notes:
+            row["notes"] = list(call.notes)
+        return row
+
+    def state(self, state: State) -> Json:
+        """A parameter or buffer as a row."""
+        row: dict[str, Json] = {"path": state.path, "fact": self.fact(state.fact)}
+        if state.buffer:
+            row["buffer"] = True
+        if not state.saved:
+            row["saved"] = False
+        if state.tied is not None:
+            row["tied"] = state.tied
+        return row
+
+    def rows(self) -> dict[str, Json]:
+        """The tables themselves, with all that was put into them so far."""
+        return {
+            "facts": [_fact(fact) for fact, _ in self.facts],
+            "files": list(self.files),
+            "spans": [list(span) for span in self.spans],
+            "frames": [list(frame) for frame in self.frames],
+            "chains": [list(chain) for chain in self.chains],
+        }
+
 
 _SEQUENCES: tuple[tuple[Any, str], ...] = (
     (tuple, "tuple"),
@@ -156,74 +200,6 @@ _SEQUENCES: tuple[tuple[Any, str], ...] = (
     (frozenset, "frozenset"),
     (set, "set"),
 )
-
-
-def _op(place: int, op: Op, tables: TableWriter) -> Json:
-    assert op.index == place, f"op {op.index} stands at {place}"
-    row: dict[str, Json] = {
-        "name": op.name,
-        "in": [tables.fact(fact) for fact in op.inputs],
-        "out": [tables.fact(fact) for fact in op.outputs],
-        "kind": op.kind,
-        "module": op.module,
-    }
-    if op.call != 1:
-        row["call"] = op.call
-    if op.span is not None:
-        row["span"] = tables.span(op.span)
-    if op.frames:
-        row["chain"] = tables.chain(op.frames)
-    if op.arguments:
-        row["arguments"] = [[name, tables.nest(value)] for name, value in op.arguments]
-    if op.view_of is not None:
-        row["view_of"] = op.view_of
-    if op.flops is not None:
-        row["flops"] = op.flops
-    if op.bytes_read:
-        row["read"] = op.bytes_read
-    if op.bytes_written:
-        row["written"] = op.bytes_written
-    if op.notes:
-        row["notes"] = list(op.notes)
-    if op.places:
-        row["places"] = list(op.places)
-    if op.function:
-        row["function"] = op.function
-    return row
-
-
-def _call(place: int, call: ModuleCall, tables: TableWriter) -> Json:
-    assert call.index == place, f"call {call.index} stands at {place}"
-    args, kwargs = call.inputs
-    row: dict[str, Json] = {
-        "path": call.path,
-        "class": call.class_name,
-        "call": call.call,
-        "parent": call.parent,
-        "depth": call.depth,
-        "args": [tables.nest(value) for value in args],
-        "kwargs": {name: tables.nest(value) for name, value in kwargs.items()},
-        "output": tables.nest(call.output),
-        "states": [_state(state, tables) for state in call.states],
-        "ops": list(call.ops),
-        "span": tables.span(call.span),
-    }
-    if call.method != "forward":
-        row["method"] = call.method
-    if call.notes:
-        row["notes"] = list(call.notes)
-    return row
-
-
-def _state(state: State, tables: TableWriter) -> Json:
-    row: dict[str, Json] = {"path": state.path, "fact": tables.fact(state.fact)}
-    if state.buffer:
-        row["buffer"] = True
-    if not state.saved:
-        row["saved"] = False
-    if state.tied is not None:
-        row["tied"] = state.tied
-    return row
 
 
 def _fact(fact: Fact) -> Json:
@@ -338,5 +314,6 @@ def assumption_json(assumption: Assumption) -> Json:
     }
 
 
-def _source(source: Source) -> Json:
+def source_json(source: Source) -> Json:
+    """A file of the program, with its text."""
     return {"file": source.file, "sha256": source.sha256, "text": source.text}

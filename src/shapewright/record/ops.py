@@ -1,5 +1,5 @@
-"""The parts of a trace: tensor facts, ops and module calls, and how to find them by
-name.
+"""The parts of a trace: tensor facts, ops, module calls, assumptions and source files,
+and how to find ops and calls by name.
 """
 
 from __future__ import annotations
@@ -181,6 +181,24 @@ def leaves(nest: Any) -> list[Fact]:
     if isinstance(nest, list | tuple):
         return [fact for value in nest for fact in leaves(value)]
     return []
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What the run had to suppose because data was not there."""
+
+    message: str
+    span: Span | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the program: its text as it was when it ran, and its sha256."""
+
+    file: str
+    sha256: str
+    text: str | None = None
 
 
 class NotInTrace(KeyError):

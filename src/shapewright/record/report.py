@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shapewright.findings.finding import Finding
-from shapewright.record.trace import Assumption, Trace
+from shapewright.record.ops import Assumption
+from shapewright.record.trace import Trace
 
 Place = tuple[str, int]
 """A file, as seen from the working directory, and a line."""

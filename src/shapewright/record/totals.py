@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-from shapewright.record.ops import ITEMSIZE, Fact, Op, State, short_name
-
-if TYPE_CHECKING:
-    from shapewright.record.trace import Trace
+from shapewright.record.ops import ITEMSIZE, Fact, ModuleCall, Op, State, short_name
 
 _MOVES = """
 zeros zeros_like ones ones_like empty empty_like empty_strided full full_like new_zeros
@@ -85,22 +81,27 @@ class Totals:
         return self.parameter_bytes + self.buffer_bytes + self.activation_bytes
 
 
-def totals(trace: Trace) -> Totals:
-    """Add a trace up in one pass over its ops.
+def totals(
+    ops: Iterable[Op],
+    calls: Iterable[ModuleCall],
+    states: Sequence[State],
+    complete: bool,
+) -> Totals:
+    """Add a run up in one pass over its ops; `complete` says that it reached its end.
 
-    Example: for LeNet on ``f32[1024, 1, 32, 32]``, ``totals(trace).parameters`` is
+    Example: for LeNet on ``f32[1024, 1, 32, 32]``, ``trace.totals.parameters`` is
     61,706 and ``.largest[1].shape`` is ``(1024, 6, 28, 28)``.
     """
     work = _Work()
-    for op in trace.ops:
+    for op in ops:
         work.add(op)
-    unique = [state for state in trace.states if state.tied is None]
+    unique = [state for state in states if state.tied is None]
     parameters = [state for state in unique if not state.buffer]
     buffers = [state.fact for state in unique if state.buffer]
     unused = [s for s in parameters if s.fact.tensor and s.fact.tensor not in work.read]
     if work.opaque:
         unused = [s for s in unused if not work.is_hidden(s.path)]
-    if not trace.complete:
+    if not complete:
         unused = []
     return Totals(
         parameters=_elements(state.fact for state in parameters),
@@ -108,7 +109,7 @@ def totals(trace: Trace) -> Totals:
         parameter_bytes=sum(state.fact.nbytes for state in parameters),
         buffers=_elements(buffers),
         buffer_bytes=sum(fact.nbytes for fact in buffers),
-        tied=tuple((s.path, s.tied) for s in trace.states if s.tied is not None),
+        tied=tuple((s.path, s.tied) for s in states if s.tied is not None),
         unused=tuple(state.path for state in unused),
         unused_parameters=_elements(state.fact for state in unused),
         flops=sum(work.flops),
@@ -117,7 +118,7 @@ def totals(trace: Trace) -> Totals:
         activations=work.activations,
         activation_bytes=sum(work.written),
         ops=len(work.flops),
-        calls=_subtotals(trace, work),
+        calls=_subtotals(calls, states, work),
     )
 
 
@@ -197,12 +198,14 @@ def _elements(facts: Iterable[Fact]) -> int:
     return sum(fact.numel for fact in facts)
 
 
-def _subtotals(trace: Trace, work: _Work) -> tuple[Subtotal, ...]:
+def _subtotals(
+    calls: Iterable[ModuleCall], states: Iterable[State], work: _Work
+) -> tuple[Subtotal, ...]:
     flops = [0, *accumulate(work.flops)]
     written = [0, *accumulate(work.written)]
-    sizes = parameters_under(trace.states)
+    sizes = parameters_under(states)
     made = []
-    for call in trace.calls:
+    for call in calls:
         begin, end = call.ops
         end = min(end, len(work.flops))
         own, elsewhere = sizes.get(call.path, (0, 0))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from shapewright.findings.finding import Finding
-from shapewright.program.spans import Span
 from shapewright.record import ops as lookup
 from shapewright.record.formulas import Formulas
-from shapewright.record.ops import ModuleCall, Op, State
+from shapewright.record.ops import Assumption, ModuleCall, Op, Source, State
 from shapewright.record.totals import Totals, totals
 
 renderers: dict[str, Callable[[Trace], str]] = {}
@@ -18,24 +18,6 @@ renderers: dict[str, Callable[[Trace], str]] = {}
 
 Views stand above the record and fill this in when they are imported.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """What the run had to suppose because data was not there."""
-
-    message: str
-    span: Span | None = None
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file of the program: its text as it was when it ran, and its sha256."""
-
-    file: str
-    sha256: str
-    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,7 +63,7 @@ class Trace:
     @property
     def totals(self) -> Totals:
         """Parameters, arithmetic and memory of the run, added up anew at each read."""
-        return totals(self)
+        return totals(self.ops, self.calls, self.states, self.complete)
 
     @property
     def real_bytes(self) -> int:
@@ -122,9 +104,7 @@ class Trace:
 
     def to_json(self, indent: int | None = None) -> str:
         """The versioned record as JSON text, which `from_json` reads back equal."""
-        from shapewright.record.json_writer import encode
-
-        return encode(self, indent)
+        return _encode(self, indent)
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:
@@ -133,9 +113,7 @@ class Trace:
         Raises `UnreadableTrace` with one sentence when the text is no trace, is
         damaged, or was written by a newer version.
         """
-        from shapewright.record.json_reader import decode
-
-        return decode(text)
+        return _decode(text)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
@@ -174,3 +152,62 @@ def _same(one: Trace, other: Trace, name: str) -> bool:
     if name in ("sources", "letters"):
         return dict(mine) == dict(theirs)
     return bool(mine == theirs)
+
+
+def _encode(trace: Trace, indent: int | None) -> str:
+    """JSON text of a trace. Ops refer to the tables at the end by position."""
+    from shapewright.record import json_writer
+
+    tables = json_writer.TableWriter()
+    record = {
+        "version": json_writer.VERSION,
+        "kind": "trace",
+        "target": trace.target,
+        "torch": trace.torch_version,
+        "complete": trace.complete,
+        "training": trace.training,
+        "seconds": trace.seconds,
+        "letters": dict(trace.letters),
+        "output": tables.nest(trace.output),
+        "ops": [tables.op(at, op) for at, op in enumerate(trace.ops)],
+        "calls": [tables.call(at, call) for at, call in enumerate(trace.calls)],
+        "states": [tables.state(state) for state in trace.states],
+        "findings": [json_writer.finding_json(each) for each in trace.findings],
+        "assumptions": [
+            json_writer.assumption_json(each) for each in trace.assumptions
+        ],
+        "notes": list(trace.notes),
+        "sources": [json_writer.source_json(each) for each in trace.sources.values()],
+        **tables.rows(),
+    }
+    if trace.formulas is not None:
+        record["formulas"] = json_writer.formulas_json(trace.formulas)
+    separators = (",", ":") if indent is None else None
+    return json.dumps(record, indent=indent, separators=separators, ensure_ascii=False)
+
+
+def _decode(text: str | bytes) -> Trace:
+    """The trace in JSON text. Fields that this version does not know are ignored."""
+    from shapewright.record import json_reader
+
+    record = json_reader.parsed(text)
+    with json_reader.damages_named():
+        tables = json_reader.TableReader(record)
+        sources = [Source(s["file"], s["sha256"], s["text"]) for s in record["sources"]]
+        return Trace(
+            target=record["target"],
+            ops=tuple(tables.op(i, row) for i, row in enumerate(record["ops"])),
+            calls=tuple(tables.call(i, row) for i, row in enumerate(record["calls"])),
+            states=tuple(tables.state(row) for row in record["states"]),
+            output=tables.nest(record["output"]),
+            findings=tuple(map(json_reader.read_finding, record["findings"])),
+            assumptions=tuple(map(json_reader.read_assumption, record["assumptions"])),
+            notes=tuple(record["notes"]),
+            sources={source.file: source for source in sources},
+            letters=dict(record["letters"]),
+            complete=record["complete"],
+            training=record["training"],
+            seconds=record["seconds"],
+            torch_version=record["torch"],
+            formulas=json_reader.read_formulas(record.get("formulas")),
+        )

@@ -54,7 +54,8 @@ from shapewright.engine.unseen_calls import (
 from shapewright.engine.values.control_flow import rests_on_chosen
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
-from shapewright.record.trace import Assumption, Source, Trace
+from shapewright.record.ops import Assumption, Source
+from shapewright.record.trace import Trace
 from shapewright.runtime.limits import Heard, undisturbed
 from shapewright.runtime.model_building import blank_parameters
 from shapewright.runtime.restore.process_state import leave_if_forked

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shapewright.program.spans import Span
-from shapewright.record.ops import ModuleCall, Op
-from shapewright.record.trace import Source, Trace
+from shapewright.record.ops import ModuleCall, Op, Source
+from shapewright.record.trace import Trace
 from shapewright.views import formatting
 
 

@@ -105,7 +105,7 @@ def span_of(reader: Vectoriser, item: Item, size: int) -> ast.expr:
 
 
 def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
-    """An element that is read."""
+    """An element that is read: `x[i, j]`, `x[index[i, j], j]`, `x[:, i]`."""
     name, given = flat(node)
     items, base = items_of(reader, name, given), base_node(node)
     shape = reader.facts[name].shape

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from shapewright.analysis.python_loops.element_access import flat
+from shapewright.analysis.python_loops.element_access import flat, picked
 from shapewright.analysis.python_loops.loop_context import MADE, Recorded, Text
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
@@ -155,7 +155,8 @@ def replaced(case: Case, world: World, style: str) -> list[list[ast.stmt]]:
     """The ways to write all steps, in one style."""
     ways = []
     for step in case.nest.steps:
-        reader = Vectoriser(world.facts, world.ranges, order_of(case, step), style)
+        order = order_of(case, step)
+        reader = Vectoriser(world.facts, world.ranges, order, style, picked)
         if step.operator in ("stack", "cat", "append"):
             node = stacked(reader, step.value, step.letters).node
             if step.operator == "cat":

@@ -111,12 +111,14 @@ class Vectoriser:
 
     `order` is how the dims of what is made stand; rows that are not in it come last.
     `style` is how sums of products are written: "matmul", "einsum" or "sum".
+    `read_element` reads an element of a tensor: `x[i, j]`, `x[index[i, j], j]`.
     """
 
     facts: Mapping[str, Fact]
     ranges: Mapping[str, Range]
     order: tuple[str, ...]
     style: str
+    read_element: Callable[[Vectoriser, ast.Subscript], Vec]
     names: int = 0
 
     def read(self, node: ast.expr) -> Vec:
@@ -135,7 +137,7 @@ class Vectoriser:
         if name:
             return Vec(node, number=True)
         if isinstance(node, ast.Subscript):
-            return self.element(node)
+            return self.read_element(self, node)
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 raise Unread
@@ -390,14 +392,6 @@ class Vectoriser:
         if self.style != "einsum":
             return made
         return replace(made, factors=tuple(given), over=over)
-
-    # -- elements --------------------------------------------------------------------
-
-    def element(self, node: ast.Subscript) -> Vec:
-        """`x[i, j]`, `x[i + 1]`, `x[index[i, j], j]`, `x[:, i]`."""
-        from shapewright.analysis.python_loops.element_access import picked
-
-        return picked(self, node)
 
 
 def factors(vec: Vec) -> tuple[Vec, ...]:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
+from shapewright.commands.check.fix_trials import Place, Trying, place_of, places
+from shapewright.commands.check.session import ALL_TRIES, Session
 from shapewright.commands.trace import (
     Fed,
     fed,
@@ -22,8 +24,23 @@ from shapewright.commands.trace import (
 )
 from shapewright.record.trace import Trace
 
+__all__ = [
+    "ALL_TRIES",
+    "Place",
+    "Session",
+    "Trying",
+    "check_model",
+    "check_one_target",
+    "explain_error",
+    "folder_of",
+    "folder_of_place",
+    "place_of",
+    "places",
+    "program_of",
+]
+
 if TYPE_CHECKING:
-    from shapewright.commands.check.fix_trials import Place
+    from shapewright.findings.finding import Finding
     from shapewright.inputs.spec import Spec
     from shapewright.record.report import Report
     from shapewright.runtime.files.program_files import ProgramFiles
@@ -32,7 +49,6 @@ if TYPE_CHECKING:
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """What `shapewright.check` finds in a live model or function."""
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
-    from shapewright.commands.check.session import Session
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
@@ -78,9 +94,8 @@ def check_one_target(
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
-    from shapewright.commands.check.fix_trials import Trying, processors
+    from shapewright.commands.check.fix_trials import processors
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
-    from shapewright.commands.check.session import Session
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
@@ -151,6 +166,13 @@ def check_one_target(
                 program = program_of(before_any_call(target, stopped), None, None)
             session = Session(program, first=first, ignored=ignored, strict=strict)
             return with_choice(session.report(), took)
+
+
+def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
+    """What can be said of an error of a real run, and the record to show it from."""
+    from shapewright.commands.check.real_errors import explained
+
+    return explained(error)
 
 
 def chosen_spec(took: list[Fed]) -> Spec | None:

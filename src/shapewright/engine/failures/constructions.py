@@ -22,7 +22,7 @@ from shapewright.engine.call_sites import (
 from shapewright.engine.replacement import resemble
 from shapewright.operators.failed_calls import Misloaded
 from shapewright.program.spans import Span
-from shapewright.record.trace import Source
+from shapewright.record.ops import Source
 
 
 @dataclass(slots=True)

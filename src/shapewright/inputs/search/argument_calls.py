@@ -86,7 +86,7 @@ def called_function(
         names = walk.bound(value, args, kwargs)
         if names is None:
             return None
-        own = argument_uses._self_of(value.__func__)
+        own = argument_uses.first_parameter(value.__func__)
         path = called.path.rpartition(".")[0]
         return walk.function(
             value, {own: argument_uses.Live(value.__self__, path), **names}
@@ -147,7 +147,7 @@ def of_tensor(
     if name in ("one_hot", "embedding", "bincount"):
         uses.whole = True
         if name == "embedding" and len(args) > 1:
-            shape = _shape(args[1])
+            shape = argument_uses.shape_of(args[1])
             if shape:
                 uses.below(shape[0])
         if (
@@ -166,13 +166,21 @@ def of_tensor(
         return first
     if name in SAME:
         return first
-    if name == "linear" and len(args) > 1 and (shape := _shape(args[1])):
+    if (
+        name == "linear"
+        and len(args) > 1
+        and (shape := argument_uses.shape_of(args[1]))
+    ):
         uses.beside.append(Beside("linear", shape, first.moves))
         return None
-    if name in LAYERS and len(args) > 1 and (shape := _shape(args[1])):
+    if name in LAYERS and len(args) > 1 and (shape := argument_uses.shape_of(args[1])):
         uses.beside.append(Beside(name, shape, first.moves))
         return None
-    if name in ("matmul", "mm") and len(args) > 1 and (shape := _shape(args[1])):
+    if (
+        name in ("matmul", "mm")
+        and len(args) > 1
+        and (shape := argument_uses.shape_of(args[1]))
+    ):
         uses.beside.append(Beside("@", shape, first.moves))
         return None
     if name in ("bmm",):
@@ -258,9 +266,3 @@ def moved(
 def _text(value: argument_uses.Value) -> str | None:
     known = isinstance(value, argument_uses.Live) and isinstance(value.value, str)
     return value.value if known and isinstance(value, argument_uses.Live) else None
-
-
-def _shape(value: argument_uses.Value) -> tuple[int, ...] | None:
-    from shapewright.inputs.search.function_bodies import shape_of
-
-    return shape_of(value)

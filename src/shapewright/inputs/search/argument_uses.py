@@ -10,7 +10,8 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -169,12 +170,18 @@ class Several:
 
 Value = Given | Live | Shape | Method | Several | None
 Names = dict[str, Value]
+Function = ast.FunctionDef | ast.Lambda
+BodyReader = Callable[["Walk", Any, Function, Names, str], Value]
 
 
 @dataclass(slots=True)
 class Walk:
-    """One reading; `found` is what is done with each place among the arguments."""
+    """One reading; `found` is what is done with each place among the arguments.
 
+    `read_body` reads the statements of one function and returns what it returns.
+    """
+
+    read_body: BodyReader
     found: dict[tuple[str | int, ...], Uses] = field(default_factory=dict)
     steps: int = 0
     inside: list[Any] = field(default_factory=list)
@@ -197,11 +204,7 @@ class Walk:
         self.inside.append(function)
         try:
             names = {**_closed(function), **values}
-            body = Body(self, function, names, path)
-            if isinstance(node, ast.Lambda):
-                return body.value(node.body)
-            body.block(node.body)
-            return body.returned
+            return self.read_body(self, function, node, names, path)
         finally:
             self.inside.pop()
 
@@ -244,7 +247,7 @@ class Walk:
             return None
         forward = layer.forward
         owner = Live(getattr(forward, "__self__", layer), path)
-        first = _self_of(inspect.unwrap(getattr(forward, "__func__", forward)))
+        first = first_parameter(inspect.unwrap(getattr(forward, "__func__", forward)))
         return self.function(forward, {first: owner, **names}, path)
 
     def layer(self, layer: Any, path: str, args: list[Value], kwargs: Names) -> Value:
@@ -278,7 +281,7 @@ def keeps_shape(layer: Any) -> bool:
     )
 
 
-def source_of(function: Any) -> Any:
+def source_of(function: Any) -> Function | None:
     """The function's text as a tree; None where there is none."""
     if not isinstance(function, FunctionType):
         return None
@@ -308,7 +311,7 @@ def _closed(function: Any) -> Names:
     return found
 
 
-def _self_of(function: Any) -> str:
+def first_parameter(function: Any) -> str:
     code = getattr(function, "__code__", None)
     return code.co_varnames[0] if code and code.co_varnames else "self"
 
@@ -336,47 +339,6 @@ def member(value: Any, name: str) -> Any:
     return found
 
 
-from shapewright.inputs.search.function_bodies import Body  # noqa: E402
-
-
-def walked(called: Any, names: list[str]) -> dict[tuple[str | int, ...], Uses]:
-    """What a callable does with the arguments of these names.
-
-    Those of `*inputs` are named `*inputs0`, `*inputs1`.
-    """
-    walk = Walk()
-    values: Names = {
-        name: Several(tuple(Given((f"{name}{n}",)) for n in range(4)))
-        if name.startswith("*")
-        else Given((name,))
-        for name in names
-    }
-    values = {name.lstrip("*"): value for name, value in values.items()}
-    module = called if hasattr(called, "_modules") else None
-    function: Any = called.forward if module is not None else called
-    if not isinstance(function, FunctionType | MethodType):
-        function = type(function).__call__
-    owner = getattr(function, "__self__", module)
-    plain = inspect.unwrap(getattr(function, "__func__", function))
-    if module is not None and _is_torch(module):
-        walk.module(module, "", list(values.values()), {})
-        return walk.found
-    if owner is not None:
-        values = {_self_of(plain): Live(owner), **values}
-    try:
-        for name, parameter in inspect.signature(plain).parameters.items():
-            if name not in values and parameter.default is not parameter.empty:
-                values[name] = Live(parameter.default)
-    except (TypeError, ValueError):
-        pass
-    walk.function(function, values)
-    return walk.found
-
-
-def _is_torch(module: Any) -> bool:
-    return type(module).__module__.startswith("torch.nn.")
-
-
 def each_of(value: Any) -> Iterator[Any]:
     """The members of a live list, if it is one."""
     if isinstance(value, list | tuple):
@@ -388,3 +350,13 @@ def each_of(value: Any) -> Iterator[Any]:
 def builtin(name: str) -> Any:
     """A name of Python's own."""
     return getattr(builtins, name, None)
+
+
+def shape_of(value: Value) -> tuple[int, ...] | None:
+    """The shape of a tensor of the model."""
+    import torch
+
+    if isinstance(value, Live) and isinstance(value.value, torch.Tensor):
+        with suppress(RuntimeError, ValueError):  # a lazy one has none yet
+            return tuple(value.value.shape)
+    return None

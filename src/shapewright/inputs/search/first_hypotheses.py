@@ -9,8 +9,9 @@ from typing import Any
 
 from shapewright.inputs.callables import Loaded, parameters_of
 from shapewright.inputs.search.argument_options import Evidence, Option, described
-from shapewright.inputs.search.argument_uses import Met, walked
+from shapewright.inputs.search.argument_uses import Met
 from shapewright.inputs.search.docstrings import MASKS, MEANINGS, read
+from shapewright.inputs.search.function_bodies import walked
 from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor, mapped
 from shapewright.inputs.search.layer_inputs import (
     is_lazy,

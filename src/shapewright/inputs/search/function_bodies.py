@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from contextlib import suppress
+from types import FunctionType, MethodType
 from typing import Any
 
 from shapewright.inputs.search import argument_uses
@@ -207,7 +209,7 @@ class Body:
     ) -> argument_uses.Value:
         product = isinstance(op, ast.MatMult)
         for one, other, side in ((left, right, "@"), (right, left, "@ of the right")):
-            shape = shape_of(other)
+            shape = argument_uses.shape_of(other)
             if isinstance(one, argument_uses.Given) and shape is not None:
                 how = side if product else "+"
                 self.walk.uses(one).beside.append(Beside(how, shape, one.moves))
@@ -276,7 +278,7 @@ class Body:
         if not isinstance(node.slice, ast.Slice):
             index = self.value(node.slice)
         if isinstance(index, argument_uses.Given):
-            shape = shape_of(base)
+            shape = argument_uses.shape_of(base)
             if shape:
                 self.walk.uses(index).below(shape[0])
             elif isinstance(base, argument_uses.Given) or base is None:
@@ -350,11 +352,60 @@ class Body:
         return None
 
 
-def shape_of(value: argument_uses.Value) -> tuple[int, ...] | None:
-    """The shape of a tensor of the model."""
-    import torch
+def _read_body(
+    walk: argument_uses.Walk,
+    function: Any,
+    node: argument_uses.Function,
+    names: argument_uses.Names,
+    path: str,
+) -> argument_uses.Value:
+    body = Body(walk, function, names, path)
+    if isinstance(node, ast.Lambda):
+        return body.value(node.body)
+    body.block(node.body)
+    return body.returned
 
-    if isinstance(value, argument_uses.Live) and isinstance(value.value, torch.Tensor):
-        with suppress(RuntimeError, ValueError):  # a lazy one has none yet
-            return tuple(value.value.shape)
-    return None
+
+def walked(
+    called: Any, names: list[str]
+) -> dict[tuple[str | int, ...], argument_uses.Uses]:
+    """What a callable does with the arguments of these names.
+
+    Those of `*inputs` are named `*inputs0`, `*inputs1`.
+    """
+    walk = argument_uses.Walk(_read_body)
+    values: argument_uses.Names = {
+        name: argument_uses.Several(
+            tuple(argument_uses.Given((f"{name}{n}",)) for n in range(4))
+        )
+        if name.startswith("*")
+        else argument_uses.Given((name,))
+        for name in names
+    }
+    values = {name.lstrip("*"): value for name, value in values.items()}
+    module = called if hasattr(called, "_modules") else None
+    function: Any = called.forward if module is not None else called
+    if not isinstance(function, FunctionType | MethodType):
+        function = type(function).__call__
+    owner = getattr(function, "__self__", module)
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if module is not None and _is_torch(module):
+        walk.module(module, "", list(values.values()), {})
+        return walk.found
+    if owner is not None:
+        values = {
+            argument_uses.first_parameter(plain): argument_uses.Live(owner),
+            **values,
+        }
+    try:
+        for name, parameter in inspect.signature(plain).parameters.items():
+            if name not in values and parameter.default is not parameter.empty:
+                values[name] = argument_uses.Live(parameter.default)
+    except (TypeError, ValueError):
+        pass
+    walk.function(function, values)
+    return walk.found
+
+
+def _is_torch(module: Any) -> bool:
+    return type(module).__module__.startswith("torch.nn.")

@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from shapewright.engine.replacement import resemble
-from shapewright.record.trace import Assumption
+from shapewright.record.ops import Assumption
 from shapewright.runtime.files.confinement import confine
 from shapewright.runtime.files.layer import Layer, temporary_folder
 from shapewright.runtime.files.library_files import library_files_kept

@@ -24,8 +24,8 @@ from shapewright.views.terminal import findings as reports
 from shapewright.views.terminal.totals import labelled, wrapped
 
 if TYPE_CHECKING:
+    from shapewright.record.ops import Assumption
     from shapewright.record.report import Report
-    from shapewright.record.trace import Assumption
 
 
 MOST_RUNS = 4
