@@ -29,6 +29,7 @@ from shapewright.runtime.files.os_functions import (
     named_in,
     starting_processes,
 )
+from shapewright.runtime.files.safetensors_files import tensor_files_kept
 from shapewright.runtime.files.torch_files import saves_kept
 
 if TYPE_CHECKING:
@@ -258,7 +259,8 @@ class ProgramFiles:
                 if self.confined_to is not None:
                     confine(self.confined_to)
                 layer = stack.enter_context(files_kept())
-            stack.enter_context(saves_kept(layer, witness))
+            shelf = stack.enter_context(saves_kept(layer, witness))
+            stack.enter_context(tensor_files_kept(shelf))
             yield layer
 
 

@@ -16,7 +16,6 @@ import torch
 from shapewright.engine.private import step_aside
 from shapewright.engine.replacement import replaced
 from shapewright.runtime.files.load_arguments import Locations, must_be_allowed
-from shapewright.runtime.files.safetensors_files import tensor_files_kept
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
@@ -121,8 +120,8 @@ def name_of(file: Any) -> str:
 
 
 @contextmanager
-def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[None]:
-    """Nothing is pickled; a `witness` is told of each file."""
+def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
+    """Nothing is pickled, but kept on the shelf; a `witness` is told of each file."""
     shelf = Shelf(layer, torch.save, witness)
 
     def save(original: Any) -> Any:
@@ -141,5 +140,4 @@ def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(replaced(torch, "save", save))
         stack.enter_context(replaced(torch, "load", load))
-        stack.enter_context(tensor_files_kept(shelf))
-        yield
+        yield shelf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 Leaf = tuple[str, tuple[int, ...] | None, str]
 """A field of an item by name; its shape, or None; its type."""

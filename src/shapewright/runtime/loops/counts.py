@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-
-if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
-
 
 LONGEST_PERIOD = 8
 """`x % n == 0` of what nobody counts: so many turns are run to come to it."""
@@ -179,53 +173,3 @@ def evaluated(call: Callable[[], Any]) -> Any:
             return call()
     except Exception:
         return None
-
-
-REACHED = 3
-"""Turns that a library's loop has in any case."""
-
-Key = tuple[str, int, int]
-"""The condition in words, its number in its file, and the period."""
-
-
-@dataclass
-class Periods:
-    """What each condition was asked with, and the count that was taken for due.
-
-    A count is a number that grows by one from one step of the training to the next:
-    sizes, or the numbers of layers, do not.
-    """
-
-    stage: Stage
-    seen: dict[Key, dict[int, int]] = field(default_factory=dict)
-    chosen: dict[Key, int] = field(default_factory=dict)
-
-    def due(self, count: Any, period: Any, words: str, at: int, library: bool) -> Any:
-        """`count % period`, zero where a whole run's condition is taken as met."""
-        left = count % period
-        least = REACHED if library else LONGEST_PERIOD
-        if type(count) is not int or type(period) is not int or period <= least:
-            return left
-        stage, key = self.stage, (words, at, period)
-        if stage.full or get_ident() != stage.thread:
-            return left
-        if self.chosen.get(key) == count:
-            return 0
-        if left == 0:
-            if count or not library:
-                self.chosen.setdefault(key, count)
-            return 0
-        seen = self.seen.setdefault(key, {})
-        trained = seen.setdefault(count, stage.trained)
-        before = seen.get(count - 1)
-        if key in self.chosen or before is None or before >= trained:
-            return left
-        self.chosen[key] = count
-        stage.engine.assume(f"`{words}` with {period} taken as 0 at {count}")
-        return 0
-
-    def exceeds(self, setting: Any, length: Any) -> Any:
-        """`setting > length`, with the length that a shortened loader really has."""
-        if type(length) is int:
-            length = self.stage.shortened.get(length, length)
-        return setting > length

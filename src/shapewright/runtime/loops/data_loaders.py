@@ -20,12 +20,12 @@ from shapewright.engine.replacement import replaced
 from shapewright.record.report import Remainder
 from shapewright.runtime.loops.batch_items import check_items
 from shapewright.runtime.loops.epochs import is_own_package
-from shapewright.runtime.loops.iterables import Source
+from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import over
 from shapewright.runtime.training.story import shown
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
     from shapewright.runtime.training.story import Node
 
 FEWEST = 2
@@ -44,7 +44,7 @@ KNOWN = 1 << 20
 """Elements of the largest tensor of a data set whose values are kept."""
 
 
-class Batches(Source):
+class Batches(LoaderPass):
     """One pass over a loader. Nothing is fetched before it is asked for."""
 
     def __init__(self, stage: Stage, loader: Any) -> None:
@@ -53,7 +53,7 @@ class Batches(Source):
         self.dataset = loader.dataset
         self.at = 0
         self.born = len(stage.fetched)
-        self.queue: list[int] | None = None  # what is left, once it skips
+        self.queue = None
         self.lengths: set[int] = set()
         self.alone = is_of_library(stage)
         self.items: Iterator[Any] | None = None
@@ -65,7 +65,7 @@ class Batches(Source):
             self.plan = listed(loader)
             self.total = len(self.plan)
         self.node: Node | None = None
-        self.length = 0  # items of the last batch
+        self.length = 0
 
     def __len__(self) -> int:
         return len(self.loader)

@@ -1,8 +1,12 @@
-"""Loops of libraries over epochs: they end when their turns bring nothing new."""
+"""Loops of libraries over epochs: they end when their turns bring nothing new.
+
+Conditions of theirs on steps, `step % 100 == 0`, hold once as in a whole run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from threading import get_ident
 from typing import Any
@@ -10,8 +14,10 @@ from typing import Any
 from shapewright.engine.call_sites import USER, classify, is_installed
 from shapewright.program.loop_conditions import counts
 from shapewright.program.loop_instrumentation import trains
+from shapewright.runtime.loops.counts import LONGEST_PERIOD
 from shapewright.runtime.loops.iterables import Items, source_of
-from shapewright.runtime.loops.turns import MOST, Stage, Turns
+from shapewright.runtime.loops.loop_state import Stage
+from shapewright.runtime.loops.turns import MOST, Turns
 from shapewright.runtime.training.story import shown
 
 FEWEST = 3
@@ -98,6 +104,56 @@ class Asked:
     def end(self) -> None:
         """The loop is left."""
         self.turns.end()
+
+
+REACHED = 3
+"""Turns that a library's loop has in any case."""
+
+Key = tuple[str, int, int]
+"""The condition in words, its number in its file, and the period."""
+
+
+@dataclass
+class Periods:
+    """What each condition was asked with, and the count that was taken for due.
+
+    A count is a number that grows by one from one step of the training to the next:
+    sizes, or the numbers of layers, do not.
+    """
+
+    stage: Stage
+    seen: dict[Key, dict[int, int]] = field(default_factory=dict)
+    chosen: dict[Key, int] = field(default_factory=dict)
+
+    def due(self, count: Any, period: Any, words: str, at: int, library: bool) -> Any:
+        """`count % period`, zero where a whole run's condition is taken as met."""
+        left = count % period
+        least = REACHED if library else LONGEST_PERIOD
+        if type(count) is not int or type(period) is not int or period <= least:
+            return left
+        stage, key = self.stage, (words, at, period)
+        if stage.full or get_ident() != stage.thread:
+            return left
+        if self.chosen.get(key) == count:
+            return 0
+        if left == 0:
+            if count or not library:
+                self.chosen.setdefault(key, count)
+            return 0
+        seen = self.seen.setdefault(key, {})
+        trained = seen.setdefault(count, stage.trained)
+        before = seen.get(count - 1)
+        if key in self.chosen or before is None or before >= trained:
+            return left
+        self.chosen[key] = count
+        stage.engine.assume(f"`{words}` with {period} taken as 0 at {count}")
+        return 0
+
+    def exceeds(self, setting: Any, length: Any) -> Any:
+        """`setting > length`, with the length that a shortened loader really has."""
+        if type(length) is int:
+            length = self.stage.shortened.get(length, length)
+        return setting > length
 
 
 def is_own_package(file: str) -> bool:

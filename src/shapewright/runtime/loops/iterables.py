@@ -36,6 +36,20 @@ class Source:
         raise NotImplementedError
 
 
+class LoaderPass(Source):
+    """One pass over a loader of batches, as the loops see it that ask for them."""
+
+    loader: Any
+    born: int
+    """Batches that were fetched before the pass began."""
+    alone: bool
+    """Whether a library's loop asks for the batches."""
+    queue: list[int] | None
+    """What is left, once it skips."""
+    length: int
+    """Items of the last batch."""
+
+
 class Items(Source):
     """A range or another sequence."""
 

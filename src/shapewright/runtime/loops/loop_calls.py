@@ -8,7 +8,7 @@ import builtins
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shapewright.program.loop_conditions import DUE, EXCEEDS
 from shapewright.program.loop_instrumentation import (
@@ -25,19 +25,18 @@ from shapewright.program.loop_instrumentation import (
     TURNS,
     WHILE,
 )
-from shapewright.runtime.loops.counts import Periods, Told
-from shapewright.runtime.loops.epochs import Asked, epochs
+from shapewright.runtime.loops.counts import Told
+from shapewright.runtime.loops.epochs import Asked, Periods, epochs
 from shapewright.runtime.loops.iterables import (
     Counted,
     Items,
+    LoaderPass,
     Source,
     counted,
     source_of,
 )
-from shapewright.runtime.loops.turns import Stage, Turns
-
-if TYPE_CHECKING:
-    from shapewright.runtime.loops.data_loaders import Batches
+from shapewright.runtime.loops.loop_state import RunningLoop, Stage
+from shapewright.runtime.loops.turns import Turns
 
 
 @contextmanager
@@ -131,7 +130,7 @@ def plainly(
     return True
 
 
-def ahead(turns: Turns, source: Any, bodies: list[Batches]) -> int | None:
+def ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
     """How many turns to leave out, to come to one that something waits for.
 
     A condition on a count does, and so does the last of the batches that the body asks
@@ -148,7 +147,7 @@ def ahead(turns: Turns, source: Any, bodies: list[Batches]) -> int | None:
     return more
 
 
-def in_step(bodies: list[Batches]) -> list[Any]:
+def in_step(bodies: list[LoaderPass]) -> list[Any]:
     """What the body asked for a batch, once in a turn and not for the first time."""
     return [
         each
@@ -158,7 +157,7 @@ def in_step(bodies: list[Batches]) -> list[Any]:
     ]
 
 
-def passed(source: Source, heads: list[Batches], turn: int) -> bool:
+def passed(source: Source, heads: list[LoaderPass], turn: int) -> bool:
     """Let the next turn of a loop be that one; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         return all([each.skip(turn) for each in heads])  # noqa: C419
@@ -206,7 +205,7 @@ def longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
     return value if turns is None else turns.growing.longer(index, value)
 
 
-def turns_of(stage: Stage, file: str, line: int) -> Turns | None:
+def turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
     """A loop that runs, if it is none of a model's own."""
     if not stage.loops or stage.engine.call != 0:
         return None
@@ -313,14 +312,14 @@ def called(
             node.turns[turns.ran + 1] = None
             made = call()
             turns.done()
-            if turns.ran == 1 and steps is None and not stage.facts.is_one_step():
+            if turns.ran == 1 and steps is None and not stage.is_one_step():
                 return made
             enough = turns.ran >= AGAIN and turns.is_enough()
             if turns.ran == steps or enough:
                 return made
 
 
-def skipped(source: Source, heads: list[Batches], bodies: list[Batches]) -> bool:
+def skipped(source: Source, heads: list[LoaderPass], bodies: list[LoaderPass]) -> bool:
     """Let the next turn of a loop be its last; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         known = [each.total for each in heads if each.total is not None]

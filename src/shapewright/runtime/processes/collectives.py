@@ -13,7 +13,7 @@ import torch
 from shapewright.runtime.loops.batch_items import shaped
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 Tensor = torch.Tensor
 Base: Any = getattr(torch.distributed, "ProcessGroup", object)

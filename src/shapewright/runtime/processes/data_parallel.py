@@ -17,7 +17,7 @@ from shapewright.engine.replacement import replaced
 from shapewright.runtime.claimed_machine import index_of
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 
 @contextmanager

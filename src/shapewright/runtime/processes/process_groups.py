@@ -18,7 +18,7 @@ from shapewright.engine.replacement import replaced
 from shapewright.runtime.processes.collectives import Done, Ranks
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 
 TOLD = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 QUIET = {
     "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "MPLBACKEND": "Agg",

@@ -12,7 +12,7 @@ import torch
 from shapewright.engine.replacement import replaced
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 UNSCALED, STEPPED = "unscaled", "stepped"
 
@@ -145,7 +145,7 @@ class Scaler:
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
-                    gradient = self.stage.facts.grad(parameter)
+                    gradient = self.stage.grad(parameter)
                     if gradient is None:
                         continue
                     if gradient.dtype == torch.float16:

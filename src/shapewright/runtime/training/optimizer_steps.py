@@ -23,7 +23,7 @@ from shapewright.engine.function_names import plain_name
 from shapewright.engine.replacement import replaced, resemble
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 
 TRUE_STEPS = 2
@@ -81,7 +81,7 @@ class Replays:
                         zero = value == 0 if isinstance(value, int | float) else None
                         found.append((name, type(value), zero))
                 for parameter in group["params"]:
-                    gradient = self.stage.facts.grad(parameter)
+                    gradient = self.stage.grad(parameter)
                     if gradient is None:
                         found.append(id(parameter))
                     else:
@@ -103,7 +103,7 @@ class Replays:
             written = []
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
-                    if self.stage.facts.grad(parameter) is None:
+                    if self.stage.grad(parameter) is None:
                         continue
                     if parameter.is_meta:
                         written.append(parameter)
@@ -228,6 +228,9 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
             node.shapes.setdefault(f"{meta.shape} {meta.dtype}")
             stage.trained += 1
             stage.facts.before_backward(self)
+            if stage.loops:
+                loop = stage.loops[-1]
+                loop.graphs.add(self, loop.ran, stage.here())
             probes.before_backward()
             running[0] = True
             try:
@@ -294,7 +297,7 @@ def scheduled(stage: Stage) -> Callable[[Any], Any]:
                 node.total = getattr(self, "total_steps", None)
                 watched = stage.facts.of(self.optimizer)
                 if count == 1 and watched is not None and watched.stepped is None:
-                    place = stage.facts.here()
+                    place = stage.here()
                     stage.facts.meet("scheduled-first", place, None, name)
                     watched.early = "scheduled-first", place, None, name
             return original(self, *args, **kwargs)
@@ -329,7 +332,7 @@ def mode(stage: Stage) -> Callable[[Any], Any]:
             try:
                 kind = "train" if mode else "eval"
                 stage.story.happened(stage.engine, kind, type(self).__name__)
-                stage.facts.mode(self, mode)
+                stage.facts.modes.mode(self, mode)
                 return original(self, mode)
             finally:
                 inside[0] = False

@@ -15,8 +15,8 @@ from shapewright.record.report import Place
 from shapewright.runtime.training.story import line_of_site
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
-    from shapewright.runtime.training.training_facts import Facts
+    from shapewright.engine.engine import Engine
+    from shapewright.runtime.training.program_run import Meet, ProgramRun
 
 
 ANEW = frozenset({"zero_", "copy_", "fill_"})
@@ -34,28 +34,32 @@ class Used:
     place: Place
     piled: Place | None = None
 
-    def told(self, facts: Facts) -> None:
+    def told(self, meet: Meet) -> None:
         """Note that another step uses the gradient, if a backward pass added to it."""
         if self.piled is not None:
-            facts.meet("stale", self.piled, self.place)
+            meet("stale", self.piled, self.place)
 
 
 class ByHand:
     """The steps by hand of one rehearsal."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, run: ProgramRun, meet: Meet) -> None:
+        self.run = run
+        self.meet = meet
         self.event = 0
         self.used: dict[int, Used] = {}  # by leaf
         self.read: dict[int, tuple[Any, Any]] = {}  # leaves and gradients
-        stage.engine.watch_gradients(self.read)
+        run.engine.watch_gradients(self.read)
 
-    def look(self) -> None:
-        """Find the steps since the last backward pass: of gradients used before?"""
-        events = self.stage.engine.events
+    def look(self, optimized: Iterable[Any]) -> None:
+        """Find the steps since the last backward pass: of gradients used before?
+
+        Parameters that an optimizer has are none of them.
+        """
+        events = self.run.engine.events
         began, self.event = self.event, len(events)
-        info, watched = self.stage.engine.info, self.stage.facts.watched
-        theirs = {info(p).storage.number for each in watched for p in each.parameters()}
+        info = self.run.engine.info
+        theirs = {info(each).storage.number for each in optimized}
         read = [
             (leaf, gradient)
             for leaf, gradient in self.read.values()
@@ -63,25 +67,24 @@ class ByHand:
             and not getattr(leaf, "_is_flat_param", False)
         ]  # but what FSDP joins, whose parts an optimizer steps
         self.read.clear()
-        facts = self.stage.facts
         steps, left = self.steps(events[began:], read) if read else ({}, set())
         for key, step in steps.items():
             earlier = self.used.pop(key, None)
             if earlier is not None and earlier.gradient is step.gradient:
-                earlier.told(facts)
+                earlier.told(self.meet)
             if key in left:
                 self.used[key] = step
         self.used = {
             key: each
             for key, each in self.used.items()
-            if facts.grad(each.leaf) is each.gradient
+            if self.run.grad(each.leaf) is each.gradient
         }
 
     def steps(
         self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
     ) -> tuple[dict[int, Used], set[int]]:
         """Leaves that were written, and those whose gradient was not written after."""
-        info = self.stage.engine.info
+        info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}
         made = set(grads)  # storages of what was made of gradients
@@ -110,7 +113,7 @@ class ByHand:
     def after_backward(self, place: Place) -> None:
         """A backward pass ran: did it add to gradients that a step has used?"""
         for each in self.used.values():
-            gradient = self.stage.facts.grad(each.leaf)
+            gradient = self.run.grad(each.leaf)
             if gradient is not each.gradient or gradient._version != each.version:
                 each.piled = each.piled or place
                 each.gradient = gradient
@@ -123,8 +126,8 @@ READS = frozenset({"from_numpy", "tensor", "as_tensor", "asarray", "frombuffer"}
 class Weights:
     """What was loaded before the first step of an optimizer."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.first: int | None = None  # events before the first step
         self.read = False  # a file of tensors was
         self.loaded: dict[int, Any] = {}  # parameters that a state dict was put into
@@ -132,7 +135,7 @@ class Weights:
     def stepping(self) -> None:
         """An optimizer is about to step."""
         if self.first is None:
-            self.first = len(self.stage.engine.events)
+            self.first = len(self.engine.events)
 
     def reading(self) -> None:
         """A file is loaded."""
@@ -151,7 +154,7 @@ class Weights:
         """
         if self.read and not self.loaded:
             return False
-        engine = self.stage.engine
+        engine = self.engine
         infos = [engine.info(each) for each in parameters]
         if any(info.kind == THEIRS for info in infos):
             return False

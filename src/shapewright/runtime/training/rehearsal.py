@@ -17,7 +17,7 @@ from shapewright.runtime.claimed_machine import Machine, claimed_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import loaders_watched, remainders
 from shapewright.runtime.loops.loop_calls import loops_told
-from shapewright.runtime.loops.turns import Stage
+from shapewright.runtime.loops.loop_state import Stage
 from shapewright.runtime.model_building import downloads_stood_for
 from shapewright.runtime.processes.data_parallel import parallel_stood_for
 from shapewright.runtime.processes.process_groups import end_groups, groups_stood_for

@@ -17,7 +17,7 @@ from torch import nn
 from shapewright.record.report import Place
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.turns import Stage
+    from shapewright.runtime.loops.loop_state import Stage
 
 
 class States:
@@ -29,7 +29,7 @@ class States:
 
     def take(self, module: nn.Module, state: Any) -> None:
         """A program took a state, which holds the parameters' own storages."""
-        where = self.stage.facts.here(), self.stage.steps
+        where = self.stage.here(), self.stage.steps
         for _, _, given in self.trained(module, state):
             self.taken[self.stage.engine.info(given).number] = where
 
@@ -47,7 +47,7 @@ class States:
             taken.append(known)
         if taken and all(steps < stage.steps for _, steps in taken):
             name = type(module).__name__
-            stage.facts.meet("state-not-copied", taken[0][0], stage.facts.here(), name)
+            stage.facts.meet("state-not-copied", taken[0][0], stage.here(), name)
 
     def trained(
         self, module: nn.Module, state: Any

@@ -1,0 +1,135 @@
+"""The state of a rehearsal and of its loops: turns, what they count, what grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from shapewright.runtime.loops.carried_values import Growing, Lists, Numbers
+from shapewright.runtime.loops.counts import NOTHING, Counts, Told
+from shapewright.runtime.training.gradients import Gradients, Graphs
+from shapewright.runtime.training.program_run import ProgramRun
+from shapewright.runtime.training.story import shown
+from shapewright.runtime.training.training_facts import Facts
+
+if TYPE_CHECKING:
+    from shapewright.engine.identity import Meta
+    from shapewright.engine.module_calls import Call
+    from shapewright.runtime.loops.iterables import LoaderPass
+
+IDLE = 32
+"""Turns of a loop that call nothing, after which its turns are no longer looked at."""
+
+
+class Idle:
+    """The loops whose turns, lately, call nothing of torch's, by their places."""
+
+    def __init__(self) -> None:
+        self.turns: dict[tuple[str, int], int] = {}
+
+    def is_met(self, place: tuple[str, int]) -> bool:
+        """Whether it has been so for long enough."""
+        return self.turns.get(place, 0) >= IDLE
+
+    def count(self, place: tuple[str, int], idle: bool) -> None:
+        """A turn of the loop there ended."""
+        self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
+
+
+class Plain:
+    """Numbers for metadata, the same for those that differ in their offset alone."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Meta, int]] = {}
+        self.keys: dict[Any, int] = {}
+
+    def key(self, meta: Meta) -> int:
+        """The number of some metadata."""
+        found = self.known.get(id(meta))
+        if found is None:
+            about = (
+                meta.shape, meta.stride, meta.torch_dtype, meta.device,
+                meta.requires_grad, meta.layout,
+            )  # fmt: skip
+            number = self.keys.setdefault(about, len(self.keys))
+            found = self.known[id(meta)] = meta, number
+        return found[1]
+
+
+@dataclass(slots=True)
+class Stage(ProgramRun):
+    """What loops look at: the run, its story, and what has happened so far."""
+
+    full: bool = False
+    has_gpu: bool = False  # the device that is claimed
+    hurried: bool = False  # only until an error is met again
+    whole: bool = False  # loops that do not train have all their turns
+    jumped: int | None = None  # events when the first of those was cut
+    later: int | None = None  # events when a second turn of a loop first began
+    trained: int = 0  # backward passes and optimizer steps
+    steps: int = 0  # of optimizers
+    fetched: list[LoaderPass] = field(default_factory=list)  # which loader, in order
+    made: list[tuple[int, int]] = field(default_factory=list)  # events of each batch
+    loaders: WeakKeyDictionary[Any, tuple[str, int]] = field(
+        default_factory=WeakKeyDictionary
+    )  # where each was constructed
+    short: list[tuple[int, LoaderPass]] = field(
+        default_factory=list
+    )  # last ones, by turn
+    batched: set[int] = field(default_factory=set)  # tensors with samples in dim 0
+    loops: list[RunningLoop] = field(default_factory=list)  # that run, outermost first
+    shortened: dict[int, int] = field(default_factory=dict)  # lengths told, and real
+    unlike: dict[Any, str] = field(default_factory=dict)  # items that make no batch
+    thread: int = field(default_factory=get_ident)
+    waited: dict[tuple[str, int], str] = field(default_factory=dict)
+    met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
+    idle: Idle = field(default_factory=Idle)
+    plain: Plain = field(default_factory=Plain)
+    lists: Lists = field(default_factory=Lists)
+    numbers: Numbers = field(default_factory=Numbers)
+    making: int = 0  # items of batches, right now
+    facts: Facts = field(init=False)
+    gradients: Gradients = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gradients = Gradients(self.calls)
+        self.facts = Facts(self, self.gradients)
+        self.calls.ended = self.called
+
+    def marks(self) -> tuple[int, ...]:
+        """What differs after a turn in which something happened."""
+        return len(self.engine.events), len(self.fetched), self.trained
+
+    def called(self, call: Call, out: Any) -> None:
+        """A module gave something."""
+        self.facts.modes.called(call)
+        self.gradients.called(call, out)
+
+    def is_one_step(self) -> bool:
+        """Whether something was trained, and no optimizer stepped more than once."""
+        stepped = [one for one in self.facts.watched if one.stepped is not None]
+        return self.trained > 0 and self.steps <= len(stepped)
+
+    def tell_unmet(self) -> None:
+        """Say which conditions on counts no turn met that ran."""
+        for place, test in self.waited.items():
+            if place not in self.met:
+                told = f"{shown(place[0], self.story.folder)}:{place[1]}"
+                self.story.skip(f"{told}: `{test}` held in no turn that ran")
+
+
+class RunningLoop:
+    """A loop that runs: where, its turns so far, what it counts and what grows."""
+
+    def __init__(
+        self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
+    ) -> None:
+        self.stage = stage
+        self.place = file, line
+        self.counts = Counts(told)
+        self.growing = Growing(stage.lists, stage.numbers, self.counts, self.place)
+        self.ran = 0
+        self.trains = self.loads = False
+        self.graphs = Graphs()  # of backward passes

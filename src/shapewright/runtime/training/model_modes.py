@@ -1,0 +1,205 @@
+"""In which mode models train and are evaluated, and what no backward pass reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from shapewright.engine.identity import Info
+from shapewright.record.report import Place
+from shapewright.runtime.training.story import line_of_site
+
+if TYPE_CHECKING:
+    from shapewright.engine.engine import Engine
+    from shapewright.engine.module_calls import Call
+    from shapewright.runtime.training.program_run import Meet, ProgramRun
+
+ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+"""Layers that do something else in training than in evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A model that was called at a line, in a turn that trains nothing."""
+
+    place: Place
+    name: str
+    model: int
+
+
+class Evaluations:
+    """The outputs of one rehearsal that may be evaluations."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.event = 0
+        self.waiting: dict[int, Evaluated] = {}  # by the number of the output
+        self.of: dict[int, frozenset[int]] = {}  # which outputs a tensor is made of
+        self.used: set[int] = set()
+        self.trained: set[Place] = set()  # where backward passes came
+
+    def add(self, one: Evaluated, outputs: list[Info], event: int) -> None:
+        """Outputs with gradients, of a turn that began at an event."""
+        if one.place in self.trained:
+            return
+        if not self.waiting:
+            self.event = event
+        for info in outputs:
+            self.waiting[info.number] = one
+            self.of[info.number] = frozenset({info.number})
+
+    def follow(self) -> None:
+        """See what was made of the outputs since."""
+        events = self.engine.events
+        began, self.event = self.event, len(events)
+        for _, ins, outs, *_ in events[began:] if self.waiting else ():
+            numbers = [info.number for info in ins if info.number in self.of]
+            if not numbers:
+                continue
+            self.used.update(numbers)
+            come = frozenset[int]().union(*(self.of[each] for each in numbers))
+            for out in outs:
+                if out.meta.requires_grad:
+                    self.of[out.number] = self.of.get(out.number, come) | come
+
+    def before_backward(self, loss: Info) -> None:
+        """A backward pass comes to a loss: what it is made of is trained."""
+        self.follow()
+        reached = self.of.get(loss.number, frozenset())
+        self.trained |= {self.waiting[n].place for n in reached if n in self.waiting}
+        self.waiting = {
+            number: one
+            for number, one in self.waiting.items()
+            if one.place not in self.trained
+        }
+        if not self.waiting:
+            self.of.clear()
+
+    def left(self) -> Iterator[Evaluated]:
+        """Those that something was made of, and no backward pass came to."""
+        self.follow()
+        for number, one in self.waiting.items():
+            if number in self.used:
+                yield one
+
+
+def leads_to(engine: Engine, call: Call, loss: Info) -> bool:
+    """Whether a backward pass of a loss comes to what a model gave in a call.
+
+    It does where nobody sees what the model gave.
+    """
+    outputs = {info.number for info in infos_in(call.output)}
+    wanted = {loss.number}
+    for _, ins, outs, *_ in reversed(engine.events[call.end :]):
+        if any(out.number in wanted and out.meta.requires_grad for out in outs):
+            wanted.update(info.number for info in ins if info.meta.requires_grad)
+    return not outputs or bool(outputs & wanted)
+
+
+def infos_in(nest: Any) -> list[Info]:
+    """The tensors in what is known of a nest."""
+    if isinstance(nest, Info):
+        return [nest]
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, list | tuple):
+        return [info for each in nest for info in infos_in(each)]
+    return []
+
+
+class Modes:
+    """The modes in which the models of one rehearsal were called."""
+
+    def __init__(self, run: ProgramRun, meet: Meet) -> None:
+        self.run = run
+        self.meet = meet
+        self.ran: set[int] = set()  # roots, before the last backward pass
+        self.trained: set[int] = set()  # roots that were trained in training mode
+        self.taught: set[str] = set()  # names of all models that were
+        self.in_training: set[int] = set()  # calls of models in that mode
+        self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
+        self.call = 0
+        self.evaluations = Evaluations(run.engine)
+
+    def before_backward(self, place: Place, loss: Info) -> None:
+        """The models that ran since the last backward pass: in which mode?"""
+        self.evaluations.before_backward(loss)
+        calls = self.run.calls
+        records, self.call = calls.records[self.call :], len(calls.records)
+        least = min(
+            (call.depth for call in records if call.key in calls.alive), default=0
+        )
+        self.ran = {call.key for call in records if call.depth == least}
+        for call in records:
+            root = calls.alive.get(call.key)
+            if root is None:
+                continue
+            if root.training:
+                self.taught.add(calls.paths.get(call.key, "").partition(".")[0])
+            if call.depth > 1 or not acts_otherwise(root):
+                continue
+            if root.training:
+                self.trained.add(call.key)
+            elif call.key in self.trained and self.is_trained(call, loss):
+                where = self.ended.get(call.key)
+                self.meet("trained-in-eval", place, where, call.name)
+
+    def is_trained(self, call: Call, loss: Info) -> bool:
+        """Whether a backward pass comes to a model that ran, and not to its past."""
+        root = self.run.calls.alive[call.key]
+        with torch._C.DisableTorchFunction():
+            learns = any(each.requires_grad for each in root.parameters())
+        return learns and leads_to(self.run.engine, call, loss)
+
+    def called(self, call: Any) -> None:
+        """A model was called: in which mode?"""
+        if call.depth <= 1:
+            root = self.run.calls.alive.get(call.key)
+            if root is not None and root.training:
+                self.in_training.add(call.index)
+
+    def mode(self, module: Any, training: bool) -> None:
+        """`train()` or `eval()` was called."""
+        if not training:
+            self.ended[id(module)] = self.run.here()
+
+    def evaluated(self, called: int, event: int) -> None:
+        """A turn that read batches and trained nothing: in which mode was the model?
+
+        It began at a call and an event.
+        """
+        calls = self.run.calls
+        for call in calls.records[called:]:
+            root = calls.alive.get(call.key) if call.depth == 1 else None
+            if root is None or not acts_otherwise(root):
+                continue
+            if call.index not in self.in_training:
+                continue
+            outputs = infos_in(call.output)
+            line = line_of_site(call.site[0]) if call.site else None
+            if line is None or not outputs:
+                continue
+            grads = [info for info in outputs if info.meta.requires_grad]
+            if grads:
+                one = Evaluated(line, call.name, call.key)
+                self.evaluations.add(one, grads, event)
+            else:
+                self.meet("evaluated-in-training", line, None, call.name)
+
+    def unreached(self) -> Iterator[Evaluated]:
+        """Evaluations in training mode of models that are trained elsewhere."""
+        for one in self.evaluations.left():
+            if one.model in self.trained:
+                yield one
+
+
+def acts_otherwise(root: nn.Module) -> bool:
+    """Whether a model has layers to which the mode matters."""
+    for module in root.modules():
+        if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:
+            return True
+    return False
