@@ -1,4 +1,4 @@
-"""Reading the record back from JSON: the twin of `encode`."""
+"""Reading the record back from JSON: the twin of `json_writer`."""
 
 from __future__ import annotations
 
