@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from importlib.metadata import metadata, requires
 from importlib.resources import files
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "shapewright"
+NAMED = re.compile(r"`([\w./*]+(?:\.(?:py|json|md|css)|/))`")
+"""A file or a folder in code marks: `spans.py`, `operators/*/needs.py`, `loops/`."""
 
 
 def test_types_and_schema_ship_with_the_package() -> None:
@@ -31,3 +35,34 @@ def test_every_development_tool_is_pinned() -> None:
     asked = {name for group in groups.values() for name in group if type(name) is str}
     assert asked <= pinned
     assert "torch==2.13.0" in pins
+
+
+def test_the_answers_to_the_twenty_questions_are_where_they_are_said_to_be() -> None:
+    text = (ROOT / "tests" / "house" / "where.toml").read_text("utf-8")
+    questions = tomllib.loads(text)["questions"]
+    assert len(questions) == 20
+    answers = [name for question in questions for name in question["new"]]
+    assert [name for name in answers if not (PACKAGE / name).is_file()] == []
+
+
+def test_readmes_and_the_design_name_files_that_exist() -> None:
+    pages = [*PACKAGE.rglob("README.md"), ROOT / "docs" / "design.md"]
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in pages
+        for name in NAMED.findall(
+            page.read_text("utf-8").partition("## Where it was")[0]
+        )
+        if not any(any(base.glob(name)) for base in (page.parent, PACKAGE, ROOT))
+    ]
+    assert missing == []
+
+
+def test_each_room_has_a_readme_of_at_most_forty_lines() -> None:
+    rooms = [path.parent for path in PACKAGE.glob("*/__init__.py")]
+    assert [room.name for room in rooms if not (room / "README.md").is_file()] == []
+    lengths = {
+        str(page.relative_to(PACKAGE)): len(page.read_text("utf-8").splitlines())
+        for page in PACKAGE.rglob("README.md")
+    }
+    assert {page: count for page, count in lengths.items() if count > 40} == {}

@@ -1,4 +1,4 @@
-"""Private parts of torch that capture leans on, each with its reason.
+"""Private parts of torch that the engine relies on, each with its reason.
 
 Everything here is found by feature, not by version, and is undone after a run.
 """

@@ -358,7 +358,7 @@ def filled(leaf: TensorSpec) -> torch.Tensor | None:
 
 
 def made_of(leaf: TensorSpec) -> Any:
-    """A tensor of a spec, as capture feeds it."""
+    """A tensor of a spec, as a run feeds it."""
     from shapewright.runtime.input_tensors import feed
 
     device = f"{leaf.device}:0" if leaf.device == "cuda" else leaf.device

@@ -97,7 +97,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Setting:
-    """The settings of torch that metadata can depend on. Capture fills it per call."""
+    """The settings of torch that metadata can depend on, as the engine found them."""
 
     default_dtype: str = "float32"
     einsum_swaps: bool = True
@@ -105,7 +105,7 @@ class Setting:
 
 
 setting = Setting()
-"""Read by rules of factories; capture keeps it in step with torch."""
+"""Read by rules of factories; the engine keeps it in step with torch."""
 
 
 RULES: dict[str, Rule] = {}

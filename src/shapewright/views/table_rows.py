@@ -297,7 +297,7 @@ def call_text(op: Op) -> str:
 
 
 def _index(value: object) -> str:
-    """What stands between the brackets; capture writes a slice as its text."""
+    """What stands between the brackets; the engine writes a slice as its text."""
     if isinstance(value, tuple):
         return ", ".join(map(_index, value))
     return value if isinstance(value, str) else formatting.format_value(value)

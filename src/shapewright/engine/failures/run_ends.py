@@ -117,7 +117,7 @@ class Stopped(BaseException):
 def findings_of(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
-    """What capture met while running, the error that ended it last."""
+    """What the engine met while running, the error that ended it last."""
     found = met_while_running(engine, fold)
     if error is not None and not follows(error, engine):
         found.append(failure(error, engine, positions))

@@ -175,7 +175,7 @@ class Watching:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A watched run beside its record: see `capture/derived`.
+    """A watched run beside its record: see `engine/derived`.
 
     `recipe` says how to work it out at other sizes, or is None; `places` which output
     of which call a tensor of a number first was, -1 for what was given, and `output`
