@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.targets import Outcome, Progress
-from shapewright.commands.trace import searched, with_loops
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from shapewright.commands.explain import Explaining
+    from shapewright.commands.targets import Outcome, Progress
     from shapewright.engine.memo import Memo
     from shapewright.record.report import Rehearsal, Report
     from shapewright.record.solution import Solution
@@ -454,6 +453,7 @@ def _trace(
     freed: bool = False,
 ) -> Trace:
     from shapewright.commands.solve import traced
+    from shapewright.commands.trace import searched, with_loops
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.runtime.limits import limited

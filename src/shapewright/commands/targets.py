@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands import check
-from shapewright.commands.rehearse import check_script
 from shapewright.commands.trace import Fed, run_target, unborn, with_loops
 from shapewright.findings.finding import Finding
 from shapewright.inputs.errors import InputError
@@ -334,11 +332,15 @@ def check_command(
     """What `shapewright check` finds; the parts of a file that only defines things."""
 
     def check_one(name: str, given: str | None, declared: bool) -> Report:
+        from shapewright.commands import check
+
         return check.check_one_target(
             name, given, timeout, first, strict, arguments, files, declared
         )
 
     if spec is None and parse_target(target, arguments).kind == "script":
+        from shapewright.commands.rehearse import check_script
+
         report = check_script(target, arguments, timeout, first, strict, files)
     else:
         report = check_one(target, spec, True)

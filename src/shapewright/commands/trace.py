@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
-from shapewright.inputs import search
 from shapewright.inputs.spec import made_of
 from shapewright.program.spans import Span
 from shapewright.record.ops import Source
@@ -139,7 +138,9 @@ def first_that_runs(
             best = made
     if declared:
         return best
-    found = search.search(loaded)
+    from shapewright.inputs.search import search
+
+    found = search(loaded)
     if found is None:
         return None
     if not found.fits and not found.own:
@@ -175,7 +176,9 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     for candidate in declared_for(loaded):
         if on_candidate(loaded, candidate, Settings()).complete:
             return candidate
-    found = search.search(loaded)
+    from shapewright.inputs.search import search
+
+    found = search(loaded)
     return found.candidate if found is not None and found.fits else None
 
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
-from shapewright.commands.solve.size_search import Wanted
-from shapewright.commands.solve.solution import solved
 from shapewright.record.solution import Solution
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
+    from shapewright.commands.solve.size_search import Wanted
     from shapewright.inputs.callables import Loaded
     from shapewright.runtime.files.program_files import ProgramFiles
 
@@ -30,6 +29,7 @@ def solve_command(
     files: ProgramFiles | None = None,
 ) -> Solution:
     """What `shapewright solve` finds."""
+    from shapewright.commands.solve.solution import solved
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.engine.replacement import one_thread
@@ -83,6 +83,8 @@ def solve_model(
     feeding = of_arguments(args, kwargs)
     feeding = feeding if feeding.free else feeding.freed()
     name = getattr(target, "__name__", type(target).__name__)
+    from shapewright.commands.solve.solution import solved
+
     return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
 
 
