@@ -12,7 +12,7 @@ import shapewright as sw
 from shapewright.commands.solve.proofs import proved
 from shapewright.commands.solve.runs import of_arguments
 from shapewright.record.solution import Proof, Statement
-from shapewright.runtime.symbolic.symbolic_run import missing
+from shapewright.runtime.symbolic_run import missing
 from shapewright.sizes.demands import AtLeast, Between, Multiple
 from shapewright.sizes.expressions import Letter, Size, read
 from shapewright.views.terminal.solution import proof_text

@@ -235,7 +235,7 @@ def rehearse_function(
     from shapewright.inputs.python_files import functions_changed
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
     from shapewright.runtime.loops.loop_calls import called
-    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.restore.surroundings import owned_kept, place_of
     from shapewright.runtime.run import Settings, record
     from shapewright.runtime.training.rehearsal import Rehearsing

@@ -65,7 +65,7 @@ class Script:
 
     def owns(self, file: str) -> bool:
         """Whether a file belongs to the program, or to a package of the user's."""
-        from shapewright.runtime.loops.epochs import is_own_package
+        from shapewright.runtime.loops.turns import is_own_package
 
         return self.holds(file) or is_own_package(file)
 
@@ -74,11 +74,11 @@ class Script:
         from shapewright.inputs.callables import load_script
         from shapewright.inputs.python_files import changing
         from shapewright.runtime.files.program_files import noted
-        from shapewright.runtime.loops.epochs import (
+        from shapewright.runtime.loops.turns import (
             of_counting_library,
             of_training_library,
         )
-        from shapewright.runtime.restore.patches import guarded
+        from shapewright.runtime.restore.process_state import guarded
         from shapewright.runtime.run import record
 
         settings.memo = self.memo

@@ -134,7 +134,7 @@ def _trace_one(
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.runtime.files.program_files import ProgramFiles, noted
     from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.run import Settings, before_any_call
 
     settings = Settings(target=target, progress=how.progress, watch=how.watch)

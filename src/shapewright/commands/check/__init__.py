@@ -106,7 +106,7 @@ def check_one_target(
     from shapewright.runtime.files.program_files import ProgramFiles, noted
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.processes.forks import Children
-    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.run import Settings, before_any_call
 
     parsed = parse_target(target, arguments)

@@ -41,7 +41,7 @@ def solve_command(
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.model_building import building
-    from shapewright.runtime.restore.patches import guarded
+    from shapewright.runtime.restore.process_state import guarded
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None

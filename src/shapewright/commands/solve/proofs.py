@@ -30,7 +30,7 @@ from shapewright.sizes.ranges import Ladder, Ladders
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
-    from shapewright.runtime.symbolic.symbolic_run import Dims, Symbolic
+    from shapewright.runtime.symbolic_run import Dims, Symbolic
 
 
 LEAST_HIGH = 64
@@ -152,7 +152,7 @@ def proved(
     `trace` is one with formulas, and `feeding` that of its runs; without formulas,
     only the demands are looked at.
     """
-    from shapewright.runtime.symbolic.symbolic_run import missing
+    from shapewright.runtime.symbolic_run import missing
 
     explorer = Explorer(target, feeding, seconds)
     explorer.reason = missing() or ""

@@ -132,7 +132,7 @@ def symbolic_arguments(
     from shapewright.inputs import spec_syntax
     from shapewright.inputs.spec import mapped
     from shapewright.inputs.spec_parser import Written
-    from shapewright.runtime.symbolic.fake_models import fed
+    from shapewright.runtime.symbolic_run import fed
 
     letters = {**feeding.letters, **given}
 
@@ -267,7 +267,7 @@ class Runner:
 
     def numbers(self) -> dict[str, Numbers]:
         """The whole numbers that the target's modules have names for."""
-        from shapewright.runtime.module_numbers import numbers_of
+        from shapewright.runtime.model_building import numbers_of
 
         return numbers_of(self.taken.near)
 

@@ -31,7 +31,7 @@ from shapewright.sizes.z3_solver import asked
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
-    from shapewright.runtime.symbolic.symbolic_run import Guard, Symbolic
+    from shapewright.runtime.symbolic_run import Guard, Symbolic
 
 
 Sizes = Mapping[str, int]
@@ -318,7 +318,7 @@ class Explorer:
 
     def run(self, sizes: Mapping[str, int]) -> Symbolic:
         """One symbolic run, led by these sizes."""
-        from shapewright.runtime.symbolic.symbolic_run import symbolic_run
+        from shapewright.runtime.symbolic_run import symbolic_run
 
         self.plain(sizes)  # so that the model has been looked at
         make = partial(symbolic_arguments, self.feeding)

@@ -20,7 +20,10 @@ from shapewright.engine.replacement import resemble
 from shapewright.record.ops import Assumption
 from shapewright.runtime.files.confinement import confine
 from shapewright.runtime.files.layer import Layer, temporary_folder
-from shapewright.runtime.files.library_files import library_files_kept
+from shapewright.runtime.files.library_files import (
+    library_files_kept,
+    tensor_files_kept,
+)
 from shapewright.runtime.files.os_functions import (
     Patch,
     asking,
@@ -29,7 +32,6 @@ from shapewright.runtime.files.os_functions import (
     named_in,
     starting_processes,
 )
-from shapewright.runtime.files.safetensors_files import tensor_files_kept
 from shapewright.runtime.files.torch_files import saves_kept
 
 if TYPE_CHECKING:

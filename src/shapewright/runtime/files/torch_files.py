@@ -6,19 +6,175 @@ A token stands in the file instead, in the layer where the program's files lie.
 from __future__ import annotations
 
 import copy
+import io
 import os
+import pickle
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from torch import nn
 
+from shapewright.engine import nests
+from shapewright.engine.devices import normal_device
+from shapewright.engine.identity import FROM_FILE
 from shapewright.engine.private import step_aside
 from shapewright.engine.replacement import replaced
-from shapewright.runtime.files.load_arguments import Locations, must_be_allowed
 
 if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
+
+
+TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
+"""Kinds of tensors that torch always loads."""
+
+OURS = "shapewright"
+
+
+class WithoutTensors(pickle.Pickler):
+    """Writes something that is always allowed in place of each tensor."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) in TENSORS:
+            return OrderedDict, ()
+        return NotImplemented
+
+
+def must_be_allowed(
+    save: Callable[..., Any],
+    load: Callable[..., Any],
+    thing: Any,
+    *args: Any,
+    **named: Any,
+) -> None:
+    """Raise what `torch.load` raises of something that was saved."""
+    file = io.BytesIO()
+    module = SimpleNamespace(Pickler=WithoutTensors, __name__=__name__)
+    with torch._C.DisableTorchFunction():
+        try:
+            save(thing, file, pickle_module=module)
+        except Exception:
+            return  # nobody knows what stands in such a file
+        file.seek(0)
+        try:
+            load(file, None, *args, **named)
+        except pickle.UnpicklingError as error:
+            if OURS not in str(error):
+                raise
+        except Exception:
+            return
+
+
+class Locations:
+    """The devices of loaded storages, as `map_location` says; the data stay on the CPU.
+
+    Example: for a file that was saved on a GPU, ``Locations(None)`` claims `cuda:0`, as
+    torch would, or raises torch's error where no GPU is claimed.
+    """
+
+    def __init__(self, map_location: Any) -> None:
+        self.map_location = map_location
+        self.claims: dict[int, str] = {}
+
+    def __call__(self, storage: Any, location: str) -> Any:
+        """As torch asks a function: it gets a storage on the CPU."""
+        self.claims[storage._cdata] = self.device_of(storage, location)
+        return storage
+
+    def device_of(self, storage: Any, location: str) -> str:
+        """The device that a storage saved at a location is loaded to."""
+        asked = self.map_location
+        if callable(asked):
+            asked = _asked(asked, storage, location)
+        elif isinstance(asked, dict):
+            asked = asked.get(location, location)
+        device = normal_device(location if asked is None else asked)
+        _must_be_there(device)
+        return device
+
+    def claim(self, made: Any) -> Any:
+        """Loaded tensors claim their devices from the first time they are seen."""
+        for tensor in tensors_in(made):
+            with torch._C.DisableTorchFunction():
+                key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
+            setattr(tensor, FROM_FILE, self.claims.get(key or 0, "cpu"))
+        return made
+
+    def move(self, kept: Any) -> Any:
+        """What was saved in this run, on the devices that it is loaded to."""
+
+        def moved(tensor: torch.Tensor) -> torch.Tensor:
+            location = str(tensor.device)
+            device = self.device_of(torch.UntypedStorage(0), location)
+            if device == normal_device(location):
+                return tensor
+            if isinstance(tensor, nn.Parameter):
+                tensor.data = tensor.data.to(device)
+                return tensor
+            out = tensor.detach().to(device)
+            return out.requires_grad_() if tensor.requires_grad else out
+
+        for module in modules_in(kept):
+            for parameter in module.parameters(recurse=False):
+                moved(parameter)
+            for name, buffer in list(module.named_buffers(recurse=False)):
+                module._buffers[name] = moved(buffer)
+        return nests.swap(kept, moved)
+
+
+def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
+    """What a program's function says, which may move a storage to a GPU itself."""
+    try:
+        answer = function(storage, location)
+    except (AssertionError, RuntimeError):
+        if not torch.cuda.is_available():
+            raise
+        return "cuda"
+    return None if answer is None else answer.device
+
+
+def _must_be_there(device: str) -> None:
+    """Raises what torch raises where there is no such GPU."""
+    kind, _, number = device.partition(":")
+    if kind != "cuda":
+        return
+    if not torch.cuda.is_available():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but "
+            "torch.cuda.is_available() is False. If you are running on a CPU-only "
+            "machine, please use torch.load with map_location=torch.device('cpu') to "
+            "map your storages to the CPU."
+        )
+    if int(number) >= torch.cuda.device_count():
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {number} but "
+            f"torch.cuda.device_count() is {torch.cuda.device_count()}. Please use "
+            "torch.load with map_location to map your storages to an existing device."
+        )
+
+
+def modules_in(made: Any) -> Iterator[nn.Module]:
+    """Each module in a nest, and those in it."""
+    if isinstance(made, nn.Module):
+        yield from made.modules()
+    elif isinstance(made, dict):
+        for value in made.values():
+            yield from modules_in(value)
+    elif isinstance(made, list | tuple):
+        for value in made:
+            yield from modules_in(value)
+
+
+def tensors_in(made: Any) -> Iterator[torch.Tensor]:
+    """Each tensor in a nest, and those of modules in it."""
+    yield from nests.tensors(made)
+    for module in modules_in(made):
+        yield from module.parameters(recurse=False)
+        yield from module.buffers(recurse=False)
+
 
 TOKEN = b"shapewright kept what was saved here: "
 """What stands in a file instead of what was saved."""

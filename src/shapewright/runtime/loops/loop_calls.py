@@ -26,7 +26,6 @@ from shapewright.program.loop_instrumentation import (
     WHILE,
 )
 from shapewright.runtime.loops.counts import Told
-from shapewright.runtime.loops.epochs import Asked, Periods, epochs
 from shapewright.runtime.loops.iterables import (
     Counted,
     Items,
@@ -36,7 +35,7 @@ from shapewright.runtime.loops.iterables import (
     source_of,
 )
 from shapewright.runtime.loops.loop_state import RunningLoop, Stage
-from shapewright.runtime.loops.turns import Turns
+from shapewright.runtime.loops.turns import Asked, Periods, Turns, epochs
 
 
 @contextmanager

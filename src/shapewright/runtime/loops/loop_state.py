@@ -10,8 +10,7 @@ from weakref import WeakKeyDictionary
 from shapewright.runtime.loops.carried_values import Growing, Lists, Numbers
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
 from shapewright.runtime.training.gradients import Gradients, Graphs
-from shapewright.runtime.training.program_run import ProgramRun
-from shapewright.runtime.training.story import shown
+from shapewright.runtime.training.story import ProgramRun, shown
 from shapewright.runtime.training.training_facts import Facts
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.runtime.loops.batch_items import shaped
+from shapewright.runtime.loops.data_loaders import shaped
 
 if TYPE_CHECKING:
     from shapewright.runtime.loops.loop_state import Stage

@@ -26,13 +26,12 @@ from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
 from shapewright.runtime.real_errors.guards import Guards, Refused
 from shapewright.runtime.real_errors.layer_owners import Owner, owner_of, relative
-from shapewright.runtime.real_errors.operands import CALLS, operands
 from shapewright.runtime.real_errors.rewritten_expressions import (
     PREFIX,
     Unsafe,
     compiled,
 )
-from shapewright.runtime.real_errors.tracebacks import Stack, Standing
+from shapewright.runtime.real_errors.tracebacks import CALLS, Stack, Standing, operands
 from shapewright.runtime.restore.snapshot import take
 from shapewright.runtime.run import Settings, record
 

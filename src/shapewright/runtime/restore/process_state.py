@@ -1,4 +1,4 @@
-"""The process as it was: what a program can set in Python and torch, put back."""
+"""The process as it was: what we patch and what a program sets, put back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from operator import is_
 from types import ModuleType
 from typing import Any
@@ -22,7 +22,9 @@ from torch import nn
 from torch.nn.modules import module as nn_module
 from torch.utils import _device
 
-from shapewright.engine.private import device_context
+from shapewright.engine.private import device_context, is_stand_in, without_dynamo
+from shapewright.engine.random_seeds import seeded
+from shapewright.engine.replacement import resemble
 
 Undo = Callable[[], object]
 
@@ -321,3 +323,64 @@ def undo_namespace(space: Any, patched: list[str]) -> Undo:
 
 MISSING = object()
 LAZY = frozenset({"__getattr__", "__warningregistry__", "__annotations__"})
+
+
+@contextmanager
+def guarded() -> Iterator[dict[str, Any]]:
+    """A run's surroundings: what we patch, and afterwards all of it as it was.
+
+    Yields what `as_before` tells.
+    """
+    with as_before() as did, patched():
+        yield did
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """Our own patches, none of which a program notices."""
+    with ExitStack() as stack:
+        stack.enter_context(_patient_collector())
+        stack.enter_context(_uncompiled())
+        stack.enter_context(without_dynamo())
+        stack.enter_context(seeded())
+        yield
+
+
+@contextmanager
+def _patient_collector() -> Iterator[None]:
+    """Collect cycles more rarely: the record is many small tuples and no cycles.
+
+    With Python's own thresholds a third of a run's time goes into looking for them.
+    Afterwards all that is young is called old, which is two list heads moved, where
+    the next collection would look at each event of the record.
+    """
+    before = gc.get_threshold()
+    if before[0]:
+        gc.set_threshold(max(before[0], 100_000), *before[1:])
+    try:
+        yield
+    finally:
+        if before[0] and not gc.get_freeze_count():  # else the program's are frozen
+            gc.freeze()
+            gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """`torch.compile` hands back what it gets; what is compiled runs uncompiled."""
+    original = torch.compile
+
+    def uncompiled(model: Any = None, **_: Any) -> Any:
+        return (lambda function: function) if model is None else model
+
+    torch.compile = resemble(uncompiled, original)
+    try:
+        if "torch._dynamo" in sys.modules and not is_stand_in():
+            with torch.compiler.set_stance("force_eager"):
+                yield
+        else:
+            yield
+    finally:
+        if torch.compile is uncompiled:
+            torch.compile = original

@@ -17,8 +17,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from shapewright.engine.identity import Info
 from shapewright.runtime.restore.held_objects import AROUND, Held, hold, put_back
-from shapewright.runtime.restore.patches import patched
-from shapewright.runtime.restore.process_state import process_taken
+from shapewright.runtime.restore.process_state import patched, process_taken
 from shapewright.runtime.restore.surroundings import surroundings_taken
 
 Undo = Callable[[], list[str]]

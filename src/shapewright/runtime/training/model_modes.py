@@ -16,7 +16,7 @@ from shapewright.runtime.training.story import line_of_site
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
     from shapewright.engine.module_calls import Call
-    from shapewright.runtime.training.program_run import Meet, ProgramRun
+    from shapewright.runtime.training.story import Meet, ProgramRun
 
 ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 """Layers that do something else in training than in evaluation."""

@@ -16,7 +16,7 @@ from shapewright.runtime.training.story import line_of_site
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
-    from shapewright.runtime.training.program_run import Meet, ProgramRun
+    from shapewright.runtime.training.story import Meet, ProgramRun
 
 
 ANEW = frozenset({"zero_", "copy_", "fill_"})

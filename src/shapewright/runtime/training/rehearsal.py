@@ -23,8 +23,7 @@ from shapewright.runtime.processes.data_parallel import parallel_stood_for
 from shapewright.runtime.processes.process_groups import end_groups, groups_stood_for
 from shapewright.runtime.training.loggers import quiet
 from shapewright.runtime.training.loss_scaling import scalers_stood_for
-from shapewright.runtime.training.optimizer_steps import steps_watched
-from shapewright.runtime.training.state_dicts import states_watched
+from shapewright.runtime.training.optimizer_steps import states_watched, steps_watched
 from shapewright.runtime.training.story import Story, shown
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What happened in a rehearsal, told as it goes: a tree of loops and what they held."""
+"""A program that trains, and its story: a tree of loops and of what they held."""
 
 from __future__ import annotations
 
@@ -7,13 +7,49 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shapewright.engine.call_sites import USER
-from shapewright.record.report import Moment
+from shapewright.engine.identity import BLANK
+from shapewright.record.report import Moment, Place
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
+    from shapewright.engine.module_calls import Calls
+
+
+class Meet(Protocol):
+    """Who notes what is met in a training, once for each place."""
+
+    def __call__(
+        self, kind: str, place: Place, other: Place | None = None, name: str = ""
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class ProgramRun:
+    """A program that runs: on which engine, its calls of modules, and its story."""
+
+    engine: Engine
+    calls: Calls
+    story: Story
+
+    def here(self) -> Place:
+        """The line of the program that runs."""
+        return self.story.line(self.engine)
+
+    def grad(self, parameter: Any) -> Any:
+        """The gradient of a parameter: of its stand-in, where it has values."""
+        engine = self.engine
+        given = engine.grads.get(id(parameter))
+        if given is not None:
+            return given
+        if not parameter.is_meta and engine.info(parameter).kind != BLANK:
+            twin = engine.info(parameter).twin
+            return None if twin is None else twin.grad
+        return parameter.grad
+
 
 MOST_SHAPES = 6
 """Different shapes that are told of one place."""

@@ -16,7 +16,7 @@ from shapewright.runtime.training.story import shown
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.gradients import Gradients
-    from shapewright.runtime.training.program_run import ProgramRun
+    from shapewright.runtime.training.story import ProgramRun
 
 SAMPLE = 3
 """Parameters of an optimizer whose gradients are looked at after a backward pass."""
