@@ -19,7 +19,7 @@ from bench.models import GPT2, Llama, ResNet50, ViT, uninitialised
 from bench.timing import AFTERWARDS, Prepare
 from shapewright.engine.memo import Memo
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -125,9 +125,9 @@ def ours_again(make: Make) -> Prepare:
 
     def prepare() -> Callable[[], object]:
         model, given = make()
-        settings = Settings(memo=Memo(), taken=take(model, (given,), {}))
-        record(model, (given,), {}, settings)
-        return lambda: checked(record(model, (given,), {}, settings))
+        request = RunRequest(memo=Memo(), taken=take(model, (given,), {}))
+        record(model, (given,), {}, request)
+        return lambda: checked(record(model, (given,), {}, request).trace)
 
     return prepare
 

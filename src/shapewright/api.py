@@ -454,25 +454,27 @@ def _trace(
 ) -> Trace:
     from shapewright.commands.solve import traced
     from shapewright.commands.trace import searched, with_loops
+    from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.runtime.limits import limited
-    from shapewright.runtime.run import Settings, before_any_call
+    from shapewright.runtime.run import RunRequest, before_any_call
 
-    settings = Settings(
-        memo=given.memo, verify=given.verify, values=given.values, inside=given.inside
+    options = EngineOptions(
+        verify=given.verify, values=given.values, inside=given.inside
     )
+    request = RunRequest(memo=given.memo, options=options)
     command = "formulas" if freed else "trace"
     refuse_target(command, target)
     refuse_arguments(command, target, args, kwargs)
     try:
         with limited(given.timeout):
             if not args and not kwargs and not freed:
-                found = searched(target, settings)
+                found = searched(target, request)
                 if found is not None:
-                    return _shown(with_loops(found, settings), given)
-            made = traced(target, args, kwargs, settings, freed)
-            return _shown(with_loops(made, settings), given)
+                    return _shown(with_loops(found).trace, given)
+            made = traced(target, args, kwargs, request, freed)
+            return _shown(with_loops(made).trace, given)
     except Stopped as stopped:  # between two tries of inputs
         name = getattr(target, "__name__", type(target).__name__)
         return _shown(before_any_call(name, stopped), given)

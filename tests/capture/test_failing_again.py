@@ -6,14 +6,14 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.operators.failed_calls import Failure
 from shapewright.runtime import run
 
 
 def failures(program, graph: bool) -> list[Failure]:
-    settings = run.Settings(go_on=True, graph=graph)
-    run.record(program, (), {}, settings)
-    return settings.failures
+    options = EngineOptions(graph=graph, going_on=GoingOn())
+    return run.record(program, (), {}, run.RunRequest(options=options)).failures
 
 
 def cells() -> None:

@@ -13,7 +13,7 @@ from torch import nn
 import shapewright as sw
 from shapewright.engine.memo import Memo
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 
 CACHE: dict[str, torch.Tensor] = {}
 
@@ -41,9 +41,9 @@ def test_each_run_starts_from_the_same_state(device: str) -> None:
     model = Remembers().to(device)
     inputs = [torch.empty(rows, 4, device=device) for rows in (2, 3, 3, 5)]
     state = random.getstate()
-    settings = Settings(memo=Memo(), taken=take(model, (inputs[0],), {}))
+    request = RunRequest(memo=Memo(), taken=take(model, (inputs[0],), {}))
     for x in inputs:
-        trace = record(model, (x,), {}, settings)
+        trace = record(model, (x,), {}, request).trace
         alone = sw.trace(model, x)
         assert trace.complete, trace.findings  # a cache of the run before would not fit
         assert (
@@ -69,8 +69,8 @@ class Thaws(nn.Module):
 
 def test_what_a_run_claims_of_a_parameter_ends_with_it() -> None:
     model, x = Thaws(), torch.ones(2, 3)
-    settings = Settings(taken=take(model, (x,), {}))
-    shapes = [record(model, (x,), {}, settings).output.shape for _ in range(3)]
+    request = RunRequest(taken=take(model, (x,), {}))
+    shapes = [record(model, (x,), {}, request).trace.output.shape for _ in range(3)]
     assert shapes == [(2, 3)] * 3
     assert not model.weight.requires_grad
 

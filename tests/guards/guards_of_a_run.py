@@ -15,13 +15,14 @@ from shapewright.record.trace import Trace
 def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
     """Run the program again, its sizes watched, and tell what it compared.
 
-    `again` runs it with `Settings(guards=...)` as it is given, and else as `plain` was
-    made. Where the two runs differ in anything, it is run once more without stand-ins
-    for Python's own names; where they still differ, nothing is claimed. Feed both the
-    same values; of a program that keeps results between runs, `plain` is best a second
-    run.
+    `again` runs it with `RunRequest(guards=...)` as it is given, and else as `plain`
+    was made. Where the two runs differ in anything, it is run once more without
+    stand-ins for Python's own names; where they still differ, nothing is claimed.
+    Feed both the same values; of a program that keeps results between runs, `plain`
+    is best a second run.
 
-        guards_of(lambda told: record(model, (x,), {}, Settings(guards=told)), trace)
+        again = lambda told: record(model, (x,), {}, RunRequest(guards=told)).trace
+        guards_of(again, trace)
     """
     found = attempt(again, plain, Watching())
     if found.reason is None:

@@ -18,7 +18,7 @@ from shapewright.program.assertions import Demand
 from shapewright.record.guards import Guard, outcome_of, reads_of, thresholds
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 from tests.guards import programs
 from tests.guards.watching import shown, watched
 
@@ -26,10 +26,10 @@ from tests.guards.watching import shown, watched
 @pytest.mark.parametrize("name", CASES)
 def test_a_watched_run_leaves_the_same_record(name: str) -> None:
     model, args, kwargs = CASES[name]()
-    record(model, args, kwargs, Settings())
-    plain = record(model, args, kwargs, Settings())
+    record(model, args, kwargs, RunRequest())
+    plain = record(model, args, kwargs, RunRequest()).trace
     watching = Watching()
-    seen = record(model, args, kwargs, Settings(guards=watching))
+    seen = record(model, args, kwargs, RunRequest(guards=watching)).trace
     assert Numbers().difference(seen, plain) is None
     assert list(seen.notes) == list(plain.notes)
     assert watching.told is not None
@@ -148,7 +148,9 @@ def test_a_script_is_watched(tmp_path: Path) -> None:
     )
 
     def run(watching: Watching | None = None) -> Trace:
-        return run_target(parse_target(str(file)), None, Settings(guards=watching))
+        return run_target(
+            parse_target(str(file)), None, RunRequest(guards=watching)
+        ).trace
 
     found = guards_of(run, run())
     assert found.reason is None

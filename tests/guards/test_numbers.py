@@ -12,7 +12,7 @@ import torch
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import reads_of
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 from tests.guards.watching import program, told, watched
 
 USES = [
@@ -153,8 +153,8 @@ def test_numbers_of_an_earlier_run_are_plain_numbers(tmp_path: Path) -> None:
     kept: SimpleQueue[Any] = SimpleQueue()
     run = program(tmp_path, body)
     first, second = Watching(), Watching()
-    record(run, (torch.zeros(3, 4), kept), {}, Settings(guards=first))
-    record(run, (torch.zeros(3, 5), kept), {}, Settings(guards=second))
+    record(run, (torch.zeros(3, 4), kept), {}, RunRequest(guards=first))
+    record(run, (torch.zeros(3, 5), kept), {}, RunRequest(guards=second))
     assert second.told is not None
     (guard,) = second.told.guards
     assert [read.dim for read in reads_of(guard.left)] == [1]

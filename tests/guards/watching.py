@@ -13,17 +13,17 @@ import shapewright as sw
 from guards.guards_of_a_run import guards_of
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 
 
 def watched(
     program: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[sw.Trace, Guards]:
     """The plain trace and what the watched run told of it."""
-    plain = record(program, args, kwargs, Settings())
+    plain = record(program, args, kwargs, RunRequest()).trace
 
     def again(told: Watching) -> sw.Trace:
-        return record(program, args, kwargs, Settings(guards=told))
+        return record(program, args, kwargs, RunRequest(guards=told)).trace
 
     return plain, guards_of(again, plain)
 

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from shapewright.engine.engine import Engine
+from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.memo import Memo
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
@@ -100,8 +100,8 @@ def traced(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        settings = run.Settings(graph=True, memo=memo)
-        trace = run.record(program, (), {}, settings)
+        request = run.RunRequest(options=EngineOptions(graph=True), memo=memo)
+        trace = run.record(program, (), {}, request).trace
     assert trace.complete, trace.findings
     return trace
 
@@ -174,6 +174,7 @@ def test_what_autograd_refuses_is_refused_in_later_steps(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        trace = run.record(program, (), {}, run.Settings(graph=True))
+        request = run.RunRequest(options=EngineOptions(graph=True))
+        trace = run.record(program, (), {}, request).trace
     assert not trace.complete
     assert words in trace.findings[-1].torch_message

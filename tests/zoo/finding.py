@@ -108,14 +108,14 @@ def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
     from shapewright.commands.trace import on_candidate
     from shapewright.inputs.search import search
-    from shapewright.runtime.run import Settings
+    from shapewright.runtime.run import RunRequest
     from zoo.ours import not_recorded
 
     with loaded.program.running(), torch.no_grad():
         found = search(loaded)
         if found is None:
             return {"verdict": "not found", "cause": "nothing to try"}
-        trace = on_candidate(loaded, found.candidate, Settings())
+        trace = on_candidate(loaded, found.candidate, RunRequest()).trace
     said: dict[str, Any] = {"spec": str(found.candidate.inputs), "runs": found.runs}
     said["why"] = found.candidate.reason
     said["ops"] = len(trace.ops)

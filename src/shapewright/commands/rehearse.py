@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
-    from shapewright.runtime.run import Settings
+    from shapewright.runtime.run import RunRequest
     from shapewright.runtime.training.rehearsal import Heard, Rehearsing
 
 
@@ -108,11 +108,12 @@ def checked(
     heard: Heard | None = None,
 ) -> Report:
     """A script run and explained; its fixes are tried in child processes."""
+    from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.python_files import read_source
     from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.run import Settings, before_any_call
+    from shapewright.runtime.run import RunRequest, before_any_call
 
     read_source(script.target.place)
     ignored = ignored_codes(folder_of_place(script.target))
@@ -129,9 +130,12 @@ def checked(
 
     def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
         alone = wanted.alone and gone is None
-        settings = Settings(target=name, graph=True)
-        settings.ended = limit.hold if gone is None else None
-        return script.program(rehearsing, settings, gone, alone)
+        request = RunRequest(
+            target=name,
+            options=EngineOptions(graph=True),
+            ended=limit.hold if gone is None else None,
+        )
+        return script.program(rehearsing, request, gone, alone)
 
     def told_of(session: Session) -> Report:
         report = session.report()
@@ -163,7 +167,7 @@ def checked(
         except Stopped as stopped:
             limit.hold()
             if program is None:
-                program = program_of(before_any_call(name, stopped), None, None)
+                program = Program(before_any_call(name, stopped))
             session = Session(
                 program, first=wanted.first, ignored=ignored, strict=wanted.strict
             )
@@ -172,7 +176,7 @@ def checked(
 
 def trace_script(
     script: str,
-    settings: Settings,
+    request: RunRequest,
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
     limit: Limit | None = None,
@@ -186,14 +190,14 @@ def trace_script(
 
     made = Script(parse_target(script), arguments, files=files)
     rehearsing = made.rehearsing()
-    trace = made.run(rehearsing, settings, Constructions())
+    result = made.run(rehearsing, request, Constructions())
     ended = limit is not None and limit.is_over
-    if not trace.complete and rehearsing.jumped is not None and not ended:
+    if not result.trace.complete and rehearsing.jumped is not None and not ended:
         if limit is not None:
             limit.release()
         rehearsing = made.rehearsing(whole=True)
-        trace = made.run(rehearsing, settings, Constructions())
-    return told_alone(trace, rehearsing, settings)
+        result = made.run(rehearsing, request, Constructions())
+    return told_alone(result, rehearsing).trace
 
 
 def is_doubtful(program: Program, jumped: int | None) -> bool:
@@ -228,6 +232,7 @@ def rehearse_function(
     full: bool = False,
 ) -> Report:
     """What `shapewright.rehearse` finds in a function, and the story of the run."""
+    from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
@@ -237,7 +242,7 @@ def rehearse_function(
     from shapewright.runtime.loops.loop_calls import called
     from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.restore.surroundings import owned_kept, place_of
-    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.run import RunRequest, record
     from shapewright.runtime.training.rehearsal import Rehearsing
 
     if device is not None:
@@ -262,8 +267,12 @@ def rehearse_function(
         return called(stage, lambda: target(*args, **kwargs), place, steps)
 
     run.__name__ = name
-    settings = Settings(go_on=True, graph=True, letters=letters, target=name)
-    settings.rehearsing = rehearsing
+    request = RunRequest(
+        target=name,
+        letters=letters,
+        options=EngineOptions(graph=True, going_on=GoingOn()),
+        companion=rehearsing,
+    )
     seen = Constructions()
     with (
         owned_kept(target, (args, kwargs)),
@@ -271,15 +280,15 @@ def rehearse_function(
         seen.watched(),
         functions_changed(holds, with_loops_told),
     ):
-        made = record(run, args, kwargs, settings)
-        if not made.complete or settings.failures:
+        made = record(run, args, kwargs, request)
+        if not made.trace.complete or made.failures:
             refuse_sizes("rehearse", target, args, kwargs)
-    program = program_of(made, settings, seen)
+    program = program_of(made, seen)
     report = Session(program, ignored=ignored).report()
     told = rehearsing.told
     if told is None:
         return report
-    told = replace(told, seconds=made.seconds)
+    told = replace(told, seconds=made.trace.seconds)
     found = *report.findings, *mistakes(program, told, ignored)
     return replace(report, findings=found, rehearsal=told)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.check import Place, program_of
+from shapewright.commands.check import Place, program_of, until
 from shapewright.commands.trace import with_loops
 from shapewright.program.loop_conditions import with_periods_told, with_settings_told
 from shapewright.program.loop_instrumentation import with_epochs_told, with_loops_told
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
     from shapewright.record.report import Moment, Rehearsal
-    from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.runtime.run import Settings
+    from shapewright.runtime.run import RunRequest, RunResult
     from shapewright.runtime.training.rehearsal import Heard, Rehearsing
 
 
@@ -69,8 +68,8 @@ class Script:
 
         return self.holds(file) or is_own_package(file)
 
-    def run(self, rehearsing: Rehearsing, settings: Settings, seen: Any) -> Trace:
-        """The trace of one run; `seen` takes note of what the program builds."""
+    def run(self, rehearsing: Rehearsing, request: RunRequest, seen: Any) -> RunResult:
+        """What one run showed; `seen` takes note of what the program builds."""
         from shapewright.inputs.callables import load_script
         from shapewright.inputs.python_files import changing
         from shapewright.runtime.files.program_files import noted
@@ -81,7 +80,7 @@ class Script:
         from shapewright.runtime.restore.process_state import guarded
         from shapewright.runtime.run import record
 
-        settings.memo = self.memo
+        request = replace(request, memo=self.memo, companion=rehearsing)
         with (
             guarded(),
             seen.watched(),
@@ -91,16 +90,15 @@ class Script:
             changing(of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
-            settings.rehearsing = rehearsing
-            made = record(to_its_end(loaded.callable), (), {}, settings)
+            made = record(to_its_end(loaded.callable), (), {}, request)
             if rehearsing.layer is not None:
-                made = noted(made, rehearsing.layer)
+                made = replace(made, trace=noted(made.trace, rehearsing.layer))
         return made
 
     def program(
         self,
         rehearsing: Rehearsing,
-        settings: Settings,
+        request: RunRequest,
         gone: Place | None = None,
         alone: bool = False,
     ) -> Program:
@@ -110,14 +108,12 @@ class Script:
         """
         from shapewright.engine.failures.constructions import Constructions
 
-        settings.go_on, settings.quick = True, gone is not None
-        if gone is not None:
-            settings.gone = os.path.abspath(gone[0]), gone[1]
+        options = replace(request.options, going_on=until(gone))
         seen = Constructions()
-        made = self.run(rehearsing, settings, seen)
+        made = self.run(rehearsing, replace(request, options=options), seen)
         if alone:
-            made = told_alone(made, rehearsing, settings)
-        return program_of(made, settings, seen)
+            made = told_alone(made, rehearsing)
+        return program_of(made, seen)
 
 
 def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
@@ -134,11 +130,13 @@ def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def told_alone(made: Trace, rehearsing: Rehearsing, settings: Settings) -> Trace:
-    """The trace with its loops over elements noted, and what was cut."""
-    made = with_loops(made, settings)
+def told_alone(made: RunResult, rehearsing: Rehearsing) -> RunResult:
+    """The result with its loops over elements noted, and what was cut."""
+    made = with_loops(made)
     told = tuple(Assumption(text) for text in shortened(rehearsing.told))
-    return replace(made, assumptions=(*made.assumptions, *told))
+    trace = made.trace
+    trace = replace(trace, assumptions=(*trace.assumptions, *told))
+    return replace(made, trace=trace)
 
 
 def shortened(told: Rehearsal | None) -> tuple[str, ...]:

@@ -131,36 +131,43 @@ def _trace_one(
         read_source(parsed.place)  # a mistake in it is told before torch is loaded
     from shapewright.commands.rehearse import trace_script
     from shapewright.commands.solve import run_lettered
+    from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.runtime.files.program_files import ProgramFiles, noted
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import Settings, before_any_call
+    from shapewright.runtime.run import RunRequest, UnderWay, before_any_call
 
-    settings = Settings(target=target, progress=how.progress, watch=how.watch)
+    under_way = UnderWay()
     with on_stderr() as end:
 
         def last(stopped: Stopped) -> None:
             end()
-            made = (settings.so_far or partial(before_any_call, target))(stopped)
+            made = (under_way.so_far or partial(before_any_call, target))(stopped)
             if how.abandoned is not None:
                 how.abandoned(Outcome(made))
 
         with limited(how.timeout, hard=True, last=last) as limit:
-            settings.ended = limit.hold
+            request = RunRequest(
+                target=target,
+                options=EngineOptions(watch=how.watch),
+                progress=how.progress,
+                ended=limit.hold,
+                under_way=under_way,
+            )
             try:
                 if parsed.kind == "script" and given is None:
-                    made = trace_script(
-                        target, settings, how.arguments, how.files, limit
+                    trace = trace_script(
+                        target, request, how.arguments, how.files, limit
                     )
-                    return Outcome(made)
+                    return Outcome(trace)
                 took: list[Fed] = []
                 with guarded(), (how.files or ProgramFiles()).kept() as layer:
                     made = run_target(
-                        parsed, given, settings, run_lettered, took, declared
+                        parsed, given, request, run_lettered, took, declared
                     )
                     chosen = took[0].chosen if took else None
-                    return Outcome(noted(with_loops(made, settings), layer), chosen)
+                    return Outcome(noted(with_loops(made).trace, layer), chosen)
             except ProgramError as error:
                 return Outcome(unborn(target, error))
             except Stopped as stopped:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from shapewright.inputs.search import Found
     from shapewright.inputs.spec import Candidate, Spec
     from shapewright.record.report import Chosen
+    from shapewright.runtime.run import RunRequest, RunResult
 
 
-Given = Callable[["Loaded", Any, Any], Trace]
-"""Runs a loaded target on a spec, with settings."""
+Given = Callable[["Loaded", Any, "RunRequest"], "RunResult"]
+"""Runs a loaded target on a spec, as a request says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,11 @@ class Fed:
 def run_target(
     parsed: Any,
     given: Any,
-    settings: Any,
+    request: RunRequest,
     run: Given | None = None,
     took: list[Fed] | None = None,
     declared: bool = True,
-) -> Trace:
+) -> RunResult:
     """Load a target and run it; what it was given in the end is added to `took`.
 
     Without `declared`, the `example_inputs` of its file are not for this target.
@@ -66,36 +67,36 @@ def run_target(
 
     supposed: list[str] = []
     loaded = load(parsed, building(put_back=False, supposed=supposed))
-    settings.supposed = tuple(dict.fromkeys(supposed))
+    request = request.assuming(*dict.fromkeys(supposed))
     if not declared:
         loaded = replace(loaded, examples=())
     with loaded.program.running():
         if given is not None:
             bind(loaded, given)
             if run is not None:
-                return run(loaded, given, settings)
-            return run_once(loaded, given, settings, took)
+                return run(loaded, given, request)
+            return run_once(loaded, given, request, took)
         if parsed.kind == "script":
-            return record(loaded.callable, (), {}, settings)
-        found = first_that_runs(loaded, settings, took)
+            return record(loaded.callable, (), {}, request)
+        found = first_that_runs(loaded, request, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
     return found
 
 
 def run_once(
-    loaded: Loaded, given: Spec, settings: Any, took: list[Fed] | None = None
-) -> Trace:
+    loaded: Loaded, given: Spec, request: RunRequest, took: list[Fed] | None = None
+) -> RunResult:
     """The target on a spec, at its stated and usual sizes."""
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.spec import materialize
     from shapewright.runtime.run import record
 
     args, kwargs = materialize(given, made_of)
-    settings.letters = dict(given.letters)
+    request = replace(request, letters=dict(given.letters))
     note(took, loaded, args, kwargs, given)
-    made = record(loaded.callable, args, kwargs, settings)
-    if not made.complete or settings.failures:
+    made = record(loaded.callable, args, kwargs, request)
+    if not made.trace.complete or made.failures:
         refuse_sizes("", loaded.callable, args, kwargs, given.text)
     return made
 
@@ -110,7 +111,9 @@ def note(
         ]
 
 
-def searched(target: Any, settings: Any, took: list[Fed] | None = None) -> Trace | None:
+def searched(
+    target: Any, request: RunRequest, took: list[Fed] | None = None
+) -> RunResult | None:
     """Trace with inputs that nobody gave; None where it takes none."""
     from pathlib import Path
 
@@ -119,22 +122,23 @@ def searched(target: Any, settings: Any, took: list[Fed] | None = None) -> Trace
 
     name = getattr(target, "__name__", type(target).__name__)
     loaded = loaded_object(target, name, Program(Path.cwd()))
-    return first_that_runs(loaded, settings, took)
+    return first_that_runs(loaded, request, took)
 
 
 def first_that_runs(
-    loaded: Loaded, settings: Any, took: list[Fed] | None = None
-) -> Trace | None:
+    loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
+) -> RunResult | None:
     """The first of the declared inputs that runs to its end, else what is found."""
     from shapewright.inputs.errors import InputError
 
     declared = declared_for(loaded)
-    best: Trace | None = None
+    best: RunResult | None = None
     for candidate in declared:
-        made = on_candidate(loaded, candidate, settings, took)
-        if made.complete or any(f.code == "timeout" for f in made.findings):
+        made = on_candidate(loaded, candidate, request, took)
+        trace = made.trace
+        if trace.complete or any(f.code == "timeout" for f in trace.findings):
             return made
-        if best is None or len(made.ops) > len(best.ops):
+        if best is None or len(trace.ops) > len(best.trace.ops):
             best = made
     if declared:
         return best
@@ -145,7 +149,7 @@ def first_that_runs(
         return None
     if not found.fits and not found.own:
         raise InputError(no_input_runs(loaded, found))
-    return on_candidate(loaded, found.candidate, settings, took)
+    return on_candidate(loaded, found.candidate, request, took)
 
 
 def no_input_runs(loaded: Loaded, found: Found) -> str:
@@ -171,10 +175,10 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     function. None where nothing runs. The program must be running
     (``with loaded.program.running()``).
     """
-    from shapewright.runtime.run import Settings
+    from shapewright.runtime.run import RunRequest
 
     for candidate in declared_for(loaded):
-        if on_candidate(loaded, candidate, Settings()).complete:
+        if on_candidate(loaded, candidate, RunRequest()).trace.complete:
             return candidate
     from shapewright.inputs.search import search
 
@@ -194,31 +198,32 @@ def declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
 def on_candidate(
     loaded: Loaded,
     candidate: Candidate,
-    settings: Any,
+    request: RunRequest,
     took: list[Fed] | None = None,
-) -> Trace:
+) -> RunResult:
     """A run on these inputs, which says what they are."""
     from shapewright.runtime.run import record
 
     args, kwargs = candidate.arguments(made_of)
-    settings.assumed = (f"inputs: {described(candidate)}",)
-    if not args and not kwargs:
-        settings.assumed = ()
+    if args or kwargs:
+        request = request.assuming(f"inputs: {described(candidate)}")
     note(took, loaded, args, kwargs, spec_of(candidate))
     if took is not None:
-        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, settings))]
-    settings.letters = dict(getattr(candidate.inputs, "letters", {}))
-    return record(loaded.callable, args, kwargs, settings)
+        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, request))]
+    letters = dict(getattr(candidate.inputs, "letters", {}))
+    return record(loaded.callable, args, kwargs, replace(request, letters=letters))
 
 
-def chosen_in(loaded: Loaded, candidate: Candidate, settings: Any) -> Chosen | None:
+def chosen_in(
+    loaded: Loaded, candidate: Candidate, request: RunRequest
+) -> Chosen | None:
     """What is said of inputs that were looked for; None where they were declared."""
     from shapewright.inputs.search.hypotheses import chosen_inputs
 
     spec = spec_of(candidate) if candidate.chosen else None
     if spec is None or not (spec.args or spec.kwargs):
         return None
-    return chosen_inputs(loaded, spec, settings.target or None)
+    return chosen_inputs(loaded, spec, request.target or None)
 
 
 def described(candidate: Candidate) -> str:
@@ -264,15 +269,18 @@ def fed(
     return tuple(fed), named, letters
 
 
-def with_loops(made: Trace, settings: Any) -> Trace:
-    """The trace with a note on each loop over elements, where the run met one."""
-    if not settings.stepped:
+def with_loops(made: RunResult) -> RunResult:
+    """The result with a finding on each loop over elements, where the run met one."""
+    if not made.stepped:
         return made
     from shapewright.analysis.python_loops import python_loops
     from shapewright.runtime.operator_calls.loop_trials import same
 
-    found = python_loops(made, same, settings.stepped)
-    return replace(made, findings=(*made.findings, *found)) if found else made
+    trace = made.trace
+    found = python_loops(trace, same, made.stepped)
+    if not found:
+        return made
+    return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
 
 
 def unborn(target: str, error: Any) -> Trace:

@@ -40,7 +40,8 @@ class Lazy(Sequence[Item]):
         self._fold: Callable[[], Sequence[Item]] | None = fold
         self._items: Sequence[Item] = ()
 
-    def _read(self) -> Sequence[Item]:
+    def read(self) -> Sequence[Item]:
+        """The items, folded now if they were not yet."""
         if self._fold is not None:
             self._items = tuple(self._fold())
             self._fold = None
@@ -54,21 +55,21 @@ class Lazy(Sequence[Item]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Item]: ...
     def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        return self._read()[index]
+        return self.read()[index]
 
     def __iter__(self) -> Iterator[Item]:
-        return iter(self._read())
+        return iter(self.read())
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Sequence):
-            return tuple(self._read()) == tuple(other)
+            return tuple(self.read()) == tuple(other)
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple(self._read()))
+        return hash(tuple(self.read()))
 
     def __repr__(self) -> str:
-        return repr(self._read())
+        return repr(self.read())
 
 
 class Fold:

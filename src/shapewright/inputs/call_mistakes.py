@@ -210,9 +210,9 @@ def _run(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
     """How many calls of a plain run give tensors, and the error that ends it."""
-    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.run import RunRequest, record
 
-    made = record(target, args, kwargs, Settings())
+    made = record(target, args, kwargs, RunRequest()).trace
     last = made.findings[-1] if made.findings else None
     said = f"{last.message} {last.torch_message or ''}" if last is not None else ""
     return sum(1 for op in made.ops if op.outputs), said

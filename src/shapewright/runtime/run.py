@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -18,16 +18,10 @@ from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
 from shapewright.engine.devices import claimed_defaults, generators_claimed
 from shapewright.engine.dispatch.torch_answers import up_to_date
-from shapewright.engine.engine import (
-    MOST_FAILURES,
-    Engine,
-    EngineOptions,
-    GoingOn,
-    NeedsGraph,
-    Plan,
-)
+from shapewright.engine.engine import Engine, EngineOptions, NeedsGraph
 from shapewright.engine.event_record import Fold, Lazy, stepped
 from shapewright.engine.failures.run_ends import (
+    Frozen,
     Stopped,
     failure,
     findings_of,
@@ -55,99 +49,133 @@ from shapewright.engine.values.control_flow import rests_on_chosen
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
 from shapewright.record.ops import Assumption, Source
+from shapewright.record.report import Remainder
 from shapewright.record.trace import Trace
 from shapewright.runtime.limits import Heard, undisturbed
 from shapewright.runtime.model_building import blank_parameters
 from shapewright.runtime.restore.process_state import leave_if_forked
 from shapewright.runtime.restore.snapshot import Taken, as_taken, module_of, take
 
-if TYPE_CHECKING:
-    from shapewright.runtime.training.rehearsal import Rehearsing
-
-
+USUAL = EngineOptions()
 LARGE = 1 << 18
 """Elements of the largest tensor whose values are kept where a run failed without."""
 
 
-@dataclass(slots=True)
-class Settings:
-    """How to run: see `shapewright.options`."""
+class Companion(Protocol):
+    """What stands around a run and looks on: the rehearsal of a training script."""
 
-    memo: Memo | None = None
-    taken: Taken | None = None  # of the same target, when several runs share it
-    verify: bool = False
-    inside: bool = False
-    watch: Callable[[Plan], Plan] | None = None  # sees each call with its values
-    values: bool = True
-    known: int | None = None  # elements of the largest tensor whose values are kept
-    graph: bool = False
-    go_on: bool = False  # pass over calls that torch refuses
-    most: int = MOST_FAILURES  # so many of them
-    quick: bool = False  # without looking for all that repairs them
-    lost: bool = False  # values were let go as too large, and others were supposed
-    gone: tuple[str, int] | None = None  # but those at this line, which end the run
-    heeds: bool = True  # what the program catches itself is left alone
-    failures: list[Failure] = field(default_factory=list)
-    ending: Callable[[], Ending] | None = None  # where the program's own Python raised
-    modules: dict[str, nn.Module] = field(default_factory=dict)  # met, by path
-    target: str = ""
-    method: str = "forward"
-    letters: dict[str, int] = field(default_factory=dict)
-    assumed: tuple[str, ...] = ()
-    supposed: tuple[str, ...] = ()  # where the target was built
-    progress: Callable[[str], None] | None = None
+    @property
+    def batches(self) -> frozenset[int]: ...
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]: ...
+
+    def watched(self, engine: Engine, calls: Calls) -> AbstractContextManager[None]:
+        """The run stands in the block."""
+
+    def number(self, number_of: Callable[[int], int]) -> None:
+        """The run is over, and its tensors have the numbers of the record."""
+
+
+class UnderWay:
+    """A run that is under way: what was seen until now, should it never end."""
+
     so_far: Callable[[Stopped], Trace] | None = None
-    ended: Callable[[], None] | None = None  # called when the program has ended
-    stepped: tuple[Span, ...] = ()  # what the run took element by element
-    sampled: bool = False  # the numbers are wanted as well, in `sample`
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """How to run a program, and what its trace says of it.
+
+    `target`, `letters` and `assumed` stand in the trace. Runs of the same target may
+    share what was `taken` of it and the answers of a `memo`. `sampled` asks for the
+    numbers of the run, `guards` for what sizes are compared with. `companion` stands
+    around it. `progress` is told of each module, `ended` called when the program has
+    ended; `under_way` has the trace until now.
+    """
+
+    target: str = ""
+    letters: Mapping[str, int] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    options: EngineOptions = USUAL
+    memo: Memo | None = None
+    taken: Taken | None = None
+    sampled: bool = False
+    guards: Watching | None = None
+    companion: Companion | None = None
+    progress: Callable[[str], None] | None = None
+    ended: Callable[[], None] | None = None
+    under_way: UnderWay = field(default_factory=UnderWay)
+
+    def assuming(self, *messages: str) -> RunRequest:
+        """The same, and the trace says that these were supposed before the run."""
+        return replace(self, assumed=(*self.assumed, *messages))
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run showed.
+
+    `failures` are the calls that it passed over, `ending` says where the program's own
+    Python raised, `modules` are those that were met, by path. `stepped` are the places
+    that took a tensor element by element. `lost` says that values were let go as too
+    large, and others were supposed. `batches` and `remainders` are a rehearsal's.
+    """
+
+    trace: Trace
+    failures: tuple[Failure, ...] = ()
+    ending: Callable[[], Ending] | None = None
+    modules: Mapping[str, nn.Module] = field(default_factory=dict)
+    stepped: tuple[Span, ...] = ()
     sample: Sample | None = None
-    guards: Watching | None = None  # watch what sizes are compared with
-    rehearsing: Rehearsing | None = None  # a training script, cut to what can differ
+    lost: bool = False
+    batches: frozenset[int] = frozenset()
+    remainders: tuple[Remainder, ...] = ()
 
 
 def record(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
-) -> Trace:
+    request: RunRequest,
+) -> RunResult:
     """Run `target(*args, **kwargs)` without data and return what was seen."""
     try:
-        return recorded(target, args, kwargs, settings)
+        return recorded(target, args, kwargs, request)
     finally:
-        if settings.ended is not None:
-            settings.ended()
+        if request.ended is not None:
+            request.ended()
 
 
 def recorded(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
-) -> Trace:
+    request: RunRequest,
+) -> RunResult:
     """One run, and once more where it needs torch's own autograd or more values."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
-    taken = settings.taken
+    taken = request.taken
     try:
         if taken is not None and "graph" in taken.needs:
             raise NeedsGraph("as the runs before")
-        made = attempt(target, args, kwargs, settings, settings.graph)
+        made = attempt(target, args, kwargs, request)
     except NeedsGraph:
         if taken is not None:
             taken.needs.add("graph")
-        with kept_around(target, settings):
-            made = attempt(target, args, kwargs, settings, True)
-    failed = not made.complete or bool(settings.failures)
-    if failed and settings.lost and isinstance(target, nn.Module):
-        return with_larger_values(made, target, args, kwargs, settings)
+        with kept_around(target, request):
+            made = attempt(target, args, kwargs, request, True)
+    failed = not made.trace.complete or bool(made.failures)
+    if failed and made.lost and isinstance(target, nn.Module):
+        return with_larger_values(made, target, args, kwargs, request)
     return made
 
 
 def kept_around(
-    target: Callable[..., Any], settings: Settings
+    target: Callable[..., Any], request: RunRequest
 ) -> AbstractContextManager[None]:
     """A function that trains changes optimizers and schedulers: they are put back."""
-    if settings.rehearsing is not None or module_of(target) is not None:
+    if request.companion is not None or module_of(target) is not None:
         return nullcontext()
     from shapewright.runtime.restore.surroundings import optimizers_kept
 
@@ -155,26 +183,22 @@ def kept_around(
 
 
 def with_larger_values(
-    made: Trace,
+    made: RunResult,
     target: nn.Module,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
-) -> Trace:
+    request: RunRequest,
+) -> RunResult:
     """A run that supposed values and failed, once more with larger tensors known.
 
     It counts if it comes to its end; else the first does.
     """
-    again = replace(settings, known=LARGE, failures=[], ending=None)
+    again = replace(request, options=replace(request.options, known=LARGE))
     try:
-        better = attempt(target, args, kwargs, again, settings.graph)
+        better = attempt(target, args, kwargs, again)
     except NeedsGraph:
         better = attempt(target, args, kwargs, again, True)
-    if not better.complete or again.failures:
-        return made
-    for name in ("failures", "ending", "modules", "stepped", "sample"):
-        setattr(settings, name, getattr(again, name))
-    return better
+    return made if not better.trace.complete or better.failures else better
 
 
 def before_any_call(target: str, error: BaseException) -> Trace:
@@ -190,15 +214,15 @@ def attempt(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
-    graph: bool,
-) -> Trace:
-    """One pass over the program, with or without torch's own autograd below."""
+    request: RunRequest,
+    again: bool = False,
+) -> RunResult:
+    """One pass over the program; `again` with torch's own autograd below."""
     try:
         with undisturbed() as heard:
-            return watched_run(heard, target, args, kwargs, settings, graph)
+            return watched_run(heard, target, args, kwargs, request, again)
     finally:
-        settings.so_far = None  # it holds the run, and the run holds it
+        request.under_way.so_far = None  # it holds the run
 
 
 def watched_run(
@@ -206,46 +230,38 @@ def watched_run(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
-    graph: bool,
-) -> Trace:
+    request: RunRequest,
+    again: bool,
+) -> RunResult:
     """Set up, run what is watched, put back, and fold what was seen."""
     began = time.perf_counter()
     folder = os.getcwd()
-    taken = settings.taken or take(target, args, kwargs)
+    taken = request.taken or take(target, args, kwargs)
     root = taken.root
-    going_on = GoingOn(settings.most, settings.quick, settings.gone, settings.heeds)
-    watched = settings.guards
-    options = EngineOptions(
-        graph=graph,
-        verify=settings.verify,
-        inside=settings.inside,
-        values=settings.values,
-        known=settings.known,
-        going_on=going_on if settings.go_on else None,
-        watch=settings.watch,
-        comparisons=None if watched is None else Comparisons(watched.stand_ins),
-    )
-    engine = Mode(settings.memo, options)
-    if engine.failures is not None:
-        settings.failures = engine.failures
+    options = request.options
+    graph = again or options.graph
+    if request.guards is not None:
+        comparisons = Comparisons(request.guards.stand_ins)
+        options = replace(options, comparisons=comparisons)
+    engine = Mode(request.memo, replace(options, graph=graph))
     calls = Calls(engine, taken.modules)
-    calls.progress = settings.progress
+    calls.progress = request.progress
     engine.sites.bound(_call.__code__)
     error: BaseException | None = None
     output: Any = None
+    modules: dict[str, nn.Module] = {}
 
     def so_far(stopped: Stopped) -> Trace:
         """What was seen until now, for a program that cannot be stopped."""
         return finish(
-            engine, calls, [], None, stopped, folder, [], settings, began, root
-        )
+            engine, calls, [], None, stopped, folder, [], request, began, root, {}
+        ).trace
 
-    settings.so_far = so_far
+    request.under_way.so_far = so_far
     with ExitStack() as stack:
         changes = stack.enter_context(as_taken(taken, args, kwargs, engine.life))
         engine.recall(taken.seen)
-        prepare(engine, taken.near, args, kwargs, settings)
+        prepare(engine, taken.near, args, kwargs, options.values)
         if engine.comparisons is not None:
             engine.comparisons.begin(
                 engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
@@ -266,14 +282,14 @@ def watched_run(
         stack.enter_context(autocast.claimed())
         stack.enter_context(followed(engine))
         if engine.comparisons is not None:
-            modules = [module for _, module in taken.modules]
-            stack.enter_context(remembered(engine, engine.comparisons, target, modules))
+            near = [module for _, module in taken.modules]
+            stack.enter_context(remembered(engine, engine.comparisons, target, near))
         stack.enter_context(engine)
-        if settings.rehearsing is not None:
-            stack.enter_context(settings.rehearsing.watched(engine, calls))
+        if request.companion is not None:
+            stack.enter_context(request.companion.watched(engine, calls))
         try:
             with heard():
-                output = _call(engine, calls, target, root, args, kwargs, settings)
+                output = _call(engine, calls, target, root, args, kwargs)
             with torch._C.DisableTorchFunction():
                 look = partial(up_to_date, engine) if graph else engine.info
                 output = nests.snapshot(output, look)
@@ -286,10 +302,10 @@ def watched_run(
         if engine.needs_graph and not graph:
             raise NeedsGraph("in a thread")
         states = states_of(engine, calls)
-        if settings.go_on:
+        if engine.failures is not None:
             named = calls.paths
-            settings.modules = {named[key]: each for key, each in calls.alive.items()}
-        if settings.taken is not None and not taken.seen:
+            modules = {named[key]: each for key, each in calls.alive.items()}
+        if request.taken is not None and not taken.seen:
             taken.seen.update(engine.unwritten())
     notes = [
         text if n == 1 else f"{text} ({n} times)" for text, n in engine.notes.items()
@@ -303,13 +319,14 @@ def watched_run(
             f"{engine.started} threads were started; their calls stand in the order in "
             "which they came, under the module that ran meanwhile"
         )
-    if graph and not settings.graph:
+    if graph and not options.graph:
         notes.append(
             "run again with torch's own autograd below, for gradients or written views"
         )
     return finish(
-        engine, calls, states, output, error, folder, notes, settings, began, root
-    )
+        engine, calls, states, output, error, folder, notes, request, began, root,
+        modules,
+    )  # fmt: skip
 
 
 def _call(
@@ -319,7 +336,6 @@ def _call(
     root: nn.Module | None,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
 ) -> Any:
     if isinstance(target, nn.Module):
         return target(*args, **kwargs)
@@ -343,14 +359,14 @@ def prepare(
     modules: list[tuple[str, nn.Module]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    settings: Settings,
+    values: bool,
 ) -> None:
     """First sight of the model's tensors and of the inputs, each with its claim."""
     for _, module in modules:
         for buffer in module._buffers.values():
             if buffer is not None and getattr(buffer, "_sw", None) is not None:
                 engine.meet(buffer)  # the others when the program first uses them
-    if not settings.values:
+    if not values:
         nests.visit((args, kwargs), lambda t: engine.unknown_ids.add(id(t)))
     given = nests.tensors((args, kwargs))
     for tensor in given:
@@ -408,10 +424,11 @@ def finish(
     error: BaseException | None,
     folder: str,
     notes: list[str],
-    settings: Settings,
+    request: RunRequest,
     began: float,
     root: nn.Module | None,
-) -> Trace:
+    modules: dict[str, nn.Module],
+) -> RunResult:
     """Fold what was seen into the frozen record; most of it only when it is read."""
     sources: dict[str, Source] = {}
     where = error.__traceback__ if error is not None else None
@@ -427,31 +444,39 @@ def finish(
     positions = Positions(folder, sources)
     said = {place: message for message, place in engine.assumptions}
     fold = Fold(engine.events, calls.records, positions, states, said)
-    if settings.sampled:
-        settings.sample = sample_of(
+    sample: Sample | None = None
+    if request.sampled:
+        sample = sample_of(
             engine.events,
             calls.records,
-            settings.letters,
+            dict(request.letters),
             shapes(infos_in(output)) if error is None else None,
         )
-    settings.stepped = stepped(engine.events, fold)
+    steps = stepped(engine.events, fold)
     ended = error is None or isinstance(error, Exception)
-    several = settings.known is not None or settings.guards is not None
-    settings.lost = engine.lost and bool(said) and ended and not several
-    own = isinstance(error, Exception) and is_own(error, engine)
-    own = own and not engine.rests
-    names = frozen(engine, error) if own and settings.go_on and error else None
-    settings.ending = partial(names.ending, fold) if names is not None else None
+    several = request.options.known is not None or request.guards is not None
+    own = isinstance(error, Exception) and is_own(error, engine) and not engine.rests
+    is_try = engine.going_on.gone is not None
+    passing = engine.failures is not None
+    names = frozen(engine, error) if own and passing and error and not is_try else None
+    ops = Lazy(len(engine.events), fold.ops)
+    module_calls = Lazy(len(calls.records), fold.module_calls)
+    all_states = Lazy(len(states), fold.all_states)
+
+    def ending(names: Frozen) -> Ending:
+        ops.read()  # its tensors have their numbers first
+        return names.ending(fold)
+
     made = Trace(
-        target=settings.target or name_of(root, calls),
-        ops=Lazy(len(engine.events), fold.ops),
-        calls=Lazy(len(calls.records), fold.module_calls),
-        states=Lazy(len(states), fold.all_states),
+        target=request.target or name_of(root, calls),
+        ops=ops,
+        calls=module_calls,
+        states=all_states,
         output=fold.last(output, engine.writes),
         findings=tuple(findings_of(engine, fold, error, positions)),
         assumptions=(
             *supposed(engine, fold),
-            *map(Assumption, (*settings.supposed, *settings.assumed)),
+            *map(Assumption, request.assumed),
         ),
         notes=tuple(notes),
         sources={
@@ -460,24 +485,34 @@ def finish(
             )
             for name, source in sources.items()
         },
-        letters=dict(settings.letters),
+        letters=dict(request.letters),
         complete=error is None,
         training=bool(getattr(root, "training", False)),  # a frozen one has none
         seconds=time.perf_counter() - began,
         torch_version=torch.__version__,
     )
-    if engine.comparisons is not None and settings.guards is not None:
-        watching = settings.guards
-        if not watching.own:
-            list(made.ops), list(made.calls), list(made.states)  # their numbers first
+    watching, companion = request.guards, request.companion
+    if companion is not None or (watching is not None and not watching.own):
+        for part in (ops, module_calls, all_states):
+            part.read()  # their tensors have their numbers first
+    if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
         watching.told = engine.comparisons.close(folder, number_of)
         watching.seen = partial(seen_of, engine, engine.comparisons, infos_in(output))
-    if settings.rehearsing is not None:
-        list(made.ops), list(made.calls), list(made.states)
-        settings.rehearsing.number(fold.number_of)
+    if companion is not None:
+        companion.number(fold.number_of)
     release(engine)
-    return made
+    return RunResult(
+        made,
+        tuple(engine.failures or ()),
+        partial(ending, names) if names is not None else None,
+        modules,
+        steps,
+        sample,
+        engine.lost and bool(said) and ended and not several,
+        companion.batches if companion is not None else frozenset(),
+        companion.remainders if companion is not None else (),
+    )
 
 
 def infos_in(nest: Any) -> tuple[Info, ...]:

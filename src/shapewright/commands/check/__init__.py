@@ -37,41 +37,45 @@ __all__ = [
     "place_of",
     "places",
     "program_of",
+    "until",
 ]
 
 if TYPE_CHECKING:
+    from shapewright.engine.engine import GoingOn
     from shapewright.findings.finding import Finding
     from shapewright.inputs.spec import Spec
     from shapewright.record.report import Report
     from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.run import RunResult
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
     """What `shapewright.check` finds in a live model or function."""
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
     from shapewright.runtime.restore.snapshot import module_of
-    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.run import RunRequest, record
 
-    settings = Settings(go_on=True)
+    request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
     if not args and not kwargs:
-        found = searched(target, settings, took)
-        made = found if found is not None else record(target, (), {}, settings)
+        found = searched(target, request, took)
+        made = found if found is not None else record(target, (), {}, request)
     else:
         spec = parse(args[0]) if is_one_spec(args, kwargs) else None
-        args, kwargs, settings.letters = fed(args, kwargs)
+        args, kwargs, letters = fed(args, kwargs)
         took.append(Fed(target, module_of(target), args, kwargs, spec))
-        made = record(target, args, kwargs, settings)
-        if not made.complete or settings.failures:
+        made = record(target, args, kwargs, replace(request, letters=letters))
+        if not made.trace.complete or made.failures:
             refuse_sizes("check", target, args, kwargs)
     ignored = ignored_codes(folder_of(target))
-    program = program_of(with_loops(made, settings), settings, None)
+    program = program_of(with_loops(made), None)
     report = with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
-    run = runner(took, lambda trace, how: program_of(trace, how, None), True)
+    run = runner(took, lambda made: program_of(made, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
 
@@ -96,6 +100,7 @@ def check_one_target(
     """
     from shapewright.commands.check.fix_trials import processors
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
+    from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
@@ -107,7 +112,7 @@ def check_one_target(
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.processes.forks import Children
     from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import Settings, before_any_call
+    from shapewright.runtime.run import RunRequest, RunResult, before_any_call
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
@@ -121,21 +126,23 @@ def check_one_target(
 
     def run(gone: Place | None = None, loops: bool = False) -> Program:
         nonlocal seen, inputs
-        settings = Settings(target=target, go_on=True, quick=gone is not None)
-        settings.ended = limit.hold if gone is None else None
-        if gone is not None:
-            settings.gone = os.path.abspath(gone[0]), gone[1]
+        request = RunRequest(
+            target=target,
+            options=EngineOptions(going_on=until(gone)),
+            ended=limit.hold if gone is None else None,
+        )
         seen = Constructions()
         if inputs is None:
             inputs = chosen_spec(took)
         try:
             with guarded(), seen.watched():
-                made = run_target(parsed, inputs, settings, None, took, declared)
+                made = run_target(parsed, inputs, request, None, took, declared)
         except ProgramError as error:
-            made = unborn(target, error)
+            made = RunResult(unborn(target, error))
         if loops:
-            made = noted(with_loops(made, settings), layer)
-        return program_of(made, settings, seen)
+            made = with_loops(made)
+            made = replace(made, trace=noted(made.trace, layer))
+        return program_of(made, seen)
 
     kept = (files or ProgramFiles()).kept()
     program: Program | None = None
@@ -152,9 +159,7 @@ def check_one_target(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
             report = with_choice(session.report(), took)
-            sized = runner(
-                took, lambda made, settings: program_of(made, settings, seen)
-            )
+            sized = runner(took, lambda made: program_of(made, seen))
             if first and report.findings:
                 return report
             report = in_letters(report, program, took)
@@ -163,7 +168,7 @@ def check_one_target(
         except Stopped as stopped:
             limit.hold()
             if program is None:
-                program = program_of(before_any_call(target, stopped), None, None)
+                program = Program(before_any_call(target, stopped))
             session = Session(program, first=first, ignored=ignored, strict=strict)
             return with_choice(session.report(), took)
 
@@ -201,21 +206,22 @@ def folder_of_place(parsed: Any) -> str | None:
     return os.path.dirname(place)
 
 
-def program_of(made: Trace, settings: Any, seen: Any) -> Program:
-    """What is reasoned about."""
-    if settings is None:
-        return Program(made)
-    ending = None
-    told = settings.ending is not None and settings.gone is None  # but not of a try
-    if told and tuple(made.ops) is not None:
-        ending = settings.ending()  # after its ops, whose tensors have numbers first
+def until(gone: Place | None) -> GoingOn:
+    """How a run goes on after errors; a try of a fix ends at what failed at `gone`."""
+    from shapewright.engine.engine import GoingOn
+
+    if gone is None:
+        return GoingOn()
+    return GoingOn(quick=True, gone=(os.path.abspath(gone[0]), gone[1]))
+
+
+def program_of(made: RunResult, seen: Any) -> Program:
+    """What is reasoned about; `seen` are the modules that the program constructed."""
+    ending = made.ending() if made.ending is not None else None
     if seen is None:
-        return Program(made, tuple(settings.failures), ending=ending)
-    built, sources, loads = seen.places(settings.modules, os.getcwd())
+        return Program(made.trace, made.failures, ending=ending)
+    built, sources, loads = seen.places(made.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
-    failures = tuple(settings.failures)
-    program = Program(made, failures, built, texts, tuple(loads), ending)
-    if settings.rehearsing is not None:
-        program.batches = settings.rehearsing.batches
-        program.remainders = settings.rehearsing.remainders
+    program = Program(made.trace, made.failures, built, texts, tuple(loads), ending)
+    program.batches, program.remainders = made.batches, made.remainders
     return program

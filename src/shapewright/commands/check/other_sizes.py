@@ -21,6 +21,7 @@ from shapewright.record.report import Report
 
 if TYPE_CHECKING:
     from shapewright.commands.trace import Fed
+    from shapewright.runtime.run import RunResult
 
 
 def with_edges(
@@ -80,7 +81,7 @@ def can_vary(fed: Fed) -> bool:
 
 def runner(
     took: Sequence[Fed],
-    as_program: Callable[[Any, Any], Program],
+    as_program: Callable[[RunResult], Program],
     live: bool = False,
 ) -> Callable[[Request], Seen]:
     """How to run what was fed at other sizes, one request after the other.
@@ -88,9 +89,10 @@ def runner(
     With `live` the model is somebody's own: a `train` or `eval` of its own class, which
     may change weights, is not called.
     """
+    from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
     from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
-    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.run import RunRequest, record
 
     memo = Memo()
 
@@ -107,7 +109,8 @@ def runner(
         if made is None:
             return Seen("unsure")
         why = request.look == "cause"
-        settings = Settings(go_on=why, quick=True, most=1, memo=memo)
+        going_on = GoingOn(most=1, quick=True) if why else None
+        how = RunRequest(memo=memo, options=EngineOptions(going_on=going_on))
         mode = request.training
         if live and has_own_mode(fed.module):
             if mode not in (None, getattr(fed.module, "training", mode)):
@@ -115,8 +118,8 @@ def runner(
             mode = None
         evaluated = as_evaluated(fed.module, mode)
         with fed.running(), in_mode(fed.module, mode), evaluated:
-            trace = record(fed.callable, *made, settings)
-            return seen(as_program(trace, settings), request.look == "steps")
+            result = record(fed.callable, *made, how)
+            return seen(as_program(result), request.look == "steps")
 
     return run
 
@@ -208,11 +211,12 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
 
     Of one in which other calls fail than in the first, only what came before.
     """
+    from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
     from shapewright.runtime.restore.snapshot import take
-    from shapewright.runtime.run import Settings, record
+    from shapewright.runtime.run import RunRequest, record
 
     assert fed.spec is not None
     usual = {name: fed.spec.letters[name] for name in free}
@@ -227,24 +231,29 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
         except InputError:
             found.append(None)
             continue
-        settings = Settings(go_on=True, quick=True, memo=memo, taken=taken)
-        settings.sampled, settings.letters = True, {**fed.spec.letters, **sizes}
+        request = RunRequest(
+            letters={**fed.spec.letters, **sizes},
+            options=EngineOptions(going_on=GoingOn(quick=True)),
+            memo=memo,
+            taken=taken,
+            sampled=True,
+        )
         with fed.running():
-            made = record(fed.callable, args, kwargs, settings)
-        if any(each.code == "timeout" for each in made.findings):
+            made = record(fed.callable, args, kwargs, request)
+        if any(each.code == "timeout" for each in made.trace.findings):
             return [None]
-        sample: Any = settings.sample
+        sample: Any = made.sample
         if sample is None:
             found.append(None)
             continue
         sample = replace(sample, letters=sizes)
-        keys = [sample.keys[failure.op] for failure in settings.failures]
+        keys = [sample.keys[failure.op] for failure in made.failures]
         if nth == 0:
             failing = set(keys)
         if failing.issuperset(keys):
             found.append(sample)
         else:  # what it went on with at the first is not to be trusted either
-            found.append(until(sample, settings.failures[0].op))
+            found.append(until(sample, made.failures[0].op))
     return found
 
 

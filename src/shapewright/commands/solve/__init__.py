@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.commands.solve.runs import Feeding, of_arguments, of_spec
 from shapewright.record.solution import Solution
-from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.size_search import Wanted
     from shapewright.inputs.callables import Loaded
     from shapewright.runtime.files.program_files import ProgramFiles
+    from shapewright.runtime.run import RunRequest, RunResult
 
 
 def solve_command(
@@ -88,22 +88,22 @@ def solve_model(
     return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
 
 
-def run_lettered(loaded: Loaded, given: Any, settings: Any) -> Trace:
+def run_lettered(loaded: Loaded, given: Any, request: RunRequest) -> RunResult:
     """A target on a spec; with formulas where the spec has letters without a size."""
     from shapewright.commands.trace import run_once
 
     if not given.letters_free:
-        return run_once(loaded, given, settings)
-    return formulas_of(loaded.callable, of_spec(given), settings)
+        return run_once(loaded, given, request)
+    return formulas_of(loaded.callable, of_spec(given), request)
 
 
 def traced(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    settings: Any,
+    request: RunRequest,
     freed: bool = False,
-) -> Trace:
+) -> RunResult:
     """A model on the arguments of a call, specs among them.
 
     With `freed`, letters that have a size are varied as well.
@@ -115,30 +115,26 @@ def traced(
     if freed:
         feeding = feeding.freed()
     if feeding.free:
-        return formulas_of(target, feeding, settings)
+        return formulas_of(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
-    settings.letters = dict(feeding.letters)
-    made = record(target, fed_args, fed_kwargs, settings)
-    if not made.complete:
+    request = replace(request, letters=dict(feeding.letters))
+    made = record(target, fed_args, fed_kwargs, request)
+    if not made.trace.complete:
         refuse_sizes("formulas" if freed else "trace", target, fed_args, fed_kwargs)
     return made
 
 
-def formulas_of(target: Callable[..., Any], feeding: Feeding, settings: Any) -> Trace:
+def formulas_of(
+    target: Callable[..., Any], feeding: Feeding, request: RunRequest
+) -> RunResult:
     """The trace at usual sizes, each size with its formula."""
     from shapewright.commands.solve.formulas import with_formulas
     from shapewright.commands.solve.runs import Runner
+    from shapewright.runtime.run import RunResult
 
-    first: list[Any] = []
-
-    def another() -> Any:
-        made = replace(settings)
-        first.append(made)
-        return made
-
-    trace = with_formulas(Runner(target, feeding, another))
-    settings.stepped = first[0].stepped
-    return trace
+    runner = Runner(target, feeding, request)
+    trace = with_formulas(runner)
+    return RunResult(trace, stepped=runner.stepped)
 
 
 def feeding_of(loaded: Loaded, given: Any) -> Feeding:

@@ -14,6 +14,8 @@ from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.inputs.spec import Spec
+    from shapewright.program.spans import Span
+    from shapewright.runtime.run import RunRequest
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -202,11 +204,13 @@ class Runner:
         self,
         target: Callable[..., Any],
         feeding: Feeding,
-        settings: Callable[[], Any],
+        request: RunRequest,
     ) -> None:
         self.target = target
         self.feeding = feeding
-        self.settings = settings
+        self.request = request
+        self.ran = 0
+        self.stepped: tuple[Span, ...] = ()  # by the first run
         self.made: dict[tuple[int, ...], Run] = {}
         self.taken: Any = None
         self.memo: Any = None
@@ -281,21 +285,28 @@ class Runner:
         if self.memo is None:
             self.memo = Memo()
             self.taken = take(self.target, args, kwargs)
-        settings = self.settings()
-        settings.memo, settings.taken = self.memo, self.taken
-        settings.sampled, settings.guards = True, watching
-        settings.letters = {**self.feeding.letters, **sizes}
-        made = record(self.target, args, kwargs, settings)
-        for finding in made.findings:
+        request = replace(
+            self.request,
+            memo=self.memo,
+            taken=self.taken,
+            sampled=True,
+            guards=watching,
+            letters={**self.feeding.letters, **sizes},
+        )
+        made = record(self.target, args, kwargs, request)
+        for finding in made.trace.findings:
             if finding.code == "timeout":  # for all runs, not for this one
                 raise Stopped(finding.message)
-        if settings.failures:
+        if not self.ran:
+            self.stepped = made.stepped
+        self.ran += 1
+        if made.failures:
             key = tuple(sizes[name] for name in self.free)
-            self.failures[key] = list(settings.failures)
-        self.modules.update(settings.modules)
-        sample, settings.sample = settings.sample, None
+            self.failures[key] = list(made.failures)
+        self.modules.update(made.modules)
+        sample = made.sample
         told = replace(sample, letters=sizes) if sample else None
-        return Run(sizes, made, told, watching is not None)
+        return Run(sizes, made.trace, told, watching is not None)
 
 
 def alike(one: Run, other: Run) -> bool:

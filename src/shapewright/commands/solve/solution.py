@@ -224,12 +224,11 @@ def solved(
     With `prove`, formulas and demands are proven for so many seconds at most. `built`
     says where modules were constructed, of modules by path.
     """
-    from shapewright.runtime.run import Settings
+    from shapewright.engine.engine import EngineOptions, GoingOn
+    from shapewright.runtime.run import RunRequest
 
-    def settings() -> Settings:
-        return Settings(target=name, go_on=True, quick=True, known=VALUES)
-
-    runner = Runner(target, feeding, settings)
+    options = EngineOptions(known=VALUES, going_on=GoingOn(quick=True))
+    runner = Runner(target, feeding, RunRequest(target=name, options=options))
     trials = Trials(runner)
     witness = witnessed(trials)
     spec = feeding.text

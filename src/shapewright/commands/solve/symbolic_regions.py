@@ -301,13 +301,13 @@ class Explorer:
     def __init__(
         self, target: Callable[..., Any], feeding: Feeding, seconds: float
     ) -> None:
-        from shapewright.runtime.run import Settings
+        from shapewright.runtime.run import RunRequest
 
         self.target = target
         self.feeding = feeding
         self.seconds = seconds
         self.ends = time.monotonic() + seconds
-        self.runner = Runner(target, feeding, Settings)
+        self.runner = Runner(target, feeding, RunRequest())
         self.runs: list[Symbolic] = []
         self.reason = ""
         self.kernels = False

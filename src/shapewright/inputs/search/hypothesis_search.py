@@ -202,9 +202,10 @@ class Search:
 
     def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> Tried | None:
         """Run a hypothesis; None where it cannot be written as a spec."""
+        from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
         from shapewright.inputs.spec import Candidate, made_of
-        from shapewright.runtime.run import Settings, record
+        from shapewright.runtime.run import RunRequest, record
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
         try:
@@ -212,17 +213,16 @@ class Search:
         except InputError:
             return None
         args, kwargs = candidate.arguments(made_of)
-        settings = Settings(go_on=True, quick=True, watch=counted(most))
-        settings.most = FAILURES
+        going_on = GoingOn(most=FAILURES, quick=True)
+        options = EngineOptions(going_on=going_on, watch=counted(most))
         self.runs += 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inputs that are only tried
-            made = record(self.loaded.callable, args, kwargs, settings)
-        ending = None
-        if settings.ending is not None and tuple(made.ops) is not None:
-            ending = settings.ending()
-        failures = tuple(settings.failures)
-        return Tried(hypothesis, candidate, made, failures, ending)
+            made = record(
+                self.loaded.callable, args, kwargs, RunRequest(options=options)
+            )
+        ending = made.ending() if made.ending is not None else None
+        return Tried(hypothesis, candidate, made.trace, made.failures, ending)
 
 
 def counted(most: int) -> Any:

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from shapewright.engine.call_sites import TORCH
+from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.engine.failures.constructions import misloaded
 from shapewright.engine.replacement import one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
@@ -33,7 +34,7 @@ from shapewright.runtime.real_errors.rewritten_expressions import (
 )
 from shapewright.runtime.real_errors.tracebacks import CALLS, Stack, Standing, operands
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import Settings, record
+from shapewright.runtime.run import RunRequest, record
 
 Maker = Callable[[], nn.Module]
 """Makes a layer, inside a run."""
@@ -111,11 +112,12 @@ class Again:
 
         target: Any = MethodType(call, owner.root or self)
         taken = replace(take(target, (), {}), modules=owner.modules)
-        settings = Settings(taken=taken, go_on=True, quick=quick, heeds=False)
+        going_on = GoingOn(quick=quick, heeds=False)
+        request = RunRequest(taken=taken, options=EngineOptions(going_on=going_on))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real run has given them
-            trace = record(target, (), {}, settings)
-        return Run(trace, tuple(settings.failures))
+            made = record(target, (), {}, request)
+        return Run(made.trace, made.failures)
 
     def class_name(self) -> str:
         """The class around the function, for its private names."""
