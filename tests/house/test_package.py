@@ -58,6 +58,19 @@ def test_readmes_and_the_design_name_files_that_exist() -> None:
     assert missing == []
 
 
+def test_each_readme_names_every_file_and_folder_beside_it() -> None:
+    missing = []
+    for page in PACKAGE.rglob("README.md"):
+        named = " ".join(NAMED.findall(page.read_text("utf-8")))
+        folder = page.parent
+        files = [path.name for path in folder.glob("*.py") if path.stem != "__init__"]
+        rooms = [f"{path.parent.name}/" for path in folder.glob("*/__init__.py")]
+        wanted = files if folder.name == "operators" else [*files, *rooms]
+        lacking = [name for name in wanted if not re.search(rf"\b{name}", named)]
+        missing += [f"{page.relative_to(ROOT)}: {name}" for name in lacking]
+    assert missing == []
+
+
 def test_each_room_has_a_readme_of_at_most_forty_lines() -> None:
     rooms = [path.parent for path in PACKAGE.glob("*/__init__.py")]
     assert [room.name for room in rooms if not (room / "README.md").is_file()] == []
