@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapewright.commands.check import Place, program_of, until
 from shapewright.commands.trace import with_loops
@@ -16,6 +16,7 @@ from shapewright.record.ops import Assumption
 
 if TYPE_CHECKING:
     from shapewright.analysis.program_run import Program
+    from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.memo import Memo
     from shapewright.inputs.target import Target
     from shapewright.record.report import Moment, Rehearsal
@@ -68,7 +69,9 @@ class Script:
 
         return self.holds(file) or is_own_package(file)
 
-    def run(self, rehearsing: Rehearsing, request: RunRequest, seen: Any) -> RunResult:
+    def run(
+        self, rehearsing: Rehearsing, request: RunRequest, seen: Constructions
+    ) -> RunResult:
         """What one run showed; `seen` takes note of what the program builds."""
         from shapewright.inputs.callables import load_script
         from shapewright.inputs.python_files import changing

@@ -14,15 +14,21 @@ from shapewright.record.ops import Source
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from shapewright.inputs.callables import Loaded
+    from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import Program
     from shapewright.inputs.search import Found
     from shapewright.inputs.spec import Candidate, Spec
+    from shapewright.inputs.target import Target
     from shapewright.record.report import Chosen
     from shapewright.runtime.run import RunRequest, RunResult
 
 
-Given = Callable[["Loaded", Any, "RunRequest"], "RunResult"]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Given = Callable[["Loaded", "Spec", "RunRequest"], "RunResult"]
 """Runs a loaded target on a spec, as a request says."""
 
 
@@ -34,8 +40,8 @@ class Fed:
     `chosen` where nobody gave them.
     """
 
-    callable: Any
-    module: Any
+    callable: Callable[..., Any]
+    module: nn.Module | None
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     spec: Spec | None = None
@@ -48,8 +54,8 @@ class Fed:
 
 
 def run_target(
-    parsed: Any,
-    given: Any,
+    parsed: Target,
+    given: Spec | None,
     request: RunRequest,
     run: Given | None = None,
     took: list[Fed] | None = None,
@@ -102,7 +108,11 @@ def run_once(
 
 
 def note(
-    took: list[Fed] | None, loaded: Loaded, args: Any, kwargs: Any, spec: Spec | None
+    took: list[Fed] | None,
+    loaded: Loaded,
+    args: Args,
+    kwargs: Kwargs,
+    spec: Spec | None,
 ) -> None:
     """Remember what ran last."""
     if took is not None:
@@ -283,7 +293,7 @@ def with_loops(made: RunResult) -> RunResult:
     return replace(made, trace=replace(trace, findings=(*trace.findings, *found)))
 
 
-def unborn(target: str, error: Any) -> Trace:
+def unborn(target: str, error: ProgramError) -> Trace:
     """The trace of a program that failed before its first call."""
     span = source = None
     if error.file is not None:

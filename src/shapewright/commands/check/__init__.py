@@ -42,8 +42,10 @@ __all__ = [
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import GoingOn
+    from shapewright.engine.failures.constructions import Constructions
     from shapewright.findings.finding import Finding
     from shapewright.inputs.spec import Spec
+    from shapewright.inputs.target import Target
     from shapewright.record.report import Report
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.run import RunResult
@@ -198,7 +200,7 @@ def folder_of(target: Any) -> str | None:
     return os.path.dirname(os.path.abspath(file)) if file else None
 
 
-def folder_of_place(parsed: Any) -> str | None:
+def folder_of_place(parsed: Target) -> str | None:
     """The folder of a target that is a file."""
     if parsed.kind not in ("file", "script"):
         return None
@@ -215,7 +217,7 @@ def until(gone: Place | None) -> GoingOn:
     return GoingOn(quick=True, gone=(os.path.abspath(gone[0]), gone[1]))
 
 
-def program_of(made: RunResult, seen: Any) -> Program:
+def program_of(made: RunResult, seen: Constructions | None) -> Program:
     """What is reasoned about; `seen` are the modules that the program constructed."""
     ending = made.ending() if made.ending is not None else None
     if seen is None:

@@ -112,7 +112,7 @@ def runner(
         going_on = GoingOn(most=1, quick=True) if why else None
         how = RunRequest(memo=memo, options=EngineOptions(going_on=going_on))
         mode = request.training
-        if live and has_own_mode(fed.module):
+        if live and fed.module is not None and has_own_mode(fed.module):
             if mode not in (None, getattr(fed.module, "training", mode)):
                 return Seen("unsure")
             mode = None
@@ -242,7 +242,7 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
             made = record(fed.callable, args, kwargs, request)
         if any(each.code == "timeout" for each in made.trace.findings):
             return [None]
-        sample: Any = made.sample
+        sample = made.sample
         if sample is None:
             found.append(None)
             continue

@@ -14,6 +14,7 @@ from shapewright.record.solution import Solution
 if TYPE_CHECKING:
     from shapewright.commands.solve.size_search import Wanted
     from shapewright.inputs.callables import Loaded
+    from shapewright.inputs.spec import Spec
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.run import RunRequest, RunResult
 
@@ -88,7 +89,7 @@ def solve_model(
     return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
 
 
-def run_lettered(loaded: Loaded, given: Any, request: RunRequest) -> RunResult:
+def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
     """A target on a spec; with formulas where the spec has letters without a size."""
     from shapewright.commands.trace import run_once
 
@@ -137,7 +138,7 @@ def formulas_of(
     return RunResult(trace, stepped=runner.stepped)
 
 
-def feeding_of(loaded: Loaded, given: Any) -> Feeding:
+def feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
     """What the target is fed: the spec, or inputs that are known or found for it."""
     from shapewright.commands.trace import found_inputs
     from shapewright.inputs.callables import bind

@@ -13,8 +13,12 @@ from shapewright.record.guards import Guards
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
+    from shapewright.engine.memo import Memo
+    from shapewright.engine.tracked_sizes.comparisons import Seen as WatchedCalls
+    from shapewright.engine.tracked_sizes.comparisons import Watching
     from shapewright.inputs.spec import Spec
     from shapewright.program.spans import Span
+    from shapewright.runtime.restore.snapshot import Taken
     from shapewright.runtime.run import RunRequest
 
 
@@ -191,7 +195,7 @@ class Watched:
     """What a run compared, and what is known of it beside its record."""
 
     guards: Guards
-    seen: Any
+    seen: WatchedCalls
 
 
 class Runner:
@@ -212,8 +216,8 @@ class Runner:
         self.ran = 0
         self.stepped: tuple[Span, ...] = ()  # by the first run
         self.made: dict[tuple[int, ...], Run] = {}
-        self.taken: Any = None
-        self.memo: Any = None
+        self.taken: Taken | None = None
+        self.memo: Memo | None = None
         self.watched = 0
         self.failures: dict[tuple[int, ...], list[Failure]] = {}
         self.modules: dict[str, Any] = {}
@@ -273,9 +277,10 @@ class Runner:
         """The whole numbers that the target's modules have names for."""
         from shapewright.runtime.model_building import numbers_of
 
+        assert self.taken is not None, "it has not run"
         return numbers_of(self.taken.near)
 
-    def run(self, sizes: dict[str, int], watching: Any = None) -> Run:
+    def run(self, sizes: dict[str, int], watching: Watching | None = None) -> Run:
         from shapewright.engine.failures.run_ends import Stopped
         from shapewright.engine.memo import Memo
         from shapewright.runtime.restore.snapshot import take

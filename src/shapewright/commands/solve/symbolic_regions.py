@@ -323,6 +323,7 @@ class Explorer:
         self.plain(sizes)  # so that the model has been looked at
         make = partial(symbolic_arguments, self.feeding)
         left = max(self.ends - time.monotonic(), 0.1)
+        assert self.runner.taken is not None, "a plain run has taken it"
         made = symbolic_run(
             self.target, make, sizes, self.runner.taken, left, self.kernels
         )

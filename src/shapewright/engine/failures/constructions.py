@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -157,7 +157,7 @@ class Constructions:
             frame = frame.f_back
 
     def places(
-        self, modules: dict[str, nn.Module], folder: str
+        self, modules: Mapping[str, nn.Module], folder: str
     ) -> tuple[dict[str, Built], dict[str, Source], list[tuple[Span, Misloaded]]]:
         """The construction of each module by its path, the texts that it stands in,
         and the state dicts that did not fit."""
