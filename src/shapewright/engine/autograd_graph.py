@@ -2,6 +2,15 @@
 
 A remembered answer gets a node of torch's own graph; a tensor that torch did not
 compute is joined to the tensors that it came from.
+
+torch's data-free kernels take some 100 to 300 us a call, and as much in a backward
+pass. The first call of each kind is torch's; what it saved, and which inputs its graph
+leads to, is read from its nodes. Calls like it get outputs of the same metadata, on a
+node that saves the same tensors: a write in place or a second backward pass is refused
+as torch refuses it. Gradients of tensors that are no parameters are row-major here,
+whatever torch's formula would lay. A program that asks for gradients of gradients is
+run without this from there on: their nodes could not be named. Runs that share a memo
+share these answers.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 torch takes all modes off while `backward` runs, so without this a checkpoint would
 compute its forward again for real, on the user's weights.
+
+torch groups tensors in C++ by what they physically are, where it sees neither the
+device nor the dtype that a tensor claims: `AdamW(fused=True)`, `clip_grad_norm_`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Limits of a run: its time, its output, and where Ctrl-C may interrupt it."""
+"""Limits of a run: its time, its output, and where Ctrl-C may interrupt it.
+
+What puts things back is not interrupted: half of it would leave the user's model
+changed.
+"""
 
 from __future__ import annotations
 

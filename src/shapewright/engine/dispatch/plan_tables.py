@@ -1,4 +1,8 @@
-"""Tables of torch functions: sizes, views, factories, reads, and wrong kernels."""
+"""Tables of torch functions: sizes, views, factories, reads, and wrong kernels.
+
+Where kernels err is generated from torch's own operator samples
+(`meta_disagrees.json`, made by `tests/zoo`), for the version of torch that it names.
+"""
 
 from __future__ import annotations
 

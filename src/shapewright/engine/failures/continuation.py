@@ -1,4 +1,9 @@
-"""A run that goes on after a call that torch refuses."""
+"""A run that goes on after a call that torch refuses.
+
+The call's needs say what would have come out had the side that decides been right;
+where none are written down, a change of one argument is looked for with which torch
+takes the call. The run goes on with that, and the next error is found in the same run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Fused attention: the fast paths of evaluation, and `flex_attention`."""
+"""Fused attention: the fast paths of evaluation, and `flex_attention`.
+
+The result of `flex_attention` has the layout of the query. What the program's
+`score_mod` and `mask_mod` do to one score is tried on numbers, since torch refuses what
+is no number any more.
+
+`nn.MultiheadAttention` and `nn.TransformerEncoder` decide in Python whether one kernel
+does a layer. They ask for everything that decides it, and besides whether a tensor has
+`__torch_function__`, which our own mode answers with yes for every tensor.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,16 @@
 """The autograd graph of a recurrent call: one node of our own for many of torch's.
 
 It is learnt from a miniature of the call on real CPU tensors.
+
+A layer over 200 steps has thousands of nodes; which inputs they reach, what they save
+and how they lay gradients is the same over two steps of three rows. So torch itself
+is asked, with operands of the same dtypes, strides and flags.
+
+A `Mirror` is a graph between small real tensors, as torch made it. Data-free tensors
+get one node for all of it: it saves what the graph saves, and the gradients that leave
+it are as many, of the dtypes and laid as those of the miniature, whose own backward
+pass is asked once for each set of outputs that gradients come to. Gradients of
+gradients are mirrored alike.
 """
 
 from __future__ import annotations

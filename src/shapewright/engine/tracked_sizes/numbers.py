@@ -1,4 +1,9 @@
-"""Whole numbers and fractions that remember of which sizes they were made."""
+"""Whole numbers and fractions that remember of which sizes they were made.
+
+They are `int` and `float` in every respect but `type()`. What is calculated from them
+remembers too, and how they compare goes to the `Comparisons` of the run. Once that is
+closed, they are plain numbers.
+"""
 
 from __future__ import annotations
 

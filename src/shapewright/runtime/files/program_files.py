@@ -1,4 +1,8 @@
-"""What becomes of the files that a program writes, removes and renames."""
+"""What becomes of the files that a program writes, removes and renames.
+
+What a C library opens by itself is led to the layer in `library_files.py`, where it is
+known.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """`torch.save` and `torch.load`: what is saved has no data, so it is kept as it is.
 
 A token stands in the file instead, in the layer where the program's files lie.
+
+torch itself is asked, with a file that holds all but the tensors.
 """
 
 from __future__ import annotations

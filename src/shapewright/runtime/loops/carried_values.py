@@ -1,4 +1,11 @@
-"""What one turn of a loop hands on to the next, and what grows with each turn."""
+"""What one turn of a loop hands on to the next, and what grows with each turn.
+
+Turns that are left out would have made them longer; what the last turn added is added
+for each of them, so that what follows the loop has the lengths of a whole run.
+
+A cache of keys and values is a list of tuples, or an object that holds them; each of
+its tensors, and each of its counts, is to be what it is in a whole run.
+"""
 
 from __future__ import annotations
 

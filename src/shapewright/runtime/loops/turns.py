@@ -1,6 +1,12 @@
 """Loops, a program's and a library's: turns until nothing new comes, then the last.
 
 Conditions of libraries on steps, `step % 100 == 0`, hold once as in a whole run.
+
+Batches of a library's loop are cut by their loader (`data_loaders.py`). A turn of a
+loop over epochs begins its loaders itself; a turn of one over batches does not.
+
+A rehearsal runs few turns. What a whole run does at every 500th step, evaluate, save,
+log, is done once, at the second step that comes to the condition.
 """
 
 from __future__ import annotations

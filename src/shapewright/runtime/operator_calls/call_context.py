@@ -1,6 +1,10 @@
 """What stands beside a drawn call: autograd, dispatch, its device; and copies.
 
 The call runs on copies, with a gradient asked for every input that can have one.
+
+Copies have the same strides and share a storage where the originals do, so that what is
+said of views is true of both. Of a storage only the part that is reached is copied: a
+few rows of a huge table are cheap.
 """
 
 from __future__ import annotations

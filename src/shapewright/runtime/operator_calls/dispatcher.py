@@ -1,4 +1,8 @@
-"""How a call goes from Python to its kernels, as torch's dispatcher reports it."""
+"""How a call goes from Python to its kernels, as torch's dispatcher reports it.
+
+There is no public way to ask. Whatever is missing in a version of torch is not told;
+nothing here is needed to draw a call.
+"""
 
 from __future__ import annotations
 

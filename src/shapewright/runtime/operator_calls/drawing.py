@@ -1,4 +1,8 @@
-"""An operator call, run on small real tensors, and its index map checked."""
+"""An operator call, run on small real tensors, and its index map checked.
+
+The values are made up: floats count up, or are small whole numbers where they are
+multiplied, so that sums are exact; indices are drawn within range.
+"""
 
 from __future__ import annotations
 

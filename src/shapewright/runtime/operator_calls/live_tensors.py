@@ -1,4 +1,8 @@
-"""A person's own tensors, drawn: calls on copies of them, and their storage."""
+"""A person's own tensors, drawn: calls on copies of them, and their storage.
+
+Where values cannot be had (meta tensors)
+or are too many, the call runs on meta tensors and only shapes are shown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Whether two pieces of a program do the same: tried on small real tensors."""
+"""Whether two pieces of a program do the same: tried on small real tensors.
+
+Of the user's text nothing is evaluated but loops over ranges and tensors, reads and
+writes of elements, arithmetic, and functions of a list.
+"""
 
 from __future__ import annotations
 

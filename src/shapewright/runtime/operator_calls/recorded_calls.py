@@ -1,4 +1,9 @@
-"""An op of a trace, called again on real tensors of its shapes, and drawn."""
+"""An op of a trace, called again on real tensors of its shapes, and drawn.
+
+A `Watch` is given to a run that is to be drawn afterwards. Other runs pay nothing.
+
+The record has metadata only. Values are made up, but for those that a `Watch` kept.
+"""
 
 from __future__ import annotations
 

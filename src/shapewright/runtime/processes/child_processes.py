@@ -1,4 +1,7 @@
-"""Child processes seen from outside: pipes, how one ended, whether it works."""
+"""Child processes seen from outside: pipes, how one ended, whether it works.
+
+`open(5, "w")` of a program would write into a pipe that has the number 5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Mutable things by what they held: taken before a run, compared and put back after."""
+"""Mutable things by what they held: taken before a run, compared and put back after.
+
+A model has a few mappings a module and nearly none of them changes in a run. Names and
+values of all stand in two flat lists, which Python compares in one go.
+
+A walk from some roots goes through containers and objects, and notes of each which
+objects it holds. Nothing is copied deeply and nothing is compared by value, so that
+tensors, and objects with an `==` of their own, are never asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What a program keeps outside its model: globals, closures, classes, caches."""
+"""What a program keeps outside its model: globals, closures, classes, caches.
+
+A tensor without data that stays in one of them would surprise the next real run. What
+holds one is put back; the rest (a counter, a list of shapes) is the program's to keep.
+
+A run leaves tensors alone. A training changes more: rates of optimizers and counts of
+schedulers, lists of losses, names of modules and of closures.
+"""
 
 from __future__ import annotations
 

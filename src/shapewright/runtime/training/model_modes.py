@@ -1,4 +1,8 @@
-"""In which mode models train and are evaluated, and what no backward pass reaches."""
+"""In which mode models train and are evaluated, and what no backward pass reaches.
+
+Without `no_grad` an output looks like one that is trained on. Whether it is shows only
+when backward passes come, so what is made of outputs is followed until then.
+"""
 
 from __future__ import annotations
 

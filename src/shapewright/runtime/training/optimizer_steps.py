@@ -2,6 +2,12 @@
 
 A `state_dict()` holds the parameters themselves. One that is loaded again after steps
 of an optimizer changes nothing, unless it was copied: it has become what the model is.
+
+Data-free kernels take any two dtypes there. Each pair is tried once on real numbers.
+
+The first makes the state, the second shows what a step does with it. One that follows
+with the same parameters and gradients of the same metadata changes values only: the
+versions of what it writes rise, and its hooks are called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Parameters that a program writes itself: steps by hand, and weights that it loads."""
+"""Parameters that a program writes itself: steps by hand, and weights that it loads.
+
+No optimizer tells of them, so the calls since the last backward pass are looked
+through: one that writes a leaf and takes what was made of its gradient is a step.
+"""
 
 from __future__ import annotations
 
