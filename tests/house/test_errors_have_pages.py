@@ -8,17 +8,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from shapewright.findings.codes import codes
+from shapewright.findings.finding import codes
 from tests.house import pages
 
 ERRORS = [page for page in pages.PAGES if page.startswith("docs/errors/")]
 FAMILIES = [page for page in ERRORS if not page.endswith("index.md")]
-NEEDS = pages.ROOT / "src/shapewright/rules/needs"
+NEEDS = pages.ROOT / "src/shapewright/operators"
 
 
 def given() -> Iterator[str]:
     """The codes that needs give: first in `Unmet(...)`, or what `code` is set to."""
-    for file in NEEDS.glob("*.py"):
+    for file in NEEDS.rglob("*need*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             found: list[ast.expr] = []
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
