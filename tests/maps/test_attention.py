@@ -12,8 +12,7 @@ from torch import nn
 from maps.oracle import Case, assert_all_drawn, drawn, shape
 from shapewright import explain
 from shapewright.index_maps.evaluation import sources
-from shapewright.views.drawing.element_reads import keys_read
-from shapewright.views.drawing.index_formulas import formulas, loop
+from shapewright.views.drawing.index_map_text import formulas, keys_read, loop
 
 F = "torch.nn.functional."
 SDPA = F + "scaled_dot_product_attention"

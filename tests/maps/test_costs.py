@@ -33,8 +33,7 @@ from shapewright.index_maps.drawn_calls import Drawn
 from shapewright.index_maps.evaluation import times_read
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls.drawing import arguments_of, tensors_in
-from shapewright.views.drawing.element_reads import reader
-from shapewright.views.drawing.index_formulas import loop
+from shapewright.views.drawing.index_map_text import loop, reader
 
 Generator = Callable[[random.Random], Iterator[Case]]
 GENERATORS: list[Generator] = [

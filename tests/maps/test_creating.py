@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape
-from shapewright.views.drawing.index_formulas import formula, loop
+from shapewright.views.drawing.index_map_text import formula, loop
 
 
 def made(draw: random.Random) -> Iterator[Case]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from maps.oracle import drawn
-from shapewright.views.drawing.index_formulas import formula, loop
+from shapewright.views.drawing.index_map_text import formula, loop
 
 
 def test_keyword_arguments_are_seen() -> None:

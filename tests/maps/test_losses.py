@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from maps.oracle import Case, assert_all_drawn, drawn, floats, shape, whole
-from shapewright.views.drawing.index_formulas import formulas
+from shapewright.views.drawing.index_map_text import formulas
 
 F = "torch.nn.functional."
 HOW = ["none", "mean", "sum"]

@@ -12,7 +12,7 @@ from oracle import Verdict, check
 from test_layers import Call, Chance, verdict_of
 from torch.overrides import TorchFunctionMode
 
-from shapewright.operators.einsum.shapes import Axes, read
+from shapewright.operators.matmul.einsum_shapes import Axes, read
 
 LETTERS = "abcdeXYZ"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from shapewright.findings.codes import codes
+from shapewright.findings.finding import codes
 from tests.seeds.claims import Claim, read
 
 FOLDER = Path(__file__).parent

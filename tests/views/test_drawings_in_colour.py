@@ -8,7 +8,7 @@ import pytest
 
 import shapewright as sw
 from shapewright.views.drawing.grids import seen
-from shapewright.views.styled_text import CODES
+from shapewright.views.formatting import CODES
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 GATHER = "torch.gather(f32[4, 6], 0, i64[2, 6])"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import traces
 from shapewright.program.spans import Span
 from shapewright.record import Fact, Trace
-from shapewright.views.styled_text import UNICODE, Terminal, cells, lower
+from shapewright.views.formatting import UNICODE, Terminal, cells, lower
 from shapewright.views.terminal import text
 from shapewright.views.terminal.trace_tables import Column, table
 

@@ -116,7 +116,7 @@ def shown(
     report: Report, options: argparse.Namespace, parent: child_process.Here
 ) -> None:
     """The report, or the difference that its fixes make, printed."""
-    from shapewright.commands.check.fix_writer import chosen, difference
+    from shapewright.commands.check.fixes import chosen, difference
 
     if not options.diff:
         parent.show(rendered(report, options))
@@ -152,7 +152,7 @@ def report_of_ended(
 
 def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
     """Have the fixes written, and say so on stderr."""
-    from shapewright.commands.check.fix_writer import changed, chosen
+    from shapewright.commands.check.fixes import changed, chosen
 
     fixes = chosen(report, unsafe)
     texts = {file: new for file, (old, new) in changed(fixes).items() if old != new}

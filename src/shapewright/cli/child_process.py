@@ -115,7 +115,7 @@ class Here:
 
     def replace(self, file: str, text: str) -> None:
         """Change a file of the program, as the user asked for."""
-        from shapewright.commands.check.fix_writer import replace
+        from shapewright.commands.check.fixes import replace
 
         replace(Path(file), text)
 

@@ -166,7 +166,7 @@ def writable(file: Path, code: bool) -> None:
 
 def page_of(code: str) -> str | None:
     """The page of a finding's code; None for what is no code."""
-    from shapewright.findings.codes import codes, page
+    from shapewright.findings.finding import codes, page
     from shapewright.inputs.errors import did_you_mean
 
     if re.fullmatch(r"[a-z]+(-[a-z]+)*", code) and code not in codes():

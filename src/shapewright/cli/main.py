@@ -47,9 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        from shapewright.cli import crash_reports
-
-        crash_reports.tell(error, given)
+        tell(error, given)
         return OUR_BUG
 
 
@@ -76,8 +74,6 @@ def _run(given: list[str]) -> int:
     except SystemExit:  # argparse's --help has printed
         return 0
     if options.version:
-        from shapewright.cli.crash_reports import version
-
         output.show(f"{version()}\n")
         return 0
     if options.command is None:
@@ -103,3 +99,47 @@ def _parser() -> argparse.ArgumentParser:
             )
         )
     return parser
+
+
+def version() -> str:
+    """All versions that matter: `shapewright 0.1.0, torch 2.13.0, Python 3.11.7`."""
+    import platform
+
+    names = (f"{name} {_installed(name)}" for name in ("shapewright", "torch"))
+    return f"{', '.join(names)}, Python {platform.python_version()}"
+
+
+def _installed(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def report(error: BaseException, command: Sequence[str]) -> str:
+    """The text of a bug report: the command, versions and the traceback.
+
+    The versions are found without importing torch.
+    """
+    import platform
+    import shlex
+    import traceback
+
+    trail = "".join(traceback.format_exception(error))
+    return (
+        "error: shapewright itself failed; this is a bug of ours, not of your program\n"
+        "\n"
+        "Please send what follows with the smallest program that shows it.\n"
+        f"  command:  shapewright {shlex.join(command)}\n"
+        f"  versions: {version()} on {platform.platform()}\n"
+        "\n"
+        f"{trail}"
+    )
+
+
+def tell(error: BaseException, command: Sequence[str]) -> None:
+    """Print the report on stderr."""
+    sys.stderr.write(report(error, command))

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from shapewright.findings.codes import HAZARDS, codes
+from shapewright.findings.finding import HAZARDS, codes
 from shapewright.inputs.errors import InputError, did_you_mean
 
 FILE = "pyproject.toml"

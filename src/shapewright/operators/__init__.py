@@ -1,3 +1,15 @@
-"""What torch's operators make of metadata. `shapewright.operators.all_shapes` registers
-them.
-"""
+"""What torch's operators make of metadata: a family of operators in each folder."""
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+
+def import_families(part: str) -> None:
+    """Import the modules of all families whose names end with ``part``.
+
+    Example: ``import_families("shapes")`` imports ``pooling.shapes`` and
+    ``matmul.product_shapes``, which registers their rules.
+    """
+    for found in walk_packages(__path__, f"{__name__}."):
+        if found.name.count(".") == 3 and found.name.endswith(part):
+            import_module(found.name)

@@ -1,7 +1,7 @@
 """Importing this registers the index maps of every operator family."""
 
 from shapewright.index_maps.index_map import MAPS
-from shapewright.operators.families import import_families
+from shapewright.operators import import_families
 
 __all__ = ["MAPS"]
 

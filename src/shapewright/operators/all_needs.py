@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shapewright.operators import import_families
 from shapewright.operators.dtype_needs import of_dtype
 from shapewright.operators.failed_calls import Unmet
-from shapewright.operators.families import import_families
 from shapewright.operators.metadata_rules import RULES, Meta, Rule
 from shapewright.operators.needs_registry import NEEDS, needs
 from shapewright.operators.pointwise import activation_shapes, shapes

@@ -11,9 +11,9 @@ from shapewright.findings.finding import Finding
 from shapewright.record.totals import Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
+from shapewright.views.formatting import UNICODE, Line, Terminal
 from shapewright.views.source_lines import Row as LineRow
 from shapewright.views.source_lines import files
-from shapewright.views.styled_text import UNICODE, Line, Terminal
 from shapewright.views.table_rows import (
     ELSEWHERE,
     STOPPED,

@@ -10,7 +10,7 @@ from shapewright.record.ops import ModuleCall, Op, leaves
 from shapewright.record.totals import Subtotal, Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.styled_text import Glyphs
+from shapewright.views.formatting import Glyphs
 
 FOLD_CALLS = 3
 """A module called twice is shown twice; from three equal calls on it is folded."""

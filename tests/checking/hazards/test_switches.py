@@ -11,7 +11,7 @@ import pytest
 
 from checking.hazards import found, program, warned
 from shapewright import api
-from shapewright.findings.codes import HAZARDS, codes, page
+from shapewright.findings.finding import HAZARDS, codes, page
 from shapewright.inputs.errors import InputError
 
 LOSS = (

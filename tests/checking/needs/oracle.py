@@ -23,7 +23,7 @@ from rules.oracle import fresh
 from shapewright.engine.dispatch.answers import needs_of
 from shapewright.engine.failures.layer_refusals import with_layer
 from shapewright.engine.failures.trials import with_grants
-from shapewright.findings.codes import codes
+from shapewright.findings.finding import codes
 from shapewright.operators.failed_calls import Unmet
 from shapewright.operators.metadata_rules import Made
 from shapewright.operators.need_checks import text as shape_text

@@ -12,8 +12,16 @@ from shapewright.analysis.edges.failing_sizes import (
     of_sequence,
     of_sides,
 )
-from shapewright.analysis.edges.free_dims import Free, Letters, free_dims
-from shapewright.analysis.edges.other_runs import Request, Runs, Seen, at_sizes, budget
+from shapewright.analysis.edges.other_runs import (
+    Free,
+    Letters,
+    Request,
+    Runs,
+    Seen,
+    at_sizes,
+    budget,
+    free_dims,
+)
 from shapewright.analysis.hazards.context import Scene
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shapewright.analysis.edges.free_dims import Free
 from shapewright.analysis.edges.other_runs import (
+    Free,
     Place,
     Request,
     Runs,

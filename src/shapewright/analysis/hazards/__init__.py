@@ -11,13 +11,12 @@ from functools import lru_cache
 
 from shapewright.analysis.explanations import pattern
 from shapewright.analysis.hazards import attention_masks as attention_masks
+from shapewright.analysis.hazards import axis_mistakes as axis_mistakes
 from shapewright.analysis.hazards import batch_first as batch_first
 from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
-from shapewright.analysis.hazards import view_mistakes as view_mistakes
-from shapewright.analysis.hazards import wrong_axis as wrong_axis
 from shapewright.analysis.hazards.context import KINDS, Kind, Scene
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shapewright.analysis.hazards.axis_mistakes import is_marked
 from shapewright.analysis.hazards.context import Scene, hazard
-from shapewright.analysis.hazards.wrong_axis import is_marked
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axis_flow import Call, length
 from shapewright.analysis.provenance.layer_axes import (

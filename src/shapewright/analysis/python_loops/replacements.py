@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from shapewright.analysis.python_loops.element_access import flat, picked
+from shapewright.analysis.python_loops.element_access import (
+    assign,
+    flat,
+    picked,
+    stacked,
+    writes,
+)
 from shapewright.analysis.python_loops.loop_context import MADE, Recorded, Text
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
@@ -24,11 +30,6 @@ from shapewright.analysis.python_loops.vectorization import (
     Range,
     Vectoriser,
     method,
-)
-from shapewright.analysis.python_loops.vectorized_statements import (
-    assign,
-    stacked,
-    writes,
 )
 from shapewright.record.ops import Fact
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.program_run import Program
-from shapewright.commands.check.fix_trials import Place, Trying, place_of, places
+from shapewright.commands.check.fixes import Place, Trying, place_of, places
 from shapewright.commands.check.session import ALL_TRIES, Session
 from shapewright.commands.trace import (
     Fed,
@@ -100,7 +100,7 @@ def check_one_target(
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
-    from shapewright.commands.check.fix_trials import processors
+    from shapewright.commands.check.fixes import processors
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.constructions import Constructions

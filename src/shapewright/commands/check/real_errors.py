@@ -16,9 +16,9 @@ from shapewright.analysis.explanations import of_failure
 from shapewright.analysis.fixes import Option, candidates, options
 from shapewright.analysis.program_run import Program, kept, shape_text
 from shapewright.analysis.provenance.call_expressions import tensor_names
-from shapewright.commands.check import fix_trials
-from shapewright.commands.check.fix_trials import LOAD, Overlay, Tried, in_short
-from shapewright.commands.check.fix_trials import Place as Line
+from shapewright.commands.check.fixes import LOAD, Overlay, Tried, in_short
+from shapewright.commands.check.fixes import Place as Line
+from shapewright.commands.check.fixes import place_of as place_of_failure
 from shapewright.commands.check.session import Session, Told
 from shapewright.commands.trace import nothing
 from shapewright.findings.finding import Finding, Fix
@@ -200,7 +200,7 @@ def finding_of(met: Met) -> Finding:
     program, failure = met.program, met.failure
     finding = of_failure(program, failure)
     session = Session(program, attempt=partial(attempts, met))
-    told = Told(finding, fix_trials.place_of(program, failure))
+    told = Told(finding, place_of_failure(program, failure))
     session.tries(program, told, likely(met))
     finding = session.shown(told)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}

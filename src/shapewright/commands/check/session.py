@@ -14,7 +14,7 @@ from shapewright.analysis.hazards import hazards, ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import of_line, once
 from shapewright.analysis.state_dicts import explained_load
-from shapewright.commands.check.fix_trials import (
+from shapewright.commands.check.fixes import (
     LOAD,
     Overlay,
     Place,
@@ -24,8 +24,7 @@ from shapewright.commands.check.fix_trials import (
     place_of,
     places,
 )
-from shapewright.findings.codes import HAZARDS
-from shapewright.findings.finding import Finding, Fix, Related
+from shapewright.findings.finding import HAZARDS, Finding, Fix, Related
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span, apply_edits
 from shapewright.record.report import Report

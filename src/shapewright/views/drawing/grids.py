@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.drawn_calls import Side
-from shapewright.views.styled_text import CODES, cells
+from shapewright.views.formatting import CODES, cells
 
 Kinds = Mapping[str, str]
 """The style of each tensor's name: `read`, `where` it decides where to read, `out`."""

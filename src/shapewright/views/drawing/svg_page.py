@@ -7,14 +7,15 @@ from math import inf
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.views.drawing.call_sections import told_beside
-from shapewright.views.drawing.element_reads import (
+from shapewright.views.drawing.grids import Index, at, grid, plane, widest
+from shapewright.views.drawing.index_map_text import (
     Followed,
     follow,
+    formulas,
+    loop,
     told_of_sizes,
     without_values,
 )
-from shapewright.views.drawing.grids import Index, at, grid, plane, widest
-from shapewright.views.drawing.index_formulas import formulas, loop
 from shapewright.views.drawing.svg_canvas import (
     MONO,
     PAD,

@@ -8,13 +8,6 @@ from textwrap import wrap
 from shapewright.index_maps.drawn_calls import Drawn, Side
 from shapewright.index_maps.index_map import IndexMap
 from shapewright.views.drawing.call_sections import sections, told_beside
-from shapewright.views.drawing.element_reads import (
-    Followed,
-    follow,
-    kinds,
-    told_of_sizes,
-    without_values,
-)
 from shapewright.views.drawing.grids import (
     BOXES,
     Index,
@@ -29,7 +22,15 @@ from shapewright.views.drawing.grids import (
     named,
     widest,
 )
-from shapewright.views.drawing.index_formulas import formulas, loop
+from shapewright.views.drawing.index_map_text import (
+    Followed,
+    follow,
+    formulas,
+    kinds,
+    loop,
+    told_of_sizes,
+    without_values,
+)
 from shapewright.views.drawing.storage import places
 
 Place = tuple[str, int]

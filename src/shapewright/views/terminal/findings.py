@@ -11,7 +11,7 @@ from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.styled_text import (
+from shapewright.views.formatting import (
     ASCII,
     UNICODE,
     Line,

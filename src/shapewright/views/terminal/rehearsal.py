@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shapewright.record.report import Gradient, Moment
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.styled_text import (
+from shapewright.views.formatting import (
     ASCII,
     UNICODE,
     Line,

@@ -16,8 +16,15 @@ from shapewright.record.solution import (
     Statement,
 )
 from shapewright.views import formatting
-from shapewright.views.formatting import said
-from shapewright.views.styled_text import ASCII, UNICODE, Line, Terminal, cells, lower
+from shapewright.views.formatting import (
+    ASCII,
+    UNICODE,
+    Line,
+    Terminal,
+    cells,
+    lower,
+    said,
+)
 from shapewright.views.terminal.totals import labelled
 
 STYLES = {PROVEN: "out", REFUTED: "error"}

@@ -11,7 +11,7 @@ from shapewright.record.ops import Fact
 from shapewright.record.totals import Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.styled_text import Line, Terminal, cells
+from shapewright.views.formatting import Line, Terminal, cells
 from shapewright.views.table_rows import line_of
 
 LABEL = 13

@@ -10,8 +10,7 @@ from typing import Literal
 from shapewright.record.totals import Totals
 from shapewright.record.trace import Trace
 from shapewright.views import formatting
-from shapewright.views.source_lines import Block, Row, files
-from shapewright.views.styled_text import (
+from shapewright.views.formatting import (
     ASCII,
     UNICODE,
     Line,
@@ -23,6 +22,7 @@ from shapewright.views.styled_text import (
     lower,
     pad,
 )
+from shapewright.views.source_lines import Block, Row, files
 from shapewright.views.table_rows import ELSEWHERE, STOPPED, module_rows, op_rows
 from shapewright.views.terminal.findings import assumption_lines, finding_lines
 from shapewright.views.terminal.totals import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from shapewright.operators.einsum import shapes
 from shapewright.operators.failed_calls import Grant, Place, Unmet
+from shapewright.operators.matmul import einsum_shapes
 from shapewright.operators.metadata_rules import Made, Meta, Misfit
 from shapewright.operators.need_checks import (
     dims,
@@ -48,7 +48,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
     if wrong is not None:
         return wrong
     try:
-        shapes.read(equation, [each.shape for each in given])
+        einsum_shapes.read(equation, [each.shape for each in given])
     except Misfit as misfit:
         said = str(misfit).removeprefix("einsum(): ")
         return Unmet("einsum-equation", f"{{op}} cannot read `{equation}`: {said}")

@@ -23,9 +23,9 @@ from shapewright.index_maps.index_map import (
     Table,
     index_map,
 )
-from shapewright.operators.interpolation.shapes import resized
 from shapewright.operators.metadata_rules import Meta
 from shapewright.operators.pooling.index_map import WHOLE, adaptive_avg_pool
+from shapewright.operators.pooling.interpolation_shapes import resized
 from shapewright.sizes.expressions import Expression, Letter
 
 LINEAR = ("linear", "bilinear", "trilinear")

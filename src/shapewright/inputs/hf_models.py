@@ -126,7 +126,7 @@ def _of(config: Any, name: str, default: Any) -> Any:
 _START = len("hf:")
 
 
-def load(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+def load_transformers(target: Target, building: AbstractContextManager[Any]) -> Loaded:
     """Build a transformers model from a config; the base model unless a head is named.
 
     `hf:PLACE:CLASS` names the class for a config that is given by file or name.

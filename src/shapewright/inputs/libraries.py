@@ -1,19 +1,22 @@
-"""What the loaders of transformers, timm and torchvision share."""
+"""Models of timm and torchvision, and what they share with those of transformers."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from shapewright.inputs import target as expression
-from shapewright.inputs.errors import InputError, ProgramError
+from shapewright.inputs.callables import Loaded, loaded_object
+from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
 from shapewright.inputs.python_files import Program
+from shapewright.inputs.spec import Candidate, parse
 from shapewright.inputs.target import Call, Target
 from shapewright.inputs.target_names import Lookup
 
@@ -115,3 +118,81 @@ def fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) -> 
         raise InputError(
             f"{accepts}: {error}", target.text, target.expression.position
         ) from None
+
+
+def load_timm(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+    """Build a timm model without weights."""
+    timm = library("timm", target)
+    name, kwargs = target.place, keywords(target)
+    if not timm.is_model(name.partition(".")[0]):
+        hint = did_you_mean(name, timm.list_models())
+        raise InputError(f"timm has no model `{name}`{hint}", target.text, len("timm:"))
+    with building, constructing(name):
+        model = timm.create_model(name, **({"pretrained": False} | kwargs))
+    return loaded_object(
+        model, display(target, name), nobody(), examples=_examples(model, kwargs)
+    )
+
+
+def _examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
+    """The input size of timm's `default_cfg`, as changed by the arguments."""
+    config = getattr(model, "pretrained_cfg", None) or {}
+    size = config.get("input_size") or getattr(model, "default_cfg", {}).get(
+        "input_size"
+    )
+    if not size:
+        return ()
+    channels, height, width = size
+    side = kwargs.get("img_size")
+    if side is not None:
+        height, width = (side, side) if isinstance(side, int) else side
+    channels = kwargs.get("in_chans", channels)
+    spec = parse(f"f32[1, {channels}, {height}, {width}]")
+    return (Candidate("timm's `default_cfg`", spec),)
+
+
+_FAMILIES = {
+    "detection": "[f32[3, 480, 640]]",
+    "segmentation": "f32[1, 3, 520, 520]",
+    "video": "f32[1, 3, 16, 112, 112]",
+    "optical_flow": "f32[1, 3, 256, 256], f32[1, 3, 256, 256]",
+}
+"""What torchvision's reference scripts feed the models of each of its packages."""
+
+_SIDES = {"inception_v3": 299, "mvit": 224, "swin3d": 224}
+
+
+def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> Loaded:
+    """Build a torchvision model without weights."""
+    models = library("torchvision", target).models
+    name, kwargs = target.place, keywords(target)
+    if name not in models.list_models():
+        hint = did_you_mean(name, models.list_models())
+        raise InputError(
+            f"torchvision has no model `{name}`{hint}", target.text, len("torchvision:")
+        )
+    builder = models.get_model_builder(name)
+    fits(builder, target, kwargs)
+    with building, constructing(name):
+        model = builder(**(_no_weights(builder) | kwargs))
+    if "detection" in builder.__module__ and "targets" not in kwargs:
+        model.eval()  # in training its forward needs targets
+    examples = (Candidate("torchvision's usual size", parse(_usual(name, builder))),)
+    return loaded_object(model, display(target, name), nobody(), examples=examples)
+
+
+def _no_weights(builder: Callable[..., Any]) -> dict[str, Any]:
+    """Detection and segmentation models would download weights of their backbone."""
+    taken = inspect.signature(builder).parameters
+    return {name: None for name in ("weights", "weights_backbone") if name in taken}
+
+
+def _usual(name: str, builder: Callable[..., Any]) -> str:
+    side = next((side for key, side in _SIDES.items() if name.startswith(key)), 224)
+    for family, spec in _FAMILIES.items():
+        if family in builder.__module__:
+            if family == "video" and side != _SIDES.get("inception_v3"):
+                small = not name.startswith(("mvit", "swin3d"))
+                return spec if small else spec.replace("112", "224")
+            return spec
+    return f"f32[1, 3, {side}, {side}]"
