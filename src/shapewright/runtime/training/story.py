@@ -51,10 +51,6 @@ class ProgramRun:
         return parameter.grad
 
 
-MOST_SHAPES = 6
-"""Different shapes that are told of one place."""
-
-
 class Node:
     """A moment that is still growing."""
 
