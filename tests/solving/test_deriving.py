@@ -14,14 +14,14 @@ from torch import Tensor, nn
 import shapewright as sw
 from shapewright.commands.solve.evidence import derived_from
 from shapewright.commands.solve.runs import Runner, alike, of_arguments
-from shapewright.runtime.run import Settings
+from shapewright.runtime.run import RunRequest
 from solving.compared import checked, written, wrong
 from solving.random_programs import program
 
 
 def derived(model, spec):
     """The runner of a model, and what rules make of its first run."""
-    runner = Runner(model, of_arguments((spec,), {}), Settings)
+    runner = Runner(model, of_arguments((spec,), {}), RunRequest())
     base = runner.at(runner.usual)
     run, watched = runner.watch(base.sizes)
     assert alike(run, base)

@@ -14,8 +14,6 @@ from shapewright.record.ops import Source
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from shapewright.inputs.callables import Loaded
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import Program
@@ -41,7 +39,7 @@ class Fed:
     """
 
     callable: Callable[..., Any]
-    module: nn.Module | None
+    module: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     spec: Spec | None = None
