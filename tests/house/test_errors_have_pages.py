@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from shapewright.findings.codes import codes
+from shapewright.findings.finding import codes
 
 from tests.house import pages
 
