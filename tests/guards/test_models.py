@@ -15,11 +15,12 @@ from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.inputs.target import parse_target
 from shapewright.program.assertions import Demand
-from shapewright.record.guards import Guard, outcome_of, reads_of, thresholds
+from shapewright.record.guards import Guard, outcome_of, reads_of
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
 from shapewright.runtime.run import RunRequest, record
 from tests.guards import programs
+from tests.guards.thresholds import thresholds
 from tests.guards.watching import shown, watched
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import tracked
-from shapewright.record.guards import Guard, Read, thresholds
+from shapewright.record.guards import Guard, Read
+from tests.guards.thresholds import thresholds
 
 CASES: list[tuple[Callable[[Any], Any], int, tuple[int, ...]]] = [
     (lambda t: t <= 1024, 16, (1025,)),

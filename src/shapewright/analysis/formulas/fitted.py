@@ -236,12 +236,6 @@ class Work:
             found.append(tuple(fit.formula if fit else None for fit in fits))
         return found
 
-    def numbers_beside(self, at: int, column: Column) -> Formula:
-        """The formula of a number that was seen at a call in every run that made it."""
-        present = tuple(places[at] is not None for places in self.places)
-        fit = self.fitter(present).fit(column)
-        return fit.formula if fit else None
-
     def fitter(self, present: tuple[bool, ...]) -> Fitter:
         """The fitter over the runs that made a call; it knows what wider ones know."""
         found = self.fitters.get(present)

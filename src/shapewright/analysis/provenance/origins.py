@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from shapewright.analysis.program_run import Program
@@ -168,11 +167,6 @@ def of_others(op: Op, out: Fact, dim: int) -> Origin | None:
 def product_text(sizes: tuple[int, ...]) -> str:
     """`16·4·4`."""
     return "·".join(map(str, sizes))
-
-
-def check_product(sizes: tuple[int, ...], total: int) -> bool:
-    """Whether these sizes multiply to a total."""
-    return prod(sizes) == total
 
 
 def constructor(program: Program, module: str) -> tuple[Text, ast.Call] | None:

@@ -20,8 +20,6 @@ ZEROS = Tensor(("B", "T"), "int64", "zeros")
 IMAGE = Tensor(("B", "C", "H", "W"))
 STEP = Tensor(("B",), "int64", "1")
 SOUND = Tensor(("B", "A"))
-NODES = Tensor(("N", "F"))
-
 _MEANINGS: dict[str, Any] = {
     "input_ids ids idx tokens token_ids input_tokens src_tokens source_ids text"
     " decoder_input_ids prev_output_tokens target_ids word_ids words": TOKENS,

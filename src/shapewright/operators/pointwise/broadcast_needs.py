@@ -26,7 +26,6 @@ from shapewright.operators.promotion_and_broadcasting import (
     result_type,
 )
 
-SECOND = ("other", "exponent")
 FAMILIES = ("arithmetic_shapes",)
 SUBTRACTIONS = frozenset("sub subtract __sub__ rsub __rsub__ sub_ __isub__".split())
 BITWISE = frozenset(

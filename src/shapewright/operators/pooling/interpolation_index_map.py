@@ -28,8 +28,6 @@ from shapewright.operators.pooling.index_map import WHOLE, adaptive_avg_pool
 from shapewright.operators.pooling.interpolation_shapes import resized
 from shapewright.sizes.expressions import Expression, Letter
 
-LINEAR = ("linear", "bilinear", "trilinear")
-
 
 def single(value: float) -> float:
     """A number rounded to float32, in which torch finds the nearest element."""

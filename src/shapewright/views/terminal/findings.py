@@ -206,11 +206,6 @@ def last_line(report: Report, of_parts: Chosen | None = None) -> Line:
     return [(f"{report.target}: {', '.join(told)}{end}", style)]
 
 
-def finding_text(finding: Finding, trace: Trace) -> str:
-    """One finding as text."""
-    return lower(finding_lines(finding, trace, Terminal()), False)
-
-
 def note_text(finding: Finding, trace: Trace, unicode: bool = True) -> str:
     """One finding as the note of an exception."""
     terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
