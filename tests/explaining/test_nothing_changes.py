@@ -194,7 +194,10 @@ def test_without_an_error_nothing_is_imported_or_patched() -> None:
     done = subprocess.run(
         [sys.executable, "-c", QUIET], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "['shapewright.commands.explain']"
+    assert (
+        done.stdout.strip()
+        == "['shapewright.commands', 'shapewright.commands.explain']"
+    )
 
 
 def test_the_programs_files_are_written_once(tmp_path: Path) -> None:
