@@ -4,6 +4,9 @@
 of sizes: the message says what the sizes were, and where they came from. For a method
 whose signature a library does not call that way, the finding points to where the method
 is defined.
+
+`TypeError: Net.on_epoch_end() missing 1 required positional argument: 'outputs'` is
+raised where a library calls it; what is to be mended stands where it is defined.
 """
 
 from __future__ import annotations

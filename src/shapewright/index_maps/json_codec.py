@@ -1,4 +1,12 @@
-"""Drawings and their index maps as versioned JSON, written and read back."""
+"""Drawings and their index maps as versioned JSON, written and read back.
+
+An expression is a number, a letter (`"i"`) or an object with one key for its kind::
+
+    2*h + u - 1           {"sum": [[2, "h"], [1, "u"]], "plus": -1}
+    index[i, j]           {"element": "index", "at": ["i", "j"]}
+
+What is at its default is left out. `docs/maps.md` has the whole format.
+"""
 
 from __future__ import annotations
 

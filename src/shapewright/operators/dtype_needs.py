@@ -1,4 +1,8 @@
-"""The dtypes that a call accepts, and what to report when it gets another one."""
+"""The dtypes that a call accepts, and what to report when it gets another one.
+
+A rule refuses the dtypes that torch's kernels lack. Asked with others, it tells which
+ones are taken.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Type promotion, broadcasting, and the new output of elementwise operators."""
+"""Type promotion, broadcasting, and the new output of elementwise operators.
+
+Mirrors `c10/core/ScalarType.cpp` (`promoteTypes`) and `ATen/native/TypeProperties.cpp`
+(`result_type`): tensors with dims outrank 0-dim tensors, those outrank Python numbers,
+and a lower rank matters only if its kind is higher: bool < integer < float < complex.
+"""
 
 from __future__ import annotations
 

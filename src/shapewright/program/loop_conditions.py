@@ -1,5 +1,13 @@
 """Conditions in loops: those that end a loop, and those that hold every so many
 steps.
+
+`while mask.any(): ...` ends on what the read at one place answers. Which reads decide
+the end of a loop is found by what they flow into: names assigned from them, names that
+are assigned under a condition on them, and so on until nothing is added.
+
+``step % 500`` becomes ``due(step, 500, ...)`` where it is compared with zero. In files
+of libraries, ``if every > self.max_batches: raise`` asks ``exceeds(every, ...)``,
+because a library is told of loaders that are shorter than they are.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """What a loop counts, which conditions wait for a count, and which values one turn
 hands to the next.
+
+A head's names (`for step, batch in ...`) count, and so do names to which the body adds
+a number in every turn (`step += 1`, `self.step += 1`), a loop within it too.
 """
 
 from __future__ import annotations

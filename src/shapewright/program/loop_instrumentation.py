@@ -1,4 +1,15 @@
-"""Loops rewritten to report each turn, in scripts and in libraries that train."""
+"""Loops rewritten to report each turn, in scripts and in libraries that train.
+
+``for epoch in range(n):`` becomes ``for epoch in epochs(range(n), ...):``, and
+``while not self.done:`` asks ``turns(not self.done)``. Other loops stay as they are.
+
+``for x in loader:`` becomes ``for x in over(loader, ...):``, and ``while c:`` asks
+``going(c)``. What a loop counts may be set forward where turns are left out
+(``step = on(step, ...)``), and so may be the lists and tensors to which it adds; the
+bodies that wait for a count say that they ran.
+
+Places stay those of the text, so spans are as without it.
+"""
 
 from __future__ import annotations
 

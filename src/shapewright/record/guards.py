@@ -1,4 +1,15 @@
-"""Guards: the comparisons of sizes by which a program chose its path."""
+"""Guards: the comparisons of sizes by which a program chose its path.
+
+    >>> height = Read(tensor=3, dim=2, value=30)
+    >>> guard = Guard(Applied("%", (height, 8)), "!=", 0, True, None)
+    >>> str(guard)
+    't3.shape[2] % 8 != 0: true'
+    >>> outcome_of(guard, {height: 32})
+    False
+
+An expression is a number, a `Read`, or an operator applied to expressions; with other
+values for its reads it says what the program would have compared.
+"""
 
 from __future__ import annotations
 

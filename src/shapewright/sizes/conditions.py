@@ -1,4 +1,26 @@
-"""Conditions on sizes, and whether two formulas are equal at all sizes."""
+"""Conditions on sizes, and whether two formulas are equal at all sizes.
+
+A formula of letters, numbers, `+ - *`, `//` and `%` by numbers is a polynomial in each
+letter on every residue of some period: `(H + 1)//2` is on even and on odd H. Two
+polynomials of degree d that agree at d + 1 sizes agree everywhere; so two such formulas
+that agree at (d + 1) * period sizes of each letter, one after the other, are equal at
+all sizes. What is no such formula, `min(T, 40)`, is compared size by size as far as the
+sizes are counted.
+
+>>> from shapewright.sizes.expressions import read
+>>> sizes = {"H": Ladder(1)}
+>>> equal(read("(H//2 - 1)//2"), read("(H - 2)//4"), sizes)
+Decision(holds=True, at=None)
+>>> equal(read("(H + 1)//2"), read("H//2"), sizes)
+Decision(holds=False, at={'H': 1})
+
+>>> from shapewright.sizes.expressions import read
+>>> condition = Compared(read("H//2"), ">=", read("5"))
+>>> str(condition), condition.holds({"H": 9})
+('H//2 >= 5', False)
+>>> always(condition, {"H": Ladder(10)}).holds
+True
+"""
 
 from __future__ import annotations
 

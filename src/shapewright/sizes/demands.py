@@ -4,6 +4,11 @@
 >>> demand = Multiple(Letter("H"), 16)
 >>> str(demand), demand.holds({"H": 64}), demand.holds({"H": 65})
 ('H % 16 == 0', True, False)
+
+>>> from shapewright.sizes.expressions import Letter
+>>> demand = Multiple(Letter("H"), 16)
+>>> str(demand), demand.holds({"H": 64}), demand.holds({"H": 65})
+('H % 16 == 0', True, False)
 """
 
 from __future__ import annotations

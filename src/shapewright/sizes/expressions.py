@@ -1,5 +1,23 @@
 """Whole-number expressions in letters: built, simplified, evaluated, written, parsed,
 and carried by sizes.
+
+>>> h, w = Letter("H"), Letter("W")
+>>> str(product([h + 1, w]) * 16)
+'16*W*(H + 1)'
+>>> least([h, w]).value({"H": 3, "W": 5})
+3
+
+    >>> h, k = Letter("h"), Letter("k")
+    >>> str(h * 2 + k - 1)
+    '2*h + k - 1'
+    >>> (h * 2 + k - 1).value({"h": 3, "k": 0})
+    5
+
+Sums and products are kept in one normal form, so that equal expressions are equal
+objects in meaning (`==`) and text. Division is Python's: `//` and `%` round down.
+
+>>> str(read("16*((H - 12)//4)"))
+'16*((H - 12)//4)'
 """
 
 from __future__ import annotations

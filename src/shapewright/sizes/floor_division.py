@@ -1,5 +1,16 @@
 """Floor divisions in their shortest form, also for sizes that are multiples of a
 number.
+
+>>> from shapewright.sizes.expressions import read
+>>> str(on_multiples(read("2*(H//2) + H//4"), {"H": 4}))
+'H + H//4'
+
+>>> from shapewright.sizes.expressions import Letter
+>>> h = Letter("H")
+>>> str(divided(divided(h - 4, 2) - 4, 2))
+'(H - 12)//4'
+>>> str(divided(h * 4 + 3, 2))
+'2*H + 1'
 """
 
 from __future__ import annotations

@@ -4,6 +4,11 @@
 >>> over = Over(read("7*(H//7)*W"), read("H//7"))
 >>> str(over), str(undivided(over, {"H": Ladder(7), "W": Ladder(1)}))
 ('7*W*(H//7) // (H//7)', '7*W')
+
+>>> from shapewright.sizes.expressions import read
+>>> over = Over(read("7*(H//7)*W"), read("H//7"))
+>>> str(over), str(undivided(over, {"H": Ladder(7), "W": Ladder(1)}))
+('7*W*(H//7) // (H//7)', '7*W')
 """
 
 from __future__ import annotations

@@ -1,5 +1,19 @@
 """Formulas that fit sizes seen at several values of the letters, sliding windows
 included.
+
+>>> from shapewright.sizes.expressions import Letter
+>>> str(next(windows((31, 32, 33, 40), (15, 16, 16, 20))).of(Letter("H")))
+'H//2'
+
+    >>> fitter = Fitter({"H": (32, 45, 51, 64, 77, 90, 97), "B": (2, 3, 4, 5, 6, 7, 8)})
+    >>> str(fitter.fit((8, 11, 12, 16, 19, 22, 24)).formula)
+    'H//4'
+    >>> str(fitter.fit((64, 135, 204, 320, 462, 630, 776)).formula)
+    'B*H'
+
+What is seen is a column: one number for each run. A column that stands for a known
+formula gets that formula; another is looked for in the families that the arithmetic of
+shapes stays in, first over the sizes `near` it (those of the tensors that went in).
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Ranges of sizes, and the bounds of a formula over them."""
+"""Ranges of sizes, and the bounds of a formula over them.
+
+>>> from shapewright.sizes.expressions import read
+>>> bounds(read("(H - 12)//4"), {"H": Ladder(16, 64)})
+(1, 13)
+>>> str(settled(read("max(H//4, 2)"), {"H": Ladder(16)}))
+'H//4'
+
+>>> Ladder(16, 64, 16).text("H"), Ladder(1).text("B")
+('H in 16, 32 .. 64', 'B >= 1')
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """What a command found, as JSON, SARIF, GitHub workflow commands or one line per
 finding.
+
+Source: the OASIS standard, "Static Analysis Results Interchange Format 2.1.0".
 """
 
 from __future__ import annotations

@@ -5,6 +5,15 @@ In a loss of stacked log probabilities and a list of returns no axis shows that 
 count the same steps; there the finding needs both sides to be new and of equal length
 each time the line runs. One sample against a batch counts only where it was taken out
 of that batch, or where both sides had equal length in every batch but the last.
+
+Torch broadcasts `(C, H, W)` with `(N, C, H, W)`, and warns of it in some losses,
+whether it is meant or not. Here it is told where the run shows that it is not: one side
+was taken out of the batch that the other counts, or both sides were as long as each
+other in every batch but one of a single sample.
+
+Log probabilities are stacked, returns are made of a list: that both count the same
+steps shows in no axis. It shows in a loss that is made of their pairs alone, where each
+time that the line runs both are new and as long as each other.
 """
 
 from __future__ import annotations

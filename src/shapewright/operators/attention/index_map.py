@@ -1,5 +1,15 @@
 """Index maps of scaled dot product attention and multi-head attention, with their
 stages.
+
+As a person writes it, for a causal call::
+
+    scores[n, h, q, k] = (sum over e of query[n, h, q, e] * key[n, h, k, e]) / sqrt(E)
+    allowed[n, h, q, k] = scores[n, h, q, k] if k <= q, else -inf
+    weights[n, h, q, k] = softmax over u of allowed[n, h, q, u], at k
+    out[n, h, q, d] = sum over k <= q of weights[n, h, q, k] * value[n, h, k, d]
+
+Its stages: three projections, then attention with the features cut into heads, whose
+results stand side by side again, and a last projection.
 """
 
 from __future__ import annotations

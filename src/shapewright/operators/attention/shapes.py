@@ -1,4 +1,13 @@
-"""Metadata rules for scaled dot product attention and multi-head attention."""
+"""Metadata rules for scaled dot product attention and multi-head attention.
+
+On the CPU torch takes its flash kernel where it can (`use_flash_attention_cpp`), whose
+result has the query's order of dims; else two matrix products, with a contiguous one.
+
+Mirrors `multi_head_attention_forward` in `torch/nn/functional.py`: projections, bias
+rows and a zero row behind the keys, then either scaled dot product attention, or, where
+weights are asked for, two products with a softmax between them. What does not fit, and
+masks that torch warns about, are left to torch.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Index maps of `gather`, `scatter`, `index_add`, `index_put`, `masked_scatter` and
 related functions.
+
+Each place of the output looks for what is sent to it: where several meet, they are
+added, or the last one stays.
 """
 
 from __future__ import annotations

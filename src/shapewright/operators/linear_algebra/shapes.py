@@ -1,5 +1,9 @@
 """Metadata rules for inverses, decompositions, linear systems, diagonals and
 distances.
+
+LAPACK writes matrices column by column, so that is how most results lie in memory:
+`columns((8, 4, 3)) == (12, 1, 4)`. Whether a matrix is singular depends on its values;
+the rules suppose that it is not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Metadata rules for loss functions."""
+"""Metadata rules for loss functions.
+
+Where the reduction is "none", only operands in row-major order are answered, since each
+step's layout would follow from the one before. Deprecated arguments, and calls that
+torch warns about, are left to torch, so that its warning is heard.
+"""
 
 from __future__ import annotations
 

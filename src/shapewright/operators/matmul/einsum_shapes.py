@@ -1,4 +1,13 @@
-"""Metadata rule for `einsum`, and the parser of its equation."""
+"""Metadata rule for `einsum`, and the parser of its equation.
+
+Both forms, `"bij,bjk->bik"` and lists of numbers, become `Axes`: a name for every dim
+of every operand and of the output. Nothing here knows strides or kernels. Refusals are
+torch's, in its order and its words (`einsum` in `aten/src/ATen/native/Linear.cpp`).
+
+Mirrors `einsum` and `sumproduct_pair` in `aten/src/ATen/native/Linear.cpp`: operands
+are permuted to (output, summed) and contracted from left to right, each pair by one
+`bmm` whose result is permuted back, so what comes out need not be contiguous.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,14 @@
 """Metadata rules for linear and bilinear layers, grouped products, `tensordot`, `kron`
 and `cross`.
+
+Mirrors `aten/src/ATen/native/GroupedMMUtils.h`. torch's data-free kernel takes bfloat16
+only; the CPU takes more. Rows of the result begin at multiples of 16 bytes.
+
+Mirrors `aten/src/ATen/native/Linear.cpp`: one `addmm` over all rows where the input is
+contiguous and the bias a row, else `matmul` and an addition in place.
+
+Mirrors `tensordot` and `bilinear` in `aten/src/ATen/native/Linear.cpp`: one `mm` of the
+dims that stay with those that go. What does not fit is left to torch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Index maps of padding, triangles and diagonals, of `unfold` and `fold`, and of pixel
 shuffles.
+
+The columns of `unfold` have a row for each channel and step of the window, and a
+column for each place that it takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Metadata rules for activation functions, softmax and dropout."""
+"""Metadata rules for activation functions, softmax and dropout.
+
+A function of `torch.nn.functional` may write its input: with `inplace=True` it answers
+`Same`.
+
+Mirrors `aten/src/ATen/native/Dropout.cpp`. On a GPU training uses a fused kernel, whose
+grad_fn has another name.
+"""
 
 from __future__ import annotations
 

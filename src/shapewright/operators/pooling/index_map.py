@@ -1,4 +1,8 @@
-"""Index maps of pooling over windows and of adaptive pooling."""
+"""Index maps of pooling over windows and of adaptive pooling.
+
+Part `w` of an input of 5 in 3 parts goes from `5*w//3` up to `(5*w + 7)//3`: parts may
+overlap, and need not be equally wide.
+"""
 
 from __future__ import annotations
 

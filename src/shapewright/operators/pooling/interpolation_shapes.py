@@ -1,5 +1,7 @@
 """Metadata rules for interpolation, `grid_sample`, `affine_grid` and
 `gumbel_softmax`.
+
+The output keeps the memory format that the input hints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Metadata rules for pooling over windows and for adaptive pooling."""
+"""Metadata rules for pooling over windows and for adaptive pooling.
+
+Mirrors `aten/src/ATen/native/Pool.h`. 2-d pools keep the memory format that the
+input hints; average pools in 3-d answer contiguous.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Metadata rules for reductions: sums, means, norms, largest, smallest and running
 values.
+
+Functions that give (values, indices) answer a tuple of two.
 """
 
 from __future__ import annotations

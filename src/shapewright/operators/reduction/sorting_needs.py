@@ -1,4 +1,8 @@
-"""What functions need that count, sort into and draw from."""
+"""What functions need that count, sort into and draw from.
+
+Mirrors the checks of `multinomial_out` in `aten/src/ATen/native/Distributions.cpp`;
+those of the probabilities themselves need values.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """A drawing that shows itself in a terminal or a notebook, and saves itself as text,
 SVG, PNG or JSON.
+
+resvg is an optional extra (`shapewright[png]`), which brings two free fonts. Nothing of
+the system is used, its fonts neither: the same drawing gives the same bytes everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A tensor as a grid of text, with the colours of its names."""
+"""A tensor as a grid of text, with the colours of its names.
+
+Colour never says anything alone: brackets mark the elements, carets the sizes.
+"""
 
 from __future__ import annotations
 

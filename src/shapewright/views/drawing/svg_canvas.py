@@ -1,4 +1,8 @@
-"""An SVG page that grows downwards, with grids as boxes and arrows between them."""
+"""An SVG page that grows downwards, with grids as boxes and arrows between them.
+
+Classes carry the colours, so that light and dark are one drawing. Nothing is referred
+to by an id: several drawings may stand in one notebook.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What `solve` found and what was proven, as text."""
+"""What `solve` found and what was proven, as text.
+
+proven  output (B, 16, (H - 12)//4, (W - 12)//4)  for B >= 1, H >= 32, W >= 32
+"""
 
 from __future__ import annotations
 
