@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from shapewright.findings.finding import codes
 
+from shapewright.findings.finding import codes
 from tests.house import pages
 
 ERRORS = [page for page in pages.PAGES if page.startswith("docs/errors/")]
