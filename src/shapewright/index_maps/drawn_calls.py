@@ -1,8 +1,9 @@
 """An operator call or a tensor to be drawn, as data, and a drawn call renamed to the
 user's own names.
 
-What stands beside a drawing was observed: the call ran with gradients asked for, and torch told what it
-kept, what it gave back, and through which of its own operators it went.
+What stands beside a drawing was observed: the call ran with gradients asked for, and
+torch told what it kept, what it gave back, and through which of its own operators it
+went.
 
 >>> read = Read("input", (Letter("i"), Letter("j")))
 >>> str(renamed(read, {"i": "b"}, {"input": "x"}))

@@ -8,6 +8,7 @@ all sizes. What is no such formula, `min(T, 40)`, is compared size by size as fa
 sizes are counted.
 
 >>> from shapewright.sizes.expressions import read
+>>> from shapewright.sizes.ranges import Ladder
 >>> sizes = {"H": Ladder(1)}
 >>> equal(read("(H//2 - 1)//2"), read("(H - 2)//4"), sizes)
 Decision(holds=True, at=None)
