@@ -10,9 +10,10 @@ from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards, Read, exchanged
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 from shapewright.record.trace import Trace
+from shapewright.runtime.run import RunResult
 
 
-def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
+def guards_of(again: Callable[[Watching], RunResult], plain: Trace) -> Guards:
     """Run the program again, its sizes watched, and tell what it compared.
 
     `again` runs it with `RunRequest(guards=...)` as it is given, and else as `plain`
@@ -21,7 +22,7 @@ def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
     Feed both the same values; of a program that keeps results between runs, `plain`
     is best a second run.
 
-        again = lambda told: record(model, (x,), {}, RunRequest(guards=told)).trace
+        again = lambda told: record(model, (x,), {}, RunRequest(guards=told))
         guards_of(again, trace)
     """
     found = attempt(again, plain, Watching())
@@ -31,12 +32,12 @@ def guards_of(again: Callable[[Watching], Trace], plain: Trace) -> Guards:
 
 
 def attempt(
-    again: Callable[[Watching], Trace], plain: Trace, watching: Watching
+    again: Callable[[Watching], RunResult], plain: Trace, watching: Watching
 ) -> Guards:
     """One watched run: its guards, or how it differs from the plain one."""
     try:
-        watched = again(watching)
-        found = watching.told
+        made = again(watching)
+        watched, found = made.trace, made.guards
         if found is None:
             return Guards(reason="the run was not watched")
         numbers = Numbers()

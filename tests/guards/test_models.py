@@ -18,7 +18,7 @@ from shapewright.program.assertions import Demand
 from shapewright.record.guards import Guard, outcome_of, reads_of
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import RunRequest, RunResult, record
 from tests.guards import programs
 from tests.guards.thresholds import thresholds
 from tests.guards.watching import shown, watched
@@ -29,12 +29,12 @@ def test_a_watched_run_leaves_the_same_record(name: str) -> None:
     model, args, kwargs = CASES[name]()
     record(model, args, kwargs, RunRequest())
     plain = record(model, args, kwargs, RunRequest()).trace
-    watching = Watching()
-    seen = record(model, args, kwargs, RunRequest(guards=watching)).trace
+    made = record(model, args, kwargs, RunRequest(guards=Watching()))
+    seen = made.trace
     assert Numbers().difference(seen, plain) is None
     assert list(seen.notes) == list(plain.notes)
-    assert watching.told is not None
-    for guard in watching.told.guards:
+    assert made.guards is not None
+    for guard in made.guards.guards:
         check_reads(guard, seen)
 
 
@@ -148,12 +148,10 @@ def test_a_script_is_watched(tmp_path: Path) -> None:
         "half = int(n / 2)\nif half > 8:\n    x = x[:, :half]\n"
     )
 
-    def run(watching: Watching | None = None) -> Trace:
-        return run_target(
-            parse_target(str(file)), None, RunRequest(guards=watching)
-        ).trace
+    def run(watching: Watching | None = None) -> RunResult:
+        return run_target(parse_target(str(file)), None, RunRequest(guards=watching))
 
-    found = guards_of(run, run())
+    found = guards_of(run, run().trace)
     assert found.reason is None
     ((text, span),) = [(str(each.left), each.span) for each in found.guards]
     assert text.startswith("int(t")

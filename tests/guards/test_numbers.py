@@ -152,11 +152,11 @@ def test_numbers_of_an_earlier_run_are_plain_numbers(tmp_path: Path) -> None:
     body = "if y.empty(): y.put(x.shape[0])\nn = y.get(); y.put(n)\nn + x.shape[1] > 9"
     kept: SimpleQueue[Any] = SimpleQueue()
     run = program(tmp_path, body)
-    first, second = Watching(), Watching()
-    record(run, (torch.zeros(3, 4), kept), {}, RunRequest(guards=first))
-    record(run, (torch.zeros(3, 5), kept), {}, RunRequest(guards=second))
-    assert second.told is not None
-    (guard,) = second.told.guards
+    request = RunRequest(guards=Watching())
+    record(run, (torch.zeros(3, 4), kept), {}, request)
+    second = record(run, (torch.zeros(3, 5), kept), {}, request).guards
+    assert second is not None
+    (guard,) = second.guards
     assert [read.dim for read in reads_of(guard.left)] == [1]
     assert str(guard).endswith("shape[1] + 3 > 9: false")
 

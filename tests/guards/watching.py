@@ -13,7 +13,7 @@ import shapewright as sw
 from guards.guards_of_a_run import guards_of
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import RunRequest, RunResult, record
 
 
 def watched(
@@ -22,8 +22,8 @@ def watched(
     """The plain trace and what the watched run told of it."""
     plain = record(program, args, kwargs, RunRequest()).trace
 
-    def again(told: Watching) -> sw.Trace:
-        return record(program, args, kwargs, RunRequest(guards=told)).trace
+    def again(told: Watching) -> RunResult:
+        return record(program, args, kwargs, RunRequest(guards=told))
 
     return plain, guards_of(again, plain)
 

@@ -98,16 +98,25 @@ def building(
     engine = Mode(options=EngineOptions(recording=False))
     with ExitStack() as stack:
         stack.enter_context(guarded() if put_back else patched())
-        stack.enter_context(blank_parameters(engine))
-        stack.enter_context(claimed_defaults(engine))
-        stack.enter_context(generators_claimed(engine))
-        stack.enter_context(tracers_kept())
-        stack.enter_context(nested_tensors_refused(engine))
+        stack.enter_context(torch_claimed(engine))
         told = [] if supposed is None else supposed
         stack.enter_context(downloads_stood_for(told.append))
         stack.enter_context(followed(engine))
         stack.enter_context(engine)
         yield engine
+
+
+@contextmanager
+def torch_claimed(engine: Engine) -> Iterator[None]:
+    """Torch as a program finds it while an engine answers, in a run or before one."""
+    with (
+        blank_parameters(engine),
+        generators_claimed(engine),
+        tracers_kept(),
+        nested_tensors_refused(engine),
+        claimed_defaults(engine),
+    ):
+        yield
 
 
 @contextmanager

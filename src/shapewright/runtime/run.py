@@ -16,7 +16,6 @@ from torch import nn
 from shapewright.engine import autocast, nests
 from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
-from shapewright.engine.devices import claimed_defaults, generators_claimed
 from shapewright.engine.dispatch.torch_answers import up_to_date
 from shapewright.engine.engine import Engine, EngineOptions, NeedsGraph
 from shapewright.engine.event_record import Fold, Lazy, stepped
@@ -30,13 +29,11 @@ from shapewright.engine.failures.run_ends import (
 )
 from shapewright.engine.identity import Info
 from shapewright.engine.layers.fused_attention import fast_paths_decided
-from shapewright.engine.layers.nested_tensors import nested_tensors_refused
 from shapewright.engine.memo import Memo
 from shapewright.engine.mode import Mode
 from shapewright.engine.module_calls import Calls
 from shapewright.engine.threads import followed
-from shapewright.engine.tracers import tracers_kept
-from shapewright.engine.tracked_sizes.comparisons import Comparisons, Watching
+from shapewright.engine.tracked_sizes.comparisons import Comparisons, Seen, Watching
 from shapewright.engine.tracked_sizes.size_reads import remembered
 from shapewright.engine.unseen_calls import (
     applied,
@@ -48,11 +45,12 @@ from shapewright.engine.unseen_calls import (
 from shapewright.engine.values.control_flow import rests_on_chosen
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
+from shapewright.record.guards import Guards
 from shapewright.record.ops import Assumption, Source
 from shapewright.record.report import Remainder
 from shapewright.record.trace import Trace
 from shapewright.runtime.limits import Heard, undisturbed
-from shapewright.runtime.model_building import blank_parameters
+from shapewright.runtime.model_building import torch_claimed
 from shapewright.runtime.restore.process_state import leave_if_forked
 from shapewright.runtime.restore.snapshot import Taken, as_taken, module_of, take
 
@@ -118,8 +116,10 @@ class RunResult:
 
     `failures` are the calls that it passed over, `ending` says where the program's own
     Python raised, `modules` are those that were met, by path. `stepped` are the places
-    that took a tensor element by element. `lost` says that values were let go as too
-    large, and others were supposed. `batches` and `remainders` are a rehearsal's.
+    that took a tensor element by element. `guards` are what its sizes were compared
+    with, and `watched` tells what else such a run saw. `lost` says that values were let
+    go as too large, and others were supposed. `batches` and `remainders` are a
+    rehearsal's.
     """
 
     trace: Trace
@@ -128,6 +128,8 @@ class RunResult:
     modules: Mapping[str, nn.Module] = field(default_factory=dict)
     stepped: tuple[Span, ...] = ()
     sample: Sample | None = None
+    guards: Guards | None = None
+    watched: Callable[[], Seen] | None = None
     lost: bool = False
     batches: frozenset[int] = frozenset()
     remainders: tuple[Remainder, ...] = ()
@@ -267,15 +269,11 @@ def watched_run(
                 engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
             )
         stack.enter_context(calls.watched())
-        stack.enter_context(blank_parameters(engine))
+        stack.enter_context(torch_claimed(engine))
         stack.enter_context(applied(engine))
         stack.enter_context(storages_kept(engine))
         stack.enter_context(tensors_grouped(engine))
-        stack.enter_context(generators_claimed(engine))
-        stack.enter_context(tracers_kept())
-        stack.enter_context(nested_tensors_refused(engine))
         stack.enter_context(fast_paths_decided(engine))
-        stack.enter_context(claimed_defaults(engine))
         if graph:
             stack.enter_context(backward_seen(engine))
         stack.enter_context(transforms_seen(engine))
@@ -495,10 +493,12 @@ def finish(
     if companion is not None or (watching is not None and not watching.own):
         for part in (ops, module_calls, all_states):
             part.read()  # their tensors have their numbers first
+    guards: Guards | None = None
+    watched: Callable[[], Seen] | None = None
     if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
-        watching.told = engine.comparisons.close(folder, number_of)
-        watching.seen = partial(seen_of, engine, engine.comparisons, infos_in(output))
+        guards = engine.comparisons.close(folder, number_of)
+        watched = partial(seen_of, engine, engine.comparisons, infos_in(output))
     if companion is not None:
         companion.number(fold.number_of)
     release(engine)
@@ -509,6 +509,8 @@ def finish(
         modules,
         steps,
         sample,
+        guards,
+        watched,
         engine.lost and bool(said) and ended and not several,
         companion.batches if companion is not None else frozenset(),
         companion.remainders if companion is not None else (),

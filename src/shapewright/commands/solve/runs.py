@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.spec import Spec
     from shapewright.program.spans import Span
     from shapewright.runtime.restore.snapshot import Taken
-    from shapewright.runtime.run import RunRequest
+    from shapewright.runtime.run import RunRequest, RunResult
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -256,10 +256,11 @@ class Runner:
 
         watching = Watching(stand_ins, own=True)
         self.watched += 1
-        run = self.run(dict(sizes), watching)
-        if watching.told is None or watching.seen is None:
+        made = self.result(dict(sizes), watching)
+        run = Run(dict(sizes), made.trace, made.sample, True)
+        if made.guards is None or made.watched is None:
             return run, None
-        return run, Watched(watching.told, watching.seen())
+        return run, Watched(made.guards, made.watched())
 
     def keep(self, run: Run) -> None:
         """A run that was watched stands for the plain one of its sizes."""
@@ -280,7 +281,15 @@ class Runner:
         assert self.taken is not None, "it has not run"
         return numbers_of(self.taken.near)
 
-    def run(self, sizes: dict[str, int], watching: Watching | None = None) -> Run:
+    def run(self, sizes: dict[str, int]) -> Run:
+        """One plain run, which is not kept."""
+        made = self.result(sizes)
+        return Run(sizes, made.trace, made.sample)
+
+    def result(
+        self, sizes: dict[str, int], watching: Watching | None = None
+    ) -> RunResult:
+        """What one run showed."""
         from shapewright.engine.failures.run_ends import Stopped
         from shapewright.engine.memo import Memo
         from shapewright.runtime.restore.snapshot import take
@@ -310,8 +319,7 @@ class Runner:
             self.failures[key] = list(made.failures)
         self.modules.update(made.modules)
         sample = made.sample
-        told = replace(sample, letters=sizes) if sample else None
-        return Run(sizes, made.trace, told, watching is not None)
+        return replace(made, sample=replace(sample, letters=sizes) if sample else None)
 
 
 def alike(one: Run, other: Run) -> bool:

@@ -159,9 +159,9 @@ PER_PLACE = 64
 """Different comparisons that are kept of one place: a loop over positions has many."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Watching:
-    """Asks a run to watch the sizes that its program reads; the run fills `told`.
+    """Asks a run to watch the sizes that its program reads.
 
     Without `stand_ins`, `int(h / 2)` and `len(x)` are plain numbers, as Python has it.
     With `own`, reads keep the numbers that tensors had in the run, not in its record.
@@ -169,8 +169,6 @@ class Watching:
 
     stand_ins: bool = True
     own: bool = False
-    told: Guards | None = None
-    seen: Callable[[], Seen] | None = None
 
 
 @dataclass(frozen=True, slots=True)
