@@ -11,6 +11,7 @@ Example::
 
 from typing import Any
 
+import shapewright.trace
 import shapewright.views  # noqa: F401  (a trace can now show itself)
 from shapewright.api import (
     Options,

@@ -9,6 +9,8 @@ from importlib.metadata import metadata, requires
 from importlib.resources import files
 from pathlib import Path
 
+import shapewright
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "shapewright"
 NAMED = re.compile(r"`([\w./*]+(?:\.(?:py|json|md|css)|/))`")
@@ -79,3 +81,10 @@ def test_each_room_has_a_readme_of_at_most_forty_lines() -> None:
         for page in PACKAGE.rglob("README.md")
     }
     assert {page: count for page, count in lengths.items() if count > 40} == {}
+
+
+def test_the_schema_is_imported_as_the_documentation_says() -> None:
+    from shapewright.trace.schema import schema
+
+    assert schema()["$schema"].startswith("https://json-schema.org/")
+    assert callable(shapewright.trace)

@@ -1,0 +1,1 @@
+"""The name under which the documentation imports the schema of a record."""

@@ -1,0 +1,3 @@
+"""The JSON Schema of a record, as ``from shapewright.trace.schema import schema``."""
+
+from shapewright.record.json_writer import schema as schema
