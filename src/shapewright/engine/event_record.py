@@ -6,9 +6,8 @@ each event when the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import torch
 
@@ -30,50 +29,6 @@ from shapewright.engine.memo import (
 from shapewright.engine.module_calls import Call
 from shapewright.program.spans import Frame, Span
 from shapewright.record.ops import Fact, ModuleCall, Op, State
-
-Item = TypeVar("Item")
-
-
-class Lazy(Sequence[Item]):
-    """A sequence that is folded when it is first read."""
-
-    __slots__ = ("_fold", "_items", "_length")
-
-    def __init__(self, length: int, fold: Callable[[], Sequence[Item]]) -> None:
-        self._length = length
-        self._fold: Callable[[], Sequence[Item]] | None = fold
-        self._items: Sequence[Item] = ()
-
-    def read(self) -> Sequence[Item]:
-        """The items, folded now if they were not yet."""
-        if self._fold is not None:
-            self._items = tuple(self._fold())
-            self._fold = None
-        return self._items
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        return self.read()[index]
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.read())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Sequence):
-            return tuple(self.read()) == tuple(other)
-        return NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.read()))
-
-    def __repr__(self) -> str:
-        return repr(self.read())
 
 
 class Fold:

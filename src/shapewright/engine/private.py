@@ -144,6 +144,29 @@ It compares the signatures of torch's own functions at import.
 
 
 @contextmanager
+def patched_but_aside(
+    patch: Callable[[], None], unpatch: Callable[[], None]
+) -> Iterator[None]:
+    """Patch torch in the block, but not while `step_aside` is asked for."""
+
+    @contextmanager
+    def unpatched() -> Iterator[None]:
+        unpatch()
+        try:
+            yield
+        finally:
+            patch()
+
+    patch()
+    step_aside.append(unpatched)
+    try:
+        yield
+    finally:
+        step_aside.remove(unpatched)
+        unpatch()
+
+
+@contextmanager
 def without_dynamo() -> Iterator[None]:
     """Answer torch's lazy import of its compiler by the function itself.
 

@@ -23,7 +23,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from shapewright.engine import nests
 from shapewright.engine.identity import BLANK, THEIRS, VALUED, Info, Meta, intern_meta
-from shapewright.engine.private import GROUPING, step_aside
+from shapewright.engine.private import GROUPING, patched_but_aside
 from shapewright.engine.replacement import replaced, resemble, resembling
 
 if TYPE_CHECKING:
@@ -186,21 +186,8 @@ def storages_kept(engine: Engine) -> Iterator[None]:
     def unpatch() -> None:
         del torch.Tensor.set_
 
-    @contextmanager
-    def unpatched() -> Iterator[None]:
-        unpatch()
-        try:
-            yield
-        finally:
-            patch()
-
-    patch()
-    step_aside.append(unpatched)
-    try:
+    with patched_but_aside(patch, unpatch):
         yield
-    finally:
-        step_aside.remove(unpatched)
-        unpatch()
 
 
 def claim(

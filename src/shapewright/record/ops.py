@@ -4,12 +4,12 @@ and how to find ops and calls by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 from shapewright.program.spans import Frame, Span
 
@@ -304,3 +304,48 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+Item = TypeVar("Item")
+
+
+class Lazy(Sequence[Item]):
+    """A sequence that is made when it is first read."""
+
+    __slots__ = ("_fold", "_items", "_length")
+
+    def __init__(self, length: int, fold: Callable[[], Iterable[Item]]) -> None:
+        self._length = length
+        self._fold: Callable[[], Iterable[Item]] | None = fold
+        self._items: Sequence[Item] = ()
+
+    def read(self) -> Sequence[Item]:
+        """The items, made now if they were not yet."""
+        if self._fold is not None:
+            self._items = tuple(self._fold())
+            self._fold = None
+        return self._items
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        return self.read()[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.read())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sequence):
+            return tuple(self.read()) == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.read()))
+
+    def __repr__(self) -> str:
+        return repr(self.read())

@@ -16,7 +16,7 @@ from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.identity import BLANK, Info, Storage, intern_meta
 from shapewright.engine.layers.nested_tensors import nested_tensors_refused
 from shapewright.engine.mode import Mode
-from shapewright.engine.private import UninitializedTensor, step_aside
+from shapewright.engine.private import UninitializedTensor, patched_but_aside
 from shapewright.engine.replacement import replaced, resemble
 from shapewright.engine.threads import followed
 from shapewright.engine.tracers import tracers_kept
@@ -162,21 +162,8 @@ def blank_parameters(engine: Engine) -> Iterator[None]:
         else:
             torch.Tensor._make_subclass = original  # type: ignore[method-assign]
 
-    @contextmanager
-    def unpatched() -> Iterator[None]:
-        unpatch()
-        try:
-            yield
-        finally:
-            patch()
-
-    patch()
-    step_aside.append(unpatched)
-    try:
+    with patched_but_aside(patch, unpatch):
         yield
-    finally:
-        step_aside.remove(unpatched)
-        unpatch()
 
 
 CONFIGS = ("config", "cfg", "conf", "args")

@@ -18,7 +18,7 @@ from shapewright.engine.call_sites import USER, Positions, source_of
 from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
 from shapewright.engine.dispatch.torch_answers import up_to_date
 from shapewright.engine.engine import Engine, EngineOptions, NeedsGraph
-from shapewright.engine.event_record import Fold, Lazy, stepped
+from shapewright.engine.event_record import Fold, stepped
 from shapewright.engine.failures.run_ends import (
     Frozen,
     Stopped,
@@ -46,7 +46,7 @@ from shapewright.engine.values.control_flow import rests_on_chosen
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
 from shapewright.record.guards import Guards
-from shapewright.record.ops import Assumption, Source
+from shapewright.record.ops import Assumption, Lazy, Source
 from shapewright.record.report import Remainder
 from shapewright.record.trace import Trace
 from shapewright.runtime.limits import Heard, undisturbed

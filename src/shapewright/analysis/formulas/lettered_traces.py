@@ -4,46 +4,15 @@ held against a further sample.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from shapewright.analysis.formulas.fitted import UNKNOWN, CallFormulas, Dims, Sample
-from shapewright.record.ops import Fact, ModuleCall, Op
+from shapewright.record.ops import Fact, Lazy, ModuleCall, Op
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, sized
 from shapewright.sizes.floor_division import is_rounded, on_multiples
-
-Item = TypeVar("Item")
-
-
-class Later(Sequence[Item]):
-    """A sequence that is made when it is first read."""
-
-    __slots__ = ("_length", "_made", "_make")
-
-    def __init__(self, length: int, make: Callable[[], Iterable[Item]]) -> None:
-        self._length = length
-        self._make = make
-        self._made: tuple[Item, ...] | None = None
-
-    def _read(self) -> tuple[Item, ...]:
-        if self._made is None:
-            self._made = tuple(self._make())
-        return self._made
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        return self._read()[index]
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self._read())
 
 
 def lettered(
@@ -61,8 +30,8 @@ def lettered(
     letters = _Letters(trace, calls, given, strides)
     return replace(
         trace,
-        ops=Later(len(trace.ops), letters.ops),
-        calls=Later(len(trace.calls), letters.calls),
+        ops=Lazy(len(trace.ops), letters.ops),
+        calls=Lazy(len(trace.calls), letters.calls),
         output=letters.output,
     )
 
