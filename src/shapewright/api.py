@@ -45,7 +45,7 @@ class Options:
     memo: Memo | None = field(default=None, repr=False)
 
     def trace(self, target: Any, *args: Any, **kwargs: Any) -> Trace:
-        """`shapewright.record` under these options."""
+        """`shapewright.trace` under these options."""
         return _trace(target, args, kwargs, self)
 
     def formulas(self, target: Any, *args: Any, **kwargs: Any) -> Trace:

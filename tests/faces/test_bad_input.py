@@ -282,7 +282,7 @@ HARMLESS = {
         "self.h = y; globals()['H'] = y; sys.modules[__name__].L = [y]"
     ),
     "a trace in the trace": (
-        "import shapewright; shapewright.record(nn.Linear(2, 2), 'f32[1, 2]')"
+        "import shapewright; shapewright.trace(nn.Linear(2, 2), 'f32[1, 2]')"
     ),
 }  # fmt: skip
 
