@@ -28,13 +28,20 @@ def attempt(func: Any, args: tuple[Any, ...], kwargs: Any = None) -> Verdict:
 
 
 PATTERNS = {
-    "unary": "t", "arithmetic": "to", "division": "to", "comparison": "to",
-    "activation": "t", "torch.nn.functional._threshold": "tnn", "torch.prelu": "tw",
-    "dropout": "t", "torch.dropout": "tp1", "torch.feature_dropout": "tp1",
-    "selection": "too", "torch.where": "boo", "torch.Tensor.where": "tbo",
+    "pointwise.shapes": "t", "pointwise.arithmetic_shapes": "to",
+    "pointwise.activation_shapes": "t", "torch.nn.functional._threshold": "tnn",
+    "torch.prelu": "tw", "torch.dropout": "tp1", "torch.feature_dropout": "tp1",
+    "torch.softmax": "td", "torch.log_softmax": "td",
+    "torch.nn.functional.softmax": "td", "torch.nn.functional.log_softmax": "td",
+    "torch.nn.functional.softmin": "td", "torch.special.softmax": "td",
+    "torch.special.log_softmax": "td", "pointwise.selection_shapes": "too",
+    "torch.where": "boo", "torch.Tensor.where": "tbo",
     "torch.masked_fill": "tbo", "torch.clamp_min": "to", "torch.clamp_max": "to",
     "torch.addcmul": "tss", "torch.addcdiv": "tss", "torch.lerp": "tss",
-    "torch.pow": "oo", "reduction": "tDk", "extremes": "tdk", "torch.cumsum": "td",
+    "torch.pow": "oo", "reduction.shapes": "tDk", "torch.amax": "tdk",
+    "torch.amin": "tdk", "torch.argmax": "tdk", "torch.argmin": "tdk",
+    "torch.max": "tdk", "torch.median": "tdk", "torch.min": "tdk",
+    "torch.mode": "tdk", "torch.nanmedian": "tdk", "torch.cumsum": "td",
     "torch.cumprod": "td", "torch.cummax": "td", "torch.cummin": "td",
     "torch.logcumsumexp": "td", "torch.kthvalue": "tddk", "torch.prod": "tdk",
     "torch.count_nonzero": "tD", "torch.norm": "tnDk",
@@ -46,16 +53,27 @@ PATTERNS = {
     "torch.Tensor.normal_": "t", "torch.Tensor.uniform_": "t",
     "torch.Tensor.exponential_": "t",
 }  # fmt: skip
-"""What to try a rule with, by its name or its module's: t a tensor, o a tensor or a
+"""What to try a rule with, by its name or its family's: t a tensor, o a tensor or a
 number, s a tensor of the first one's dtype or a number, b a bool tensor, w one weight
 per channel, n a number, p a probability, 1 true, d a dim, D dims, k true or false."""
 
 
 def pattern(name: str) -> str:
     """The pattern for a rule, "" for rules that are tested elsewhere."""
-    module = metadata_rules.RULES[name].metadata.__module__.rpartition(".")[2]
+    module = metadata_rules.RULES[name].metadata.__module__.partition(".operators.")[2]
     plain = name.replace("torch.Tensor.", "torch.").removesuffix("_")
     return PATTERNS.get(name) or PATTERNS.get(plain) or PATTERNS.get(module, "")
+
+
+def test_every_pattern_is_of_a_rule() -> None:
+    rules = metadata_rules.RULES
+    families = {
+        rule.metadata.__module__.partition(".operators.")[2] for rule in rules.values()
+    }
+    plain = {
+        name.replace("torch.Tensor.", "torch.").removesuffix("_") for name in rules
+    }
+    assert set(PATTERNS) - {"torch.pow"} <= families | set(rules) | plain
 
 
 def operands(letters: str, chance: random.Random) -> list[Any]:
