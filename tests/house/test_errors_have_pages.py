@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import shapewright
 from shapewright.findings.finding import codes
 from tests.house import pages
 
 ERRORS = [page for page in pages.PAGES if page.startswith("docs/errors/")]
 FAMILIES = [page for page in ERRORS if not page.endswith("index.md")]
-OPERATORS = pages.ROOT / "src/shapewright/operators"
+OPERATORS = Path(shapewright.__file__).parent / "operators"
 
 
 def given() -> Iterator[str]:
