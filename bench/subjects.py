@@ -19,7 +19,8 @@ from bench.models import GPT2, Llama, ResNet50, ViT, uninitialised
 from bench.timing import AFTERWARDS, Prepare
 from shapewright.engine.memo import Memo
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -458,7 +458,8 @@ def _trace(
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.call_mistakes import refuse_arguments, refuse_target
     from shapewright.runtime.limits import limited
-    from shapewright.runtime.run import RunRequest, before_any_call
+    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.run_record import RunRequest
 
     options = EngineOptions(
         verify=given.verify, values=given.values, inside=given.inside

@@ -9,11 +9,12 @@ from torch.nn import functional as F
 from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.operators.failed_calls import Failure
 from shapewright.runtime import run
+from shapewright.runtime.run_record import RunRequest
 
 
 def failures(program, graph: bool) -> list[Failure]:
     options = EngineOptions(graph=graph, going_on=GoingOn())
-    return run.record(program, (), {}, run.RunRequest(options=options)).failures
+    return run.record(program, (), {}, RunRequest(options=options)).failures
 
 
 def cells() -> None:

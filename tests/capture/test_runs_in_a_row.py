@@ -13,7 +13,8 @@ from torch import nn
 import shapewright as sw
 from shapewright.engine.memo import Memo
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest
 
 CACHE: dict[str, torch.Tensor] = {}
 

@@ -10,7 +10,7 @@ from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards, Read, exchanged
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 from shapewright.record.trace import Trace
-from shapewright.runtime.run import RunResult
+from shapewright.runtime.run_record import RunResult
 
 
 def guards_of(again: Callable[[Watching], RunResult], plain: Trace) -> Guards:

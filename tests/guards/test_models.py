@@ -18,7 +18,8 @@ from shapewright.program.assertions import Demand
 from shapewright.record.guards import Guard, outcome_of, reads_of
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
-from shapewright.runtime.run import RunRequest, RunResult, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest, RunResult
 from tests.guards import programs
 from tests.guards.thresholds import thresholds
 from tests.guards.watching import shown, watched

@@ -12,7 +12,8 @@ import torch
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import reads_of
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest
 from tests.guards.watching import program, told, watched
 
 USES = [

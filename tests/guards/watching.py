@@ -13,7 +13,8 @@ import shapewright as sw
 from guards.guards_of_a_run import guards_of
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.record.guards import Guard, Guards
-from shapewright.runtime.run import RunRequest, RunResult, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest, RunResult
 
 
 def watched(

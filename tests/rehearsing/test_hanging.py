@@ -15,6 +15,7 @@ from shapewright.engine.memo import Memo
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
 from shapewright.runtime import run
+from shapewright.runtime.run_record import RunRequest
 
 
 def conv() -> None:
@@ -100,7 +101,7 @@ def traced(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        request = run.RunRequest(options=EngineOptions(graph=True), memo=memo)
+        request = RunRequest(options=EngineOptions(graph=True), memo=memo)
         trace = run.record(program, (), {}, request).trace
     assert trace.complete, trace.findings
     return trace
@@ -174,7 +175,7 @@ def test_what_autograd_refuses_is_refused_in_later_steps(
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__init__", init)
-        request = run.RunRequest(options=EngineOptions(graph=True))
+        request = RunRequest(options=EngineOptions(graph=True))
         trace = run.record(program, (), {}, request).trace
     assert not trace.complete
     assert words in trace.findings[-1].torch_message

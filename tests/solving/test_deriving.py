@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import shapewright as sw
 from shapewright.commands.solve.evidence import derived_from
 from shapewright.commands.solve.runs import Runner, alike, of_arguments
-from shapewright.runtime.run import RunRequest
+from shapewright.runtime.run_record import RunRequest
 from solving.compared import checked, written, wrong
 from solving.random_programs import program
 

@@ -108,7 +108,7 @@ def searched(loaded: Loaded) -> dict[str, Any]:
     """What the search finds, in how many runs, and what stops the best run."""
     from shapewright.commands.trace import on_candidate
     from shapewright.inputs.search import search
-    from shapewright.runtime.run import RunRequest
+    from shapewright.runtime.run_record import RunRequest
     from zoo.ours import not_recorded
 
     with loaded.program.running(), torch.no_grad():

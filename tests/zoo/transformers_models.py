@@ -144,7 +144,7 @@ def said(error: BaseException) -> str:
 def ours(loaded: Any, candidate: Any) -> dict[str, Any]:
     """Trace on these inputs."""
     from shapewright.commands.trace import on_candidate
-    from shapewright.runtime.run import RunRequest
+    from shapewright.runtime.run_record import RunRequest
     from zoo.ours import not_recorded
 
     trace = on_candidate(loaded, candidate, RunRequest()).trace

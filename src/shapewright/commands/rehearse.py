@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shapewright.record.trace import Trace
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
-    from shapewright.runtime.run import RunRequest, RunResult
+    from shapewright.runtime.run_record import RunRequest, RunResult
     from shapewright.runtime.training.rehearsal import Heard, Rehearsing
 
 
@@ -259,7 +259,8 @@ def checked(
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.python_files import read_source
     from shapewright.runtime.limits import limited, on_stderr
-    from shapewright.runtime.run import RunRequest, before_any_call
+    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.run_record import RunRequest
 
     read_source(script.target.place)
     ignored = ignored_codes(folder_of_place(script.target))
@@ -388,7 +389,8 @@ def rehearse_function(
     from shapewright.runtime.loops.loop_calls import called
     from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.restore.surroundings import owned_kept, place_of
-    from shapewright.runtime.run import RunRequest, record
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
     from shapewright.runtime.training.rehearsal import Rehearsing
 
     if device is not None:

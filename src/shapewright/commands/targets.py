@@ -136,7 +136,8 @@ def _trace_one(
     from shapewright.runtime.files.program_files import ProgramFiles, noted
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import RunRequest, UnderWay, before_any_call
+    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.run_record import RunRequest, UnderWay
 
     under_way = UnderWay()
     with on_stderr() as end:

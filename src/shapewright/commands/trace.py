@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.spec import Candidate, Spec
     from shapewright.inputs.target import Target
     from shapewright.record.report import Chosen
-    from shapewright.runtime.run import RunRequest, RunResult
+    from shapewright.runtime.run_record import RunRequest, RunResult
 
 
 Args = tuple[Any, ...]
@@ -183,7 +183,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     function. None where nothing runs. The program must be running
     (``with loaded.program.running()``).
     """
-    from shapewright.runtime.run import RunRequest
+    from shapewright.runtime.run_record import RunRequest
 
     for candidate in declared_for(loaded):
         if on_candidate(loaded, candidate, RunRequest()).trace.complete:

@@ -14,29 +14,15 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.parameter import Buffer, Parameter
 from torch.overrides import TorchFunctionMode
 
 from shapewright.engine.call_sites import Sites
 from shapewright.engine.identity import (
-    BLANK,
-    FROM_FILE,
-    THEIRS,
-    VALUED,
     Info,
     Storage,
-    intern_meta,
-    is_whole,
-    numel,
-    opaque_meta,
 )
 from shapewright.engine.memo import INPLACE, Answer, Memo
-from shapewright.engine.private import (
-    UninitializedTensor,
-    is_transformed,
-    outside_transforms,
-    unwrapped,
-)
+from shapewright.engine.seen_tensors import Life, SeenTensors
 from shapewright.engine.suppositions import Chosen, Supposed, Waits
 
 if TYPE_CHECKING:
@@ -57,14 +43,6 @@ thread, in microseconds."""
 HELD_LIMIT = 1 << 20
 """The same of whole numbers that the program read or was given: labels, lengths and
 indices of a data set. They decide shapes; a call on a million takes a millisecond."""
-
-COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
-
-
-class Life:
-    """Held by every tensor that a run made: its references tell how many live."""
-
-    __slots__ = ()
 
 
 class NeedsGraph(BaseException):
@@ -108,7 +86,7 @@ class EngineOptions:
     recording: bool = True
 
 
-class Engine(TorchFunctionMode):
+class Engine(SeenTensors, TorchFunctionMode):
     """Sees each outermost torch call of one run and answers it without data.
 
     Its parts read its attributes; they are written by its methods alone.
@@ -337,213 +315,6 @@ class Engine(TorchFunctionMode):
         self.error = error
         raise error
 
-    # -- what is known of a tensor -------------------------------------------------
-
-    def info(self, tensor: Tensor) -> Info:
-        """What the run knows of a tensor, made at first sight."""
-        info: Info | None = getattr(tensor, "_sw", None)
-        if info is not None:
-            return info
-        pair = self.theirs.get(id(tensor))
-        return pair[1] if pair is not None else self.adopt(tensor)
-
-    def known(self, tensor: Tensor) -> bool:
-        """Was it seen before?"""
-        return getattr(tensor, "_sw", None) is not None or id(tensor) in self.theirs
-
-    def adopt(self, tensor: Tensor, device: str | None = None) -> Info:
-        """First sight of a tensor that no recorded call made."""
-        with torch._C.DisableTorchFunction():
-            kind = type(tensor)
-            if (
-                (kind is Parameter or kind is Tensor)
-                and tensor.is_meta
-                and tensor.layout is STRIDED
-                and not (tensor.is_nested or tensor.is_quantized)
-                and not is_transformed(tensor)
-            ):
-                info = self.plain_sight(tensor, device or self.home)
-            else:
-                info = self.first_sight(tensor, device)
-        self.theirs[id(tensor)] = (tensor, info)
-        return info
-
-    def plain_sight(self, tensor: Tensor, claim: str) -> Info:
-        """First sight of a data-free tensor: a model built on meta has thousands."""
-        rg = tensor.requires_grad
-        meta = intern_meta(self.memo.metas, tensor, claim, rg)
-        key = tensor.untyped_storage()._cdata
-        storage = self.their_storages.get(key)
-        if storage is None:
-            storage = self.their_storages[key] = Storage(claim)
-        info = Info(meta, storage, BLANK)
-        if rg:
-            if tensor.grad_fn is not None:
-                info.grad_fn = tensor.grad_fn.name()
-            if not self.graph:
-                info.twin = tensor.detach()
-        return info
-
-    def recall(self, seen: dict[int, tuple[Tensor, Info]]) -> None:
-        """Tensors that an earlier run of the same program saw, still as they were."""
-        self.theirs.update(seen)
-        with torch._C.DisableTorchFunction():
-            for tensor, info in seen.values():
-                self.their_storages[tensor.untyped_storage()._cdata] = info.storage
-                if info.kind == BLANK and info.meta.requires_grad and not self.graph:
-                    info.twin = tensor.detach()
-
-    def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
-        """Parameters and data-free buffers of which the next run may know the same."""
-        return {
-            key: (tensor, info)
-            for key, (tensor, info) in self.theirs.items()
-            if (info.kind == BLANK or isinstance(tensor, Parameter))
-            and not (info.storage.known or info.storage.viewed)
-            and info.meta.layout == "strided"
-            and info.grad_fn is None
-            and not self.reshaped
-        }
-
-    def meet(self, tensor: Tensor, mine: bool = False) -> None:
-        """First sight, before the run, of a parameter, a buffer or an input.
-
-        What was claimed of it when it was built or fed holds; its values are only
-        written when it is `mine`.
-        """
-        info: Info | None = getattr(tensor, "_sw", None)
-        if info is None:
-            if id(tensor) not in self.theirs:
-                self.adopt(tensor)
-            return
-        if info.meta.layout != "strided":
-            return
-        storage = info.storage
-        if info.kind == VALUED and not mine:
-            info = Info(info.meta, storage, THEIRS, info.grad_fn, info.number)
-            tensor._sw = info  # type: ignore[attr-defined]
-        storage.known = info.kind != BLANK and self.known_limit > 0
-        self.met.append(info)
-
-    def first_sight(self, tensor: Tensor, device: str | None = None) -> Info:
-        if is_transformed(tensor):
-            inner = unwrapped(tensor)
-            claim = self.info(inner).meta.device if self.known(inner) else self.home
-            claim = device or claim
-            return Info(opaque_meta(tensor, claim, "functorch"), Storage(claim))
-        if is_odd(tensor):
-            claim = device or (self.home if tensor.is_meta else str(tensor.device))
-            layout = str(tensor.layout).removeprefix("torch.")
-            layout = "nested" if tensor.is_nested else layout
-            kind = BLANK if tensor.is_meta else THEIRS
-            return Info(opaque_meta(tensor, claim, layout), Storage(claim), kind)
-        if tensor.is_meta:
-            return self.plain_sight(tensor, device or self.home)
-        claim = device or getattr(tensor, FROM_FILE, None) or str(tensor.device)
-        storage = self.storage_of(tensor, claim)
-        meta = intern_meta(self.memo.metas, tensor, claim, tensor.requires_grad)
-        info = Info(meta, storage, THEIRS)
-        info.grad_fn = tensor.grad_fn.name() if tensor.grad_fn else None
-        if (
-            isinstance(tensor, Parameter)
-            or tensor.grad_fn is not None
-            or id(tensor) in self.unknown_ids
-            or tensor.untyped_storage().nbytes() > 16 * self.known_limit
-            or tensor.numel() > self.known_limit
-        ) and not self.holds(tensor):
-            storage.known = False
-        return info
-
-    def holds(self, tensor: Tensor) -> bool:
-        """Whether the whole numbers of a large tensor are kept, as labels are."""
-        count = tensor.numel()
-        unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
-        return (
-            not unknown
-            and count <= self.held_limit
-            and (tensor.dim() == 1 or hasattr(tensor, FROM_FILE))
-            and is_whole(tensor.dtype)
-            and tensor.untyped_storage().nbytes() <= 16 * self.held_limit
-        )
-
-    def limit_for(self, infos: list[Info]) -> int:
-        """Elements of what is made of known tensors: as many as the largest has."""
-        sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
-        return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
-
-    def storage_of(self, tensor: Tensor, claim: str) -> Storage:
-        key = tensor.untyped_storage()._cdata
-        storage = self.their_storages.get(key)
-        if storage is None:
-            storage = self.their_storages[key] = Storage(claim, not tensor.is_meta)
-        return storage
-
-    def blank_of(self, tensor: Tensor) -> Tensor:
-        """The data-free tensor that stands for this one when torch runs."""
-        info = self.info(tensor)
-        if info.kind == BLANK:
-            return info.twin if info.twin is not None and not self.graph else tensor
-        twin = info.twin
-        if twin is None:
-            with outside_transforms():
-                twin = info.twin = self.make_twin(tensor, info)
-        return twin
-
-    def make_twin(self, tensor: Tensor, info: Info) -> Tensor:
-        meta = info.meta
-        if not meta.stride and meta.layout != "strided":
-            return self.copy_of(tensor, info)
-        storage = info.storage
-        if storage.known and storage.clone is None:  # for views of the twin
-            whole = tensor.untyped_storage()
-            storage.clone = whole if info.kind == VALUED else whole.cpu().clone()
-        if storage.blank is None:
-            size = tensor.untyped_storage().nbytes()
-            storage.blank = torch.UntypedStorage(size, device="meta")
-        with torch.inference_mode(tensor.is_inference()), torch.no_grad():
-            twin = torch.empty(0, dtype=meta.torch_dtype, device="meta")
-            twin.set_(storage.blank, meta.offset, meta.shape, meta.stride)
-        if self.graph and meta.requires_grad and info.grad_fn is None:
-            twin.requires_grad_(True)
-        if self.graph:  # torch hands it out in hooks and backward methods
-            same = Info(meta, storage, BLANK, info.grad_fn, info.number)
-            return self.tell(twin, same)
-        return twin
-
-    def copy_of(self, tensor: Tensor, info: Info) -> Tensor:
-        """A tensor that has no data-free form; the user's own may not be written."""
-        if info.kind != THEIRS or info.meta.layout not in COPIED:
-            return tensor
-        copy = tensor.detach().clone()
-        return copy.requires_grad_() if info.meta.requires_grad else copy
-
-    def value_of(self, tensor: Tensor) -> Tensor:
-        """The CPU tensor to compute with; the user's own are copied first."""
-        info = self.info(tensor)
-        if info.kind == VALUED:
-            return tensor
-        storage, meta = info.storage, info.meta
-        if storage.clone is None:
-            storage.clone = tensor.untyped_storage().cpu().clone()
-        with torch.inference_mode(tensor.is_inference()):
-            value = torch.empty(0, dtype=meta.torch_dtype)
-            value.set_(storage.clone, meta.offset, meta.shape, meta.stride)
-            return value.requires_grad_() if meta.requires_grad else value
-
-    def tell(self, tensor: Tensor, info: Info) -> Tensor:
-        """Hang what is known on a tensor that the run made."""
-        tensor._sw = info  # type: ignore[attr-defined]
-        tensor._sw_life = self.life  # type: ignore[attr-defined]
-        return tensor
-
-    def retell(self, tensor: Tensor, info: Info) -> None:
-        """Replace what is known of a tensor, whoever made it."""
-        if getattr(tensor, "_sw", None) is None and id(tensor) in self.theirs:
-            self.theirs[id(tensor)] = (tensor, info)
-            self.reshaped = True
-        else:
-            tensor._sw = info  # type: ignore[attr-defined]
-
     # -- the record ------------------------------------------------------------------
 
     def record(
@@ -572,20 +343,3 @@ class Engine(TorchFunctionMode):
         key = (code, message, (self.sites.here(), self.call))
         words, count = self.findings.get(key, (torch_message, 0))
         self.findings[key] = words, 1 if once else count + 1
-
-
-def is_odd(tensor: Tensor) -> bool:
-    """Whether shape, stride and storage do not tell the whole of it."""
-    kind = type(tensor)
-    if kind is Tensor or kind is Parameter or kind is Buffer:
-        return (
-            tensor.layout is not torch.strided
-            or tensor.is_nested
-            or tensor.is_quantized
-        )
-    if (
-        issubclass(kind, Parameter)
-        and kind.__torch_function__ is Parameter.__torch_function__
-    ):
-        return isinstance(tensor, UninitializedTensor)
-    return True

@@ -181,12 +181,12 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
         except Exception as error:
             if engine.failures is None or error is engine.error:
                 raise
-            from shapewright.engine.failures import layer_refusals
+            from shapewright.engine.failures import continuation
 
-            if not layer_refusals.is_own(module, error):
+            if not continuation.is_own(module, error):
                 raise
             engine.enter(call.index)
-            out = layer_refusals.refused(engine, module, original, args, kwargs, error)
+            out = continuation.refused(engine, module, original, args, kwargs, error)
         finally:
             engine.enter(call.parent or 0)
             call.end = len(events)

@@ -43,7 +43,7 @@ from shapewright.index_maps.index_map import (
     Within,
     constant,
 )
-from shapewright.record.json_reader import TableReader
+from shapewright.record.json_reader import TableReader, damages_named, parse_document
 from shapewright.record.json_writer import TableWriter
 from shapewright.sizes.expressions import (
     Absolute,
@@ -279,37 +279,12 @@ class UnreadableDrawing(ValueError):
 
 def decode(text: str | bytes) -> Drawn | Stored:
     """The drawn call or tensor in JSON text. Fields that are not known are ignored."""
-    record = parse_document(text)
-    try:
-        return (
-            read_drawing(record) if record["kind"] == "drawing" else read_tensor(record)
-        )
-    except KeyError as missing:
-        raise UnreadableDrawing(f"the drawing is damaged: it lacks {missing}") from None
-    except (IndexError, TypeError, ValueError, AttributeError) as wrong:
-        raise UnreadableDrawing(f"the drawing is damaged: {wrong}") from wrong
-
-
-def parse_document(text: str | bytes) -> dict[str, Json]:
-    """The JSON, once it is clear that it is one of ours."""
-    try:
-        record = json.loads(text)
-    except ValueError as wrong:
-        raise UnreadableDrawing(f"not a drawing: not JSON ({wrong})") from None
     kinds = ("drawing", "tensor")
-    if not isinstance(record, dict) or record.get("kind") not in kinds:
-        raise UnreadableDrawing(
-            'not a drawing: the JSON has no `"kind": "drawing"` or `"tensor"`'
-        )
-    version = record.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise UnreadableDrawing(f"the drawing is damaged: version {version!r}")
-    if version > VERSION:
-        raise UnreadableDrawing(
-            f"this drawing has version {version}, written by a newer Shapewright; this "
-            f"one reads version {VERSION}: `pip install --upgrade shapewright`"
-        )
-    return record
+    record = parse_document(text, kinds, VERSION, UnreadableDrawing)
+    with damages_named("drawing", UnreadableDrawing):
+        if record["kind"] == "drawing":
+            return read_drawing(record)
+        return read_tensor(record)
 
 
 def read_drawing(record: dict[str, Json]) -> Drawn:

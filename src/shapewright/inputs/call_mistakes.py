@@ -210,7 +210,8 @@ def _run(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
     """How many calls of a plain run give tensors, and the error that ends it."""
-    from shapewright.runtime.run import RunRequest, record
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
 
     made = record(target, args, kwargs, RunRequest()).trace
     last = made.findings[-1] if made.findings else None

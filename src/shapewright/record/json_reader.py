@@ -18,34 +18,48 @@ Json = Any
 
 
 @contextmanager
-def damages_named() -> Iterator[None]:
-    """What a damaged record raises becomes `UnreadableTrace`, with one sentence."""
+def damages_named(what: str, unreadable: type[ValueError]) -> Iterator[None]:
+    """What a damaged document raises becomes `unreadable`, with one sentence."""
     try:
         yield
     except KeyError as missing:
-        raise UnreadableTrace(f"the trace is damaged: it lacks {missing}") from None
+        raise unreadable(f"the {what} is damaged: it lacks {missing}") from None
     except (IndexError, TypeError, ValueError, AttributeError) as wrong:
-        raise UnreadableTrace(f"the trace is damaged: {wrong}") from wrong
+        raise unreadable(f"the {what} is damaged: {wrong}") from wrong
+
+
+def parse_document(
+    text: str | bytes,
+    kinds: tuple[str, ...],
+    newest: int,
+    unreadable: type[ValueError],
+    of: str = "",
+) -> dict[str, Json]:
+    """The JSON of a document of one of these kinds, in a version that is known."""
+    what = kinds[0]
+    try:
+        record = json.loads(text)
+    except ValueError as wrong:
+        raise unreadable(f"not a {what}: not JSON ({wrong})") from None
+    if not isinstance(record, dict) or record.get("kind") not in kinds:
+        wanted = " or ".join(
+            (f'`"kind": "{what}"`', *(f'`"{kind}"`' for kind in kinds[1:]))
+        )
+        raise unreadable(f"not a {what}: the JSON has no {wanted}")
+    version = record.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise unreadable(f"the {what} is damaged: version {version!r}")
+    if version > newest:
+        raise unreadable(
+            f"this {what} has version {version}{of}, written by a newer Shapewright; "
+            f"this one reads version {newest}: `pip install --upgrade shapewright`"
+        )
+    return record
 
 
 def parsed(text: str | bytes) -> dict[str, Json]:
     """The record in JSON text, of a version that this one reads."""
-    try:
-        record = json.loads(text)
-    except ValueError as wrong:
-        raise UnreadableTrace(f"not a trace: not JSON ({wrong})") from None
-    if not isinstance(record, dict) or record.get("kind") != "trace":
-        raise UnreadableTrace('not a trace: the JSON has no `"kind": "trace"`')
-    version = record.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise UnreadableTrace(f"the trace is damaged: version {version!r}")
-    if version > VERSION:
-        raise UnreadableTrace(
-            f"this trace has version {version} of the record, written by a newer "
-            f"Shapewright; this one reads version {VERSION}: "
-            "`pip install --upgrade shapewright`"
-        )
-    return record
+    return parse_document(text, ("trace",), VERSION, UnreadableTrace, " of the record")
 
 
 def read_formulas(row: Json) -> Formulas | None:

@@ -188,10 +188,10 @@ def _encode(trace: Trace, indent: int | None) -> str:
 
 def _decode(text: str | bytes) -> Trace:
     """The trace in JSON text. Fields that this version does not know are ignored."""
-    from shapewright.record import json_reader
+    from shapewright.record import json_reader, json_writer
 
     record = json_reader.parsed(text)
-    with json_reader.damages_named():
+    with json_reader.damages_named("trace", json_writer.UnreadableTrace):
         tables = json_reader.TableReader(record)
         sources = [Source(s["file"], s["sha256"], s["text"]) for s in record["sources"]]
         return Trace(

@@ -21,7 +21,7 @@ import torch
 from checking.needs.metas import Seen, filled, mapped, seen, shown
 from rules.oracle import fresh
 from shapewright.engine.dispatch.answers import needs_of
-from shapewright.engine.failures.layer_refusals import with_layer
+from shapewright.engine.failures.continuation import with_layer
 from shapewright.engine.failures.trials import with_grants
 from shapewright.findings.finding import codes
 from shapewright.operators.failed_calls import Unmet

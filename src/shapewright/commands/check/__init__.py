@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.target import Target
     from shapewright.record.report import Report
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.runtime.run import RunResult
+    from shapewright.runtime.run_record import RunResult
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
@@ -59,7 +59,8 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
     from shapewright.inputs.configuration import ignored_codes
     from shapewright.inputs.spec import parse
     from shapewright.runtime.restore.snapshot import module_of
-    from shapewright.runtime.run import RunRequest, record
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
 
     request = RunRequest(options=EngineOptions(going_on=GoingOn()))
     took: list[Fed] = []
@@ -114,7 +115,8 @@ def check_one_target(
     from shapewright.runtime.limits import limited, on_stderr
     from shapewright.runtime.processes.forks import Children
     from shapewright.runtime.restore.process_state import guarded
-    from shapewright.runtime.run import RunRequest, RunResult, before_any_call
+    from shapewright.runtime.run import before_any_call
+    from shapewright.runtime.run_record import RunRequest, RunResult
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None

@@ -21,7 +21,7 @@ from shapewright.record.report import Report
 
 if TYPE_CHECKING:
     from shapewright.commands.trace import Fed
-    from shapewright.runtime.run import RunResult
+    from shapewright.runtime.run_record import RunResult
 
 
 def with_edges(
@@ -92,7 +92,8 @@ def runner(
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.memo import Memo
     from shapewright.runtime.input_tensors import as_evaluated, has_own_mode, in_mode
-    from shapewright.runtime.run import RunRequest, record
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
 
     memo = Memo()
 
@@ -216,7 +217,8 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
     from shapewright.runtime.restore.snapshot import take
-    from shapewright.runtime.run import RunRequest, record
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
 
     assert fed.spec is not None
     usual = {name: fed.spec.letters[name] for name in free}

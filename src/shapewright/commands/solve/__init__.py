@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded
     from shapewright.inputs.spec import Spec
     from shapewright.runtime.files.program_files import ProgramFiles
-    from shapewright.runtime.run import RunRequest, RunResult
+    from shapewright.runtime.run_record import RunRequest, RunResult
 
 
 def solve_command(
@@ -131,7 +131,7 @@ def formulas_of(
     """The trace at usual sizes, each size with its formula."""
     from shapewright.commands.solve.formulas import with_formulas
     from shapewright.commands.solve.runs import Runner
-    from shapewright.runtime.run import RunResult
+    from shapewright.runtime.run_record import RunResult
 
     runner = Runner(target, feeding, request)
     trace = with_formulas(runner)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shapewright.inputs.spec import Spec
     from shapewright.program.spans import Span
     from shapewright.runtime.restore.snapshot import Taken
-    from shapewright.runtime.run import RunRequest, RunResult
+    from shapewright.runtime.run_record import RunRequest, RunResult
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

@@ -225,7 +225,7 @@ def solved(
     says where modules were constructed, of modules by path.
     """
     from shapewright.engine.engine import EngineOptions, GoingOn
-    from shapewright.runtime.run import RunRequest
+    from shapewright.runtime.run_record import RunRequest
 
     options = EngineOptions(known=VALUES, going_on=GoingOn(quick=True))
     runner = Runner(target, feeding, RunRequest(target=name, options=options))

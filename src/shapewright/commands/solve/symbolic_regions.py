@@ -301,7 +301,7 @@ class Explorer:
     def __init__(
         self, target: Callable[..., Any], feeding: Feeding, seconds: float
     ) -> None:
-        from shapewright.runtime.run import RunRequest
+        from shapewright.runtime.run_record import RunRequest
 
         self.target = target
         self.feeding = feeding

@@ -1,8 +1,12 @@
-"""A run that goes on after a call that torch refuses.
+"""A run that goes on after a call that torch, or a layer of torch, refuses.
 
 The call's needs say what would have come out had the side that decides been right;
 where none are written down, a change of one argument is looked for with which torch
 takes the call. The run goes on with that, and the next error is found in the same run.
+
+`nn.LSTM` compares sizes before it calls anything, `nn.BatchNorm2d` counts dims. Such a
+call is noted like an operator's, named after the layer's class, and the layer runs
+again on what it needs.
 """
 
 from __future__ import annotations
@@ -19,12 +23,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 from torch.nn.parameter import Parameter
 from torch.utils.checkpoint import _StopRecomputationError
 
 from shapewright.engine import nests
 from shapewright.engine.autograd_graph import joined
-from shapewright.engine.call_sites import BOUNDARY, USER, Sites
+from shapewright.engine.call_sites import BOUNDARY, TORCH, USER, Sites
 from shapewright.engine.dispatch.answers import intern_made, needs_of, rule_of
 from shapewright.engine.dispatch.results import recorded_arguments
 from shapewright.engine.failures.repairs import repairs
@@ -38,6 +43,7 @@ from shapewright.engine.failures.trials import (
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import (
     BLANK,
+    DTYPE_NAMES,
     DTYPES,
     Info,
     Meta,
@@ -381,3 +387,68 @@ def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) ->
 
 
 __all__ = ["fresh", "going_on"]
+
+
+CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
+
+
+def is_own(module: nn.Module, error: BaseException) -> bool:
+    """Whether a layer of torch's raised it in its own Python."""
+    if isinstance(module, CONTAINERS) or not isinstance(error, Exception):
+        return False
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    file = where.tb_frame.f_code.co_filename if where is not None else ""
+    return file.startswith(f"{TORCH}nn") and class_of(module) is not None
+
+
+def class_of(module: nn.Module) -> type | None:
+    """The nearest class of a layer that is torch's own."""
+    return next(
+        (
+            kind
+            for kind in type(module).__mro__
+            if kind.__module__.startswith("torch.nn.") and kind is not nn.Module
+        ),
+        None,
+    )
+
+
+def refused(
+    engine: Engine, module: nn.Module, original: Any, args: Any, kwargs: Any, error: Any
+) -> Any:
+    """What the layer gives on what it needs; raises where nobody knows that."""
+    kind = class_of(module)
+    need = with_layer(needs_of(kind), module)
+
+    def plan(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
+        return original(module, *args, **kwargs)
+
+    engine.raised(error)
+    frame, more = sys._getframe(2), tuple(settings_of(module))
+    return passed(engine, plan, kind, args, kwargs, error, need, frame, more)
+
+
+def settings_of(module: nn.Module) -> Iterator[int]:
+    """Whole numbers among a layer's settings, which may be sizes."""
+    for value in vars(module).values():
+        each = value if isinstance(value, tuple) else (value,)
+        yield from (item for item in each if type(item) is int)
+
+
+def with_layer(need: Needs | None, module: nn.Module) -> Needs | None:
+    """The need of a layer, that knows the layer's plain attributes."""
+    if need is None:
+        return None
+    plain = (bool, int, float, str, tuple)
+    layer = {k: v for k, v in vars(module).items() if isinstance(v, plain)}
+    first = next(module.parameters(recurse=False), None)
+    if first is not None:
+        layer["weight_dtype"] = DTYPE_NAMES[first.dtype]
+
+    def bound(*args: Any, **kwargs: Any) -> Any:
+        return need(*args, **kwargs, layer=layer)
+
+    bound.__wrapped__ = need  # type: ignore[attr-defined]
+    return bound

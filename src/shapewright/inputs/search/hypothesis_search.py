@@ -205,7 +205,8 @@ class Search:
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
         from shapewright.inputs.spec import Candidate, made_of
-        from shapewright.runtime.run import RunRequest, record
+        from shapewright.runtime.run import record
+        from shapewright.runtime.run_record import RunRequest
 
         why = "; ".join(hypothesis.why) or "usual shapes were tried"
         try:

@@ -34,7 +34,8 @@ from shapewright.runtime.real_errors.rewritten_expressions import (
 )
 from shapewright.runtime.real_errors.tracebacks import CALLS, Stack, Standing, operands
 from shapewright.runtime.restore.snapshot import take
-from shapewright.runtime.run import RunRequest, record
+from shapewright.runtime.run import record
+from shapewright.runtime.run_record import RunRequest
 
 Maker = Callable[[], nn.Module]
 """Makes a layer, inside a run."""
