@@ -303,3 +303,22 @@ def test_a_script_that_is_killed_leaves_no_folder(
     done = desk.server.run(desk.folder, "rehearse", "train.py", TMPDIR=str(place))
     assert done.code == 1
     assert os.listdir(place) == []
+
+
+def test_a_story_is_told_of_a_run_that_gives_no_result() -> None:
+    """Ctrl-C, or a limit met while the record is made: the story is all there is."""
+    import torch
+
+    from shapewright.runtime.run import record
+    from shapewright.runtime.run_record import RunRequest
+    from shapewright.runtime.training.rehearsal import RehearsalRequest
+
+    def program() -> None:
+        torch.ones(3)
+        raise KeyboardInterrupt
+
+    told: list = []
+    rehearsal = RehearsalRequest(lambda file: file == __file__, ended=told.append)
+    with pytest.raises(KeyboardInterrupt):
+        record(program, (), {}, RunRequest(rehearsal=rehearsal))
+    assert [each.story.device for each in told] == ["cpu"]

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
     from shapewright.runtime.limits import Limit
     from shapewright.runtime.run_record import RunRequest, RunResult
-    from shapewright.runtime.training.rehearsal import Heard, Rehearsing
+    from shapewright.runtime.training.rehearsal import (
+        Heard,
+        RehearsalRequest,
+        Rehearsed,
+    )
 
 
 def new_memo() -> Memo:
@@ -61,15 +65,15 @@ class Script:
     files: ProgramFiles | None = None
     memo: Memo = field(default_factory=new_memo)
 
-    def rehearsing(
-        self, hurried: bool = False, heard: Heard | None = None, whole: bool = False
-    ) -> Rehearsing:
-        """What is watched in one run."""
-        from shapewright.runtime.training.rehearsal import Rehearsing
+    def rehearsal(self, **how: Any) -> RehearsalRequest:
+        """What is asked of one run, beside what is asked of all."""
+        from shapewright.runtime.files.program_files import ProgramFiles
+        from shapewright.runtime.training.rehearsal import RehearsalRequest
 
-        return Rehearsing(
-            self.holds, self.device, self.full, tuple(self.arguments), hurried,
-            heard, self.files, whole,
+        files = self.files or ProgramFiles()
+        return RehearsalRequest(
+            self.holds, self.device, self.full, tuple(self.arguments), files=files,
+            **how,
         )  # fmt: skip
 
     def holds(self, file: str) -> bool:
@@ -85,7 +89,7 @@ class Script:
         return self.holds(file) or is_own_package(file)
 
     def run(
-        self, rehearsing: Rehearsing, request: RunRequest, seen: Constructions
+        self, rehearsal: RehearsalRequest, request: RunRequest, seen: Constructions
     ) -> RunResult:
         """What one run showed; `seen` takes note of what the program builds."""
         from shapewright.inputs.callables import load_script
@@ -98,7 +102,7 @@ class Script:
         from shapewright.runtime.restore.process_state import guarded
         from shapewright.runtime.run import record
 
-        request = replace(request, memo=self.memo, companion=rehearsing)
+        request = replace(request, memo=self.memo, rehearsal=rehearsal)
         with (
             guarded(),
             seen.watched(),
@@ -109,13 +113,13 @@ class Script:
         ):
             loaded = load_script(self.target, self.arguments)
             made = record(to_its_end(loaded.callable), (), {}, request)
-            if rehearsing.layer is not None:
-                made = replace(made, trace=noted(made.trace, rehearsing.layer))
+            if made.rehearsed is not None:
+                made = replace(made, trace=noted(made.trace, made.rehearsed.layer))
         return made
 
     def program(
         self,
-        rehearsing: Rehearsing,
+        rehearsal: RehearsalRequest,
         request: RunRequest,
         gone: Place | None = None,
         alone: bool = False,
@@ -128,9 +132,9 @@ class Script:
 
         options = replace(request.options, going_on=until(gone))
         seen = Constructions()
-        made = self.run(rehearsing, replace(request, options=options), seen)
+        made = self.run(rehearsal, replace(request, options=options), seen)
         if alone:
-            made = told_alone(made, rehearsing)
+            made = told_alone(made)
         return program_of(made, seen)
 
 
@@ -148,10 +152,11 @@ def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def told_alone(made: RunResult, rehearsing: Rehearsing) -> RunResult:
+def told_alone(made: RunResult) -> RunResult:
     """The result with its loops over elements noted, and what was cut."""
     made = with_loops(made)
-    told = tuple(Assumption(text) for text in shortened(rehearsing.told))
+    story = made.rehearsed.story if made.rehearsed is not None else None
+    told = tuple(Assumption(text) for text in shortened(story))
     trace = made.trace
     trace = replace(trace, assumptions=(*trace.assumptions, *told))
     return replace(made, trace=trace)
@@ -266,29 +271,35 @@ def checked(
     ignored = ignored_codes(folder_of_place(script.target))
     if not wanted.alone:  # a rehearsal has a device, where what fails is an error
         ignored |= {"cpu-tensor"}
-    first = script.rehearsing(heard=heard)
+    rehearsed: Rehearsed | None = None
+    whole = False
 
     def run(gone: Place | None = None) -> Program:
-        if gone and program and is_late(program, gone, first.later):
-            soon = once(script.rehearsing(hurried=True, whole=first.whole), gone)
+        later = rehearsed.later if rehearsed is not None else None
+        if gone and program and is_late(program, gone, later):
+            soon = once(script.rehearsal(hurried=True, whole=whole), gone)
             if any(place[:2] == gone[:2] for place in places(soon)):
                 return soon
-        return once(script.rehearsing(whole=first.whole), gone)
+        return once(script.rehearsal(whole=whole), gone)
 
-    def once(rehearsing: Rehearsing, gone: Place | None = None) -> Program:
+    def ended(made: Rehearsed) -> None:
+        nonlocal rehearsed
+        rehearsed = made
+
+    def once(rehearsal: RehearsalRequest, gone: Place | None = None) -> Program:
         alone = wanted.alone and gone is None
         request = RunRequest(
             target=name,
             options=EngineOptions(graph=True),
             ended=limit.hold if gone is None else None,
         )
-        return script.program(rehearsing, request, gone, alone)
+        return script.program(rehearsal, request, gone, alone)
 
     def told_of(session: Session) -> Report:
         report = session.report()
-        told = first.told and replace(first.told, seconds=seconds)
-        if told is None or (wanted.first and report.findings):
+        if rehearsed is None or (wanted.first and report.findings):
             return report
+        told = replace(rehearsed.story, seconds=seconds)
         found = *report.findings, *mistakes(session.program, told, ignored)
         return replace(report, findings=found, rehearsal=told)
 
@@ -296,12 +307,13 @@ def checked(
     began, seconds = time.perf_counter(), 0.0
     with on_stderr(), limited(timeout, hard=True) as limit, Trying(run) as trying:
         try:
-            program = once(first)
+            program = once(script.rehearsal(heard=heard, ended=ended))
             seconds = time.perf_counter() - began
             limit.release()
-            if is_doubtful(program, first.jumped):
-                first = script.rehearsing(heard=heard, whole=True)
-                program = once(first)
+            if is_doubtful(program, rehearsed):
+                whole, rehearsed = True, None
+                request = script.rehearsal(heard=heard, ended=ended, whole=True)
+                program = once(request)
             seconds = time.perf_counter() - began
             limit.release()
             trying.allowed = 3.0 + 3 * seconds
@@ -336,23 +348,23 @@ def trace_script(
     from shapewright.inputs.target import parse_target
 
     made = Script(parse_target(script), arguments, files=files)
-    rehearsing = made.rehearsing()
-    result = made.run(rehearsing, request, Constructions())
+    result = made.run(made.rehearsal(), request, Constructions())
     ended = limit is not None and limit.is_over
-    if not result.trace.complete and rehearsing.jumped is not None and not ended:
+    jumped = result.rehearsed is not None and result.rehearsed.jumped is not None
+    if not result.trace.complete and jumped and not ended:
         if limit is not None:
             limit.release()
-        rehearsing = made.rehearsing(whole=True)
-        result = made.run(rehearsing, request, Constructions())
-    return told_alone(result, rehearsing).trace
+        result = made.run(made.rehearsal(whole=True), request, Constructions())
+    return told_alone(result).trace
 
 
-def is_doubtful(program: Program, jumped: int | None) -> bool:
+def is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     """Whether something failed behind a cut of a loop that does not train.
 
     What the turns that were left out leave behind may be more than is known of it; a
     whole run decides.
     """
+    jumped = rehearsed.jumped if rehearsed is not None else None
     if jumped is None:
         return False
     met = [each.op for each in program.failures]
@@ -386,12 +398,11 @@ def rehearse_function(
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.python_files import functions_changed
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
-    from shapewright.runtime.loops.loop_calls import called
     from shapewright.runtime.restore.process_state import guarded
     from shapewright.runtime.restore.surroundings import owned_kept, place_of
     from shapewright.runtime.run import record
     from shapewright.runtime.run_record import RunRequest
-    from shapewright.runtime.training.rehearsal import Rehearsing
+    from shapewright.runtime.training.rehearsal import RehearsalRequest, Repeats
 
     if device is not None:
         try:
@@ -406,20 +417,18 @@ def rehearse_function(
     ignored = ignored_codes(folder_of(target))
     place = place_of(target)
     holds = holding(place[0])
-    rehearsing = Rehearsing(holds, device, full)
+    rehearsal = RehearsalRequest(holds, device, full, repeats=Repeats(place, steps))
     name = getattr(target, "__name__", type(target).__name__)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        stage = rehearsing.stage
-        assert stage is not None
-        return called(stage, lambda: target(*args, **kwargs), place, steps)
+        return target(*args, **kwargs)
 
     run.__name__ = name
     request = RunRequest(
         target=name,
         letters=letters,
         options=EngineOptions(graph=True, going_on=GoingOn()),
-        companion=rehearsing,
+        rehearsal=rehearsal,
     )
     seen = Constructions()
     with (
@@ -433,10 +442,9 @@ def rehearse_function(
             refuse_sizes("rehearse", target, args, kwargs)
     program = program_of(made, seen)
     report = Session(program, ignored=ignored).report()
-    told = rehearsing.told
-    if told is None:
+    if made.rehearsed is None:
         return report
-    told = replace(told, seconds=made.trace.seconds)
+    told = replace(made.rehearsed.story, seconds=made.trace.seconds)
     found = *report.findings, *mistakes(program, told, ignored)
     return replace(report, findings=found, rehearsal=told)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -46,6 +46,9 @@ from shapewright.runtime.run_record import (
     finish,
     states_of,
 )
+
+if TYPE_CHECKING:
+    from shapewright.runtime.training.rehearsal import Rehearser
 
 LARGE = 1 << 18
 """Elements of the largest tensor whose values are kept where a run failed without."""
@@ -93,7 +96,7 @@ def kept_around(
     target: Callable[..., Any], request: RunRequest
 ) -> AbstractContextManager[None]:
     """A function that trains changes optimizers and schedulers: they are put back."""
-    if request.companion is not None or module_of(target) is not None:
+    if request.rehearsal is not None or module_of(target) is not None:
         return nullcontext()
     from shapewright.runtime.restore.surroundings import optimizers_kept
 
@@ -168,6 +171,7 @@ def watched_run(
     error: BaseException | None = None
     output: Any = None
     modules: dict[str, nn.Module] = {}
+    rehearser: Rehearser | None = None
 
     def so_far(stopped: Stopped) -> Trace:
         """What was seen until now, for a program that cannot be stopped."""
@@ -199,8 +203,10 @@ def watched_run(
             near = [module for _, module in taken.modules]
             stack.enter_context(remembered(engine, engine.comparisons, target, near))
         stack.enter_context(engine)
-        if request.companion is not None:
-            stack.enter_context(request.companion.watched(engine, calls))
+        if request.rehearsal is not None:
+            around = request.rehearsal.watched(engine, calls)
+            rehearser = stack.enter_context(around)
+            target = rehearser.repeated(target)
         try:
             with heard():
                 output = _call(engine, calls, target, root, args, kwargs)
@@ -239,7 +245,7 @@ def watched_run(
         )
     return finish(
         engine, calls, states, output, error, folder, notes, request, began, root,
-        modules,
+        modules, rehearser,
     )  # fmt: skip
 
 

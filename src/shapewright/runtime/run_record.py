@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -31,27 +30,17 @@ from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
 from shapewright.record.guards import Guards
 from shapewright.record.ops import Assumption, Lazy, Source
-from shapewright.record.report import Remainder
 from shapewright.record.trace import Trace
 from shapewright.runtime.restore.snapshot import Taken
 
+if TYPE_CHECKING:
+    from shapewright.runtime.training.rehearsal import (
+        RehearsalRequest,
+        Rehearsed,
+        Rehearser,
+    )
+
 USUAL = EngineOptions()
-
-
-class Companion(Protocol):
-    """What stands around a run and looks on: the rehearsal of a training script."""
-
-    @property
-    def batches(self) -> frozenset[int]: ...
-
-    @property
-    def remainders(self) -> tuple[Remainder, ...]: ...
-
-    def watched(self, engine: Engine, calls: Calls) -> AbstractContextManager[None]:
-        """The run stands in the block."""
-
-    def number(self, number_of: Callable[[int], int]) -> None:
-        """The run is over, and its tensors have the numbers of the record."""
 
 
 class UnderWay:
@@ -66,9 +55,9 @@ class RunRequest:
 
     `target`, `letters` and `assumed` stand in the trace. Runs of the same target may
     share what was `taken` of it and the answers of a `memo`. `sampled` asks for the
-    numbers of the run, `guards` for what sizes are compared with. `companion` stands
-    around it. `progress` is told of each module, `ended` called when the program has
-    ended; `under_way` has the trace until now.
+    numbers of the run, `guards` for what sizes are compared with, `rehearsal` for a
+    training script to be rehearsed. `progress` is told of each module, `ended` called
+    when the program has ended; `under_way` has the trace until now.
     """
 
     target: str = ""
@@ -79,7 +68,7 @@ class RunRequest:
     taken: Taken | None = None
     sampled: bool = False
     guards: Watching | None = None
-    companion: Companion | None = None
+    rehearsal: RehearsalRequest | None = None
     progress: Callable[[str], None] | None = None
     ended: Callable[[], None] | None = None
     under_way: UnderWay = field(default_factory=UnderWay)
@@ -97,8 +86,8 @@ class RunResult:
     Python raised, `modules` are those that were met, by path. `stepped` are the places
     that took a tensor element by element. `guards` are what its sizes were compared
     with, and `watched` tells what else such a run saw. `lost` says that values were let
-    go as too large, and others were supposed. `batches` and `remainders` are a
-    rehearsal's.
+    go as too large, and others were supposed. `rehearsed` and
+    `batches`, the tensors with samples in dim 0, are a rehearsal's.
     """
 
     trace: Trace
@@ -110,8 +99,8 @@ class RunResult:
     guards: Guards | None = None
     watched: Callable[[], Seen] | None = None
     lost: bool = False
+    rehearsed: Rehearsed | None = None
     batches: frozenset[int] = frozenset()
-    remainders: tuple[Remainder, ...] = ()
 
 
 # -- the end of a run ----------------------------------------------------------
@@ -166,6 +155,7 @@ def finish(
     began: float,
     root: nn.Module | None,
     modules: dict[str, nn.Module],
+    rehearser: Rehearser | None = None,
 ) -> RunResult:
     """Fold what was seen into the frozen record; most of it only when it is read."""
     sources: dict[str, Source] = {}
@@ -229,8 +219,8 @@ def finish(
         seconds=time.perf_counter() - began,
         torch_version=torch.__version__,
     )
-    watching, companion = request.guards, request.companion
-    if companion is not None or (watching is not None and not watching.own):
+    watching = request.guards
+    if request.rehearsal is not None or (watching is not None and not watching.own):
         for part in (ops, module_calls, all_states):
             part.read()  # their tensors have their numbers first
     guards: Guards | None = None
@@ -239,8 +229,9 @@ def finish(
         number_of = int if watching.own else fold.number_of
         guards = engine.comparisons.close(folder, number_of)
         watched = partial(seen_of, engine, engine.comparisons, infos_in(output))
-    if companion is not None:
-        companion.number(fold.number_of)
+    batches: frozenset[int] = frozenset()
+    if rehearser is not None:
+        batches = frozenset(map(fold.number_of, rehearser.stage.batched))
     release(engine)
     return RunResult(
         made,
@@ -252,8 +243,8 @@ def finish(
         guards,
         watched,
         engine.lost and bool(said) and ended and not several,
-        companion.batches if companion is not None else frozenset(),
-        companion.remainders if companion is not None else (),
+        rehearser.rehearsed if rehearser is not None else None,
+        batches,
     )
 
 

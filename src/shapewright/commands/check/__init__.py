@@ -227,5 +227,7 @@ def program_of(made: RunResult, seen: Constructions | None) -> Program:
     built, sources, loads = seen.places(made.modules, os.getcwd())
     texts = {name: each.text for name, each in sources.items() if each.text is not None}
     program = Program(made.trace, made.failures, built, texts, tuple(loads), ending)
-    program.batches, program.remainders = made.batches, made.remainders
+    program.batches = made.batches
+    if made.rehearsed is not None:
+        program.remainders = made.rehearsed.remainders
     return program

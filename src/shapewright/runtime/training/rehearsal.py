@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +16,7 @@ from shapewright.record.report import Rehearsal, Remainder, Training
 from shapewright.runtime.claimed_machine import Machine, claimed_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import loaders_watched, remainders
-from shapewright.runtime.loops.loop_calls import loops_told
+from shapewright.runtime.loops.loop_calls import called, loops_told
 from shapewright.runtime.loops.loop_state import Stage
 from shapewright.runtime.model_building import downloads_stood_for
 from shapewright.runtime.processes.data_parallel import parallel_stood_for
@@ -32,17 +32,9 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
 
 
-@contextmanager
-def helpers_stood_for(stage: Stage) -> Iterator[None]:
-    """All of this module, for the time of a rehearsal."""
-    with ExitStack() as stack:
-        stack.enter_context(quiet(stage))
-        stack.enter_context(scalers_stood_for(stage))
-        stack.enter_context(processes_inline(stage))
-        stack.enter_context(
-            downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
-        )
-        yield
+def downloads_noted(stage: Stage) -> AbstractContextManager[None]:
+    """Weights are never downloaded; a rehearsal knows which models go without."""
+    return downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
 
 
 @contextmanager
@@ -145,101 +137,147 @@ Heard = Callable[[Rehearsal, str, int], None]
 """What a run tells of itself while it goes on, and the line at which it is."""
 
 
-class Rehearsing:
-    """How a script is rehearsed, and afterwards what happened.
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The function at `place` is called so many times, or as it needs."""
 
-    A `hurried` run has one turn of each loop that trains, and of a loop over batches
-    the last as well: enough to meet most errors again. In a `whole` run the loops that
-    do not train have all their turns.
+    place: tuple[str, int]
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What happened in a rehearsal.
+
+    `later` is how many calls there were before the second turn of any loop that trains,
+    where one had it; `jumped` before the first cut of a loop that does not train, where
+    one was.
     """
 
-    def __init__(
-        self,
-        holds: Callable[[str], bool],
-        device: str | None = "cpu",
-        full: bool = False,
-        arguments: tuple[str, ...] = (),
-        hurried: bool = False,
-        heard: Heard | None = None,
-        files: ProgramFiles | None = None,
-        whole: bool = False,
-    ) -> None:
-        self.holds = holds
-        self.device = device
-        self.full = full
-        self.arguments = arguments
-        self.hurried = hurried
-        self.whole = whole
-        self.heard = heard
-        self.files = files or ProgramFiles()
-        self.layer: Layer | None = None
-        self.told: Rehearsal | None = None
-        self.stage: Stage | None = None
-        self.batches: frozenset[int] = frozenset()
-        self.remainders: tuple[Remainder, ...] = ()
+    story: Rehearsal
+    layer: Layer
+    remainders: tuple[Remainder, ...] = ()
+    later: int | None = None
+    jumped: int | None = None
 
-    @property
-    def later(self) -> int | None:
-        """Calls before the second turn of any loop that trains, where one had it."""
-        return self.stage.later if self.stage is not None else None
 
-    @property
-    def jumped(self) -> int | None:
-        """Calls before the first cut of a loop that does not train, where one was."""
-        return self.stage.jumped if self.stage is not None else None
+@dataclass(frozen=True, slots=True)
+class RehearsalRequest:
+    """How a program is rehearsed; without a `device`, it is the machine's own.
 
-    def number(self, number_of: Callable[[int], int]) -> None:
-        """Take the numbers that tensors have in the record."""
-        if self.stage is not None:
-            self.batches = frozenset(map(number_of, self.stage.batched))
+    `holds` tells which files are the program's. A `hurried` run has one turn of each
+    loop that trains, and of a loop over batches the last as well: enough to meet most
+    errors again. In a `whole` run the loops that do not train have all their turns.
+    `heard` is told while it runs, `ended` when the program has ended, also where the
+    run then gives no result: it was out of time.
+    """
+
+    holds: Callable[[str], bool]
+    device: str | None = "cpu"
+    full: bool = False
+    arguments: tuple[str, ...] = ()
+    hurried: bool = False
+    whole: bool = False
+    files: ProgramFiles = field(default_factory=ProgramFiles)
+    repeats: Repeats | None = None
+    heard: Heard | None = None
+    ended: Callable[[Rehearsed], None] | None = None
 
     @contextmanager
-    def watched(self, engine: Engine, calls: Calls) -> Iterator[None]:
-        """The run stands in the block. Without a device, it is the machine's own."""
-        story = Story(self.holds)
+    def watched(self, engine: Engine, calls: Calls) -> Iterator[Rehearser]:
+        """The run stands in the block."""
         machine = Machine(self.device) if self.device is not None else None
-        gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
-        stage = Stage(engine, calls, story, self.full, gpu, self.hurried)
-        stage.whole = self.whole
-        self.stage = stage
+        rehearser = Rehearser(self, engine, calls, machine)
+        stage = rehearser.stage
         engine.hang(True)
-        folder = os.getcwd()
-        heard = self.heard
-
-        def told(training: Training) -> Rehearsal:
-            return Rehearsal(
-                self.device or ("cuda" if torch.cuda.is_available() else "cpu"),
-                story.root.told(folder),
-                tuple(story.skipped),
-                self.arguments,
-                steps=stage.steps,
-                training=training,
-            )
-
-        if heard is not None:
-            story.heard = lambda file, line: heard(
-                told(Training()), shown(file, folder), line
-            )
         with ExitStack() as stack:
             layer = stack.enter_context(self.files.kept(Witness(stage)))
             stack.enter_context(loops_told(stage))
             if machine is not None:
                 stack.enter_context(claimed_machine(machine, engine))
             stack.enter_context(leaving_heard())
-            stack.enter_context(helpers_stood_for(stage))
-            stack.enter_context(groups_stood_for(stage))
-            stack.enter_context(parallel_stood_for(stage))
-            stack.enter_context(loaders_watched(stage))
-            stack.enter_context(steps_watched(stage))
-            stack.enter_context(states_watched(stage))
+            for around in AROUND:
+                stack.enter_context(around(stage))
             try:
-                yield
+                yield rehearser
             finally:
-                stage.tell_unmet()
-                self.layer = layer
-                self.remainders = tuple(remainders(stage, folder))
-                made = told(stage.facts.told(folder))
-                self.told = replace(made, gradients=stage.gradients.told())
+                rehearser.end(layer)
+
+
+AROUND: tuple[Callable[[Stage], AbstractContextManager[object]], ...] = (
+    quiet,
+    scalers_stood_for,
+    processes_inline,
+    downloads_noted,
+    groups_stood_for,
+    parallel_stood_for,
+    loaders_watched,
+    steps_watched,
+    states_watched,
+)
+"""What is replaced around every rehearsal, outermost first."""
+
+
+class Rehearser:
+    """A rehearsal that is under way, and how it ended."""
+
+    def __init__(
+        self,
+        request: RehearsalRequest,
+        engine: Engine,
+        calls: Calls,
+        machine: Machine | None,
+    ) -> None:
+        self.request = request
+        gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
+        self.stage = Stage(
+            engine, calls, Story(request.holds), request.full, gpu, request.hurried,
+            request.whole,
+        )  # fmt: skip
+        self.folder = os.getcwd()
+        self.rehearsed: Rehearsed | None = None
+        heard = request.heard
+        if heard is not None:
+            self.stage.story.heard = lambda file, line: heard(
+                self._story(Training()), shown(file, self.folder), line
+            )
+
+    def repeated(self, target: Callable[..., Any]) -> Callable[..., Any]:
+        """The target; where it is a function that trains, called again and again."""
+        repeats = self.request.repeats
+        if repeats is None:
+            return target
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            once = lambda: target(*args, **kwargs)  # noqa: E731
+            return called(self.stage, once, repeats.place, repeats.steps)
+
+        run.__name__ = target.__name__
+        return run
+
+    def end(self, layer: Layer) -> None:
+        """The program has ended; `layer` holds the files that it wrote."""
+        stage = self.stage
+        stage.tell_unmet()
+        left = tuple(remainders(stage, self.folder))
+        story = replace(
+            self._story(stage.facts.told(self.folder)),
+            gradients=stage.gradients.told(),
+        )
+        self.rehearsed = Rehearsed(story, layer, left, stage.later, stage.jumped)
+        if self.request.ended is not None:
+            self.request.ended(self.rehearsed)
+
+    def _story(self, training: Training) -> Rehearsal:
+        story = self.stage.story
+        return Rehearsal(
+            self.request.device or ("cuda" if torch.cuda.is_available() else "cpu"),
+            story.root.told(self.folder),
+            tuple(story.skipped),
+            self.request.arguments,
+            steps=self.stage.steps,
+            training=training,
+        )
 
 
 class Witness:
