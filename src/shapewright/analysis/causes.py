@@ -171,11 +171,6 @@ def ended(program: Program, found: Way, size: int) -> list[Related]:
     return []
 
 
-def expected(program: Program, fact: Fact, dim: int) -> list[Related]:
-    """Where a size that was asked for was decided."""
-    return actual(program, fact, dim)
-
-
 def made_by(program: Program, fact: Fact) -> str:
     """ " of `conv2`", or nothing."""
     op = program.producers.get(fact.tensor)

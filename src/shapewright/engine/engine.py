@@ -35,7 +35,6 @@ Kwargs = dict[str, Any]
 Plan = Callable[["Engine", Any, Args, Kwargs | None], Any]
 """How calls of one function are treated."""
 
-STRIDED = torch.strided
 MOST_FAILURES = 200
 KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one

@@ -120,9 +120,6 @@ def tensors(value: Any) -> list[Tensor]:
     return found
 
 
-DEVICES = (torch.device,)
-
-
 def on_meta(
     physical: tuple[tuple[Any, ...], dict[str, Any]], device: str = "meta"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

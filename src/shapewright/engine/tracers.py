@@ -53,9 +53,6 @@ FEW = 1 << 22
 """Elements of the largest tensor that gets numbers; a larger one has zeros."""
 
 
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
 @contextmanager
 def tracers_kept() -> Iterator[None]:
     """For the time of a run, or of the building of a model."""

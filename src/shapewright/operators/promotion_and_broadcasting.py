@@ -41,11 +41,6 @@ TO_COMPLEX = {"float16": "complex32", "bfloat16": "complex64", "float32": "compl
 TO_REAL = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
-def is_complex(dtype: str) -> bool:
-    """Whether it is a complex dtype."""
-    return dtype in COMPLEX
-
-
 def _promote(a: str, b: str) -> str:
     if a == b:
         return a

@@ -94,15 +94,13 @@ class Varying:
 class Fitted:
     """The formulas of all calls of a base run.
 
-    `rivals` are pairs of formulas that more runs must tell apart; `unmatched` are
-    calls that some runs did not make, whose sizes rest on the other runs alone;
-    `guessed` are formulas with a stride that no argument has.
+    `rivals` are pairs of formulas that more runs must tell apart; `guessed` are
+    formulas with a stride that no argument has.
     """
 
     calls: list[CallFormulas]
     rivals: list[tuple[Expression, Expression]]
     varying: list[Varying]
-    unmatched: int = 0
     guessed: int = 0
     formulas: dict[str, Expression] = field(default_factory=dict)
 
@@ -157,8 +155,6 @@ class Work:
             for sample, place in zip(self.samples, places, strict=True)
             if place is not None
         ]
-        if not all(present):
-            self.result.unmatched += 1
         given = tuple([sample.given[place] for sample, place in runs])
         taken = tuple([sample.taken[place] for sample, place in runs])
         steps = tuple([sample.steps[place] for sample, place in runs])

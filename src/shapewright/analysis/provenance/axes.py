@@ -87,13 +87,6 @@ def changed(dim: Dim, size: int) -> Dim:
     return (Axis(size, "changed", first.words, data, source),)
 
 
-def same(one: Dim, other: Dim) -> bool:
-    """Whether two dims count the same thing."""
-    return len(one) == len(other) and all(
-        a is b for a, b in zip(one, other, strict=True)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """Dims next to each other that were cut anew, and what came out of them.

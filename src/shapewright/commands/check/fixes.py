@@ -256,16 +256,6 @@ def differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
         yield [line if line.endswith("\n") else f"{line}\n" for line in lines]
 
 
-def write(fixes: Iterable[Fix]) -> list[str]:
-    """Write the changed files, each at once as a whole; their names."""
-    names = []
-    for file, (old, new) in sorted(changed(fixes).items()):
-        if new != old:
-            replace(Path(file), new)
-            names.append(file)
-    return names
-
-
 def replace(file: Path, text: str) -> None:
     """Put a whole new file in the place of the old one, with its permissions."""
     target = file.resolve()

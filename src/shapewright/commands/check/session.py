@@ -35,9 +35,6 @@ SHOWN = 3
 """Fixes that are shown of one finding."""
 AT_ONCE = (8, 16, 32)
 """Tries after which it is asked whether there is one that is likely meant."""
-TRIES = sum(AT_ONCE)
-"""Tries of one finding, the likely ones first: a count, so that a slow machine finds
-the same."""
 ALL_TRIES = 240
 """Tries of all findings."""
 MOST_CALLS = 10

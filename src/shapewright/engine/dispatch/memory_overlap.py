@@ -43,7 +43,6 @@ OPERAND = (
     "tensor refer to a single memory location. Please clone() the tensor before "
     "performing the operation."
 )
-MASKS = (torch.bool, torch.uint8)
 REFUSED = {("partial", "partial"), ("partial", "any"), ("full", "any")}
 _asked: dict[str, dict[Any, list[Asked]]] = {}
 

@@ -27,7 +27,6 @@ PASS = frozenset("""
 """.split())  # fmt: skip
 """Reads of metadata that hold for the stand-in too: answered as they are."""
 
-DTYPE_READS = frozenset({"dtype"})
 
 VIEWS = frozenset("""
     view view_as reshape reshape_as transpose swapaxes swapdims t T mT H mH permute
@@ -125,12 +124,6 @@ GRADIENT = frozenset("""
 """.split())  # fmt: skip
 """Need torch's own graph: the program runs again with torch below every call."""
 
-CAST_DTYPES = {
-    "float": "float32", "double": "float64", "half": "float16",
-    "bfloat16": "bfloat16", "int": "int32", "long": "int64", "short": "int16",
-    "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64",
-    "cdouble": "complex128", "chalf": "complex32",
-}  # fmt: skip
 
 TAKES_VALUES = frozenset(
     "lstm gru rnn_tanh rnn_relu _pad_packed_sequence ctc_loss tensor_split".split()

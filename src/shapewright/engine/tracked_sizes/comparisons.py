@@ -152,7 +152,6 @@ def standing(names: Names, length: Callable[[Any, int], int]) -> Iterator[None]:
         names.put_back()
 
 
-Place = tuple[CodeType, int]
 Sides = tuple[Expression, str, Expression, bool]
 
 PER_PLACE = 64

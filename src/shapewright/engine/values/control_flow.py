@@ -181,10 +181,6 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-MOST = 4096
-"""Objects that are remembered as made of unknown data."""
-
-
 def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
     """Whether the condition of an error reads a value that was supposed."""
     chosen = engine.chosen

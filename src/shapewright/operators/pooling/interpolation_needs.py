@@ -10,8 +10,6 @@ from shapewright.operators.metadata_rules import Made, Meta
 from shapewright.operators.need_checks import of_positive, resized, same_dtype, text
 from shapewright.operators.needs_registry import needs
 
-LAYOUT = {2: "batch, channels, height, width", 3: "batch, channels, depth, ..."}
-
 
 @needs("torch.nn.functional.grid_sample", "torch.grid_sampler")
 def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
