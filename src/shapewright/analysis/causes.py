@@ -15,7 +15,7 @@ STEPS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class _Step:
     """One op on the way of a dim: the size that it left."""
 
     op: Op
@@ -24,14 +24,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class _Way:
     """The way of one dim, from the latest op back.
 
     It ends at `fact`, in dim `dim`; `why`: "parameter", "input", "product", "part",
     "joined" or "start" (nobody knows more).
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[_Step, ...]
     fact: Fact
     dim: int
     why: str
@@ -39,29 +39,29 @@ class Way:
     places: tuple[tuple[int, int], ...] = ()
 
 
-def way(program: Program, fact: Fact, dim: int) -> Way:
+def way(program: Program, fact: Fact, dim: int) -> _Way:
     """Follow a dim back through the ops that left it as it is, or changed its size."""
-    steps: list[Step] = []
+    steps: list[_Step] = []
     for _ in range(STEPS):
         if fact.tensor in program.states:
-            return Way(tuple(steps), fact, dim, "parameter")
+            return _Way(tuple(steps), fact, dim, "parameter")
         if fact.tensor in program.inputs:
-            return Way(tuple(steps), fact, dim, "input")
+            return _Way(tuple(steps), fact, dim, "input")
         op = program.producers.get(fact.tensor)
         if op is None:
-            return Way(tuple(steps), fact, dim, "start")
+            return _Way(tuple(steps), fact, dim, "start")
         out = next(each for each in op.outputs if each.tensor == fact.tensor)
         found = origin(op, out, dim)
         if found is None:
-            return Way(tuple(steps), fact, dim, "start", op)
+            return _Way(tuple(steps), fact, dim, "start", op)
         if found.how in ("product", "part", "joined"):
-            return Way(tuple(steps), fact, dim, found.how, op, found.places)
-        steps.append(Step(op, out.shape[dim], found.how))
+            return _Way(tuple(steps), fact, dim, found.how, op, found.places)
+        steps.append(_Step(op, out.shape[dim], found.how))
         at, dim = found.places[0]
         fact = op.inputs[at]
         if found.how == "parameter":
-            return Way(tuple(steps), fact, dim, "parameter", op)
-    return Way(tuple(steps), fact, dim, "start")
+            return _Way(tuple(steps), fact, dim, "parameter", op)
+    return _Way(tuple(steps), fact, dim, "start")
 
 
 def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
@@ -69,21 +69,21 @@ def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
     found = way(program, fact, dim)
     size = fact.shape[dim]
     if found.why in ("product", "part", "joined") and found.op is not None:
-        return composed(program, found, size)
-    related = changes(program, found, size)
+        return _composed(program, found, size)
+    related = _changes(program, found, size)
     if related is not None:
         return [related]
-    return ended(program, found, size)
+    return _ended(program, found, size)
 
 
-def composed(program: Program, found: Way, size: int) -> list[Related]:
+def _composed(program: Program, found: _Way, size: int) -> list[Related]:
     """A size that several dims make together, and where each of them came from."""
     op = found.op
     assert op is not None
     facts = [(op.inputs[at], dim) for at, dim in found.places]
     sizes = tuple(fact.shape[dim] for fact, dim in facts)
     source = op.inputs[found.places[0][0]]
-    maker = made_by(program, source)
+    maker = _made_by(program, source)
     verb = {"product": "put together", "part": "taken apart", "joined": "joined"}
     doing = "flattened" if op.name.endswith("flatten") else verb[found.why]
     shown = product_text(sizes) if found.why == "product" else "+".join(map(str, sizes))
@@ -96,10 +96,10 @@ def composed(program: Program, found: Way, size: int) -> list[Related]:
     told: set[str] = set()
     for fact, dim in facts if found.why == "product" else ():
         came = way(program, fact, dim)
-        line = changes(program, came, fact.shape[dim])
+        line = _changes(program, came, fact.shape[dim])
         lines = [line] if line is not None else []
         if came.why == "parameter":
-            lines = ended(program, came, fact.shape[dim])
+            lines = _ended(program, came, fact.shape[dim])
         for each in lines:
             if each.message not in told:
                 told.add(each.message)
@@ -107,7 +107,7 @@ def composed(program: Program, found: Way, size: int) -> list[Related]:
     return related
 
 
-def changes(program: Program, found: Way, size: int) -> Related | None:
+def _changes(program: Program, found: _Way, size: int) -> Related | None:
     """How a size came down (or up), as in `28 -> 24 -> 12`; None where it never did."""
     sizes, names, places = [size], [], []
     span: Span | None = None
@@ -116,7 +116,7 @@ def changes(program: Program, found: Way, size: int) -> Related | None:
             out_size = step.size
             if sizes[-1] != out_size:
                 continue
-            before = before_of(step)
+            before = _before_of(step)
             if before == out_size:
                 continue
             sizes.append(before)
@@ -129,7 +129,7 @@ def changes(program: Program, found: Way, size: int) -> Related | None:
     return Related(span, f"{arrow} through {', '.join(reversed(names))}")
 
 
-def before_of(step: Step) -> int:
+def _before_of(step: _Step) -> int:
     """The size before an op that changed it."""
     out = next(
         (fact for fact in step.op.outputs if step.size in fact.shape),
@@ -144,7 +144,7 @@ def before_of(step: Step) -> int:
     return step.size
 
 
-def ended(program: Program, found: Way, size: int) -> list[Related]:
+def _ended(program: Program, found: _Way, size: int) -> list[Related]:
     """A size that came all the way as it is."""
     last = found.steps[-1].op if found.steps else None
     if found.why == "parameter":
@@ -171,7 +171,7 @@ def ended(program: Program, found: Way, size: int) -> list[Related]:
     return []
 
 
-def made_by(program: Program, fact: Fact) -> str:
+def _made_by(program: Program, fact: Fact) -> str:
     """ " of `conv2`", or nothing."""
     op = program.producers.get(fact.tensor)
     if op is None:

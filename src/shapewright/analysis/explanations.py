@@ -28,9 +28,9 @@ CODES = {
 def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
     """A finding for each independent failure, one for all of a call that fail alike."""
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
-    for failure in independent(program):
+    for failure in _independent(program):
         finding = of_failure(program, failure)
-        key = finding.code, *call_of(program, program.trace.ops[failure.op])
+        key = finding.code, *_call_of(program, program.trace.ops[failure.op])
         if key in found:
             first, failures = found[key]
             found[key] = replace(first, count=first.count + 1), [*failures, failure]
@@ -39,7 +39,7 @@ def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
     return list(found.values())
 
 
-def call_of(program: Program, op: Op) -> tuple[object, ...]:
+def _call_of(program: Program, op: Op) -> tuple[object, ...]:
     """What makes a call the same as another one: a layer at its line, or the text.
 
     Layers that one line builds are the same.
@@ -63,36 +63,36 @@ def of_failure(program: Program, failure: Failure) -> Finding:
         op.span,
         op.module,
         failure.torch_message,
-        with_makers(program, failure),
-        lines=below(program, failure),
+        _with_makers(program, failure),
+        lines=_below(program, failure),
     )
 
 
-def below(program: Program, failure: Failure) -> tuple[str, ...]:
+def _below(program: Program, failure: Failure) -> tuple[str, ...]:
     """What a need shows below its sentence."""
     if failure.unmet is None or not failure.unmet.lines:
         return ()
     words = words_of(program, failure)
-    return tuple(filled(line, words) for line in failure.unmet.lines)
+    return tuple(_filled(line, words) for line in failure.unmet.lines)
 
 
 def told(program: Program, failure: Failure) -> tuple[str, str]:
     """The code and the sentence."""
     if failure.unmet is not None:
         words = words_of(program, failure)
-        return failure.unmet.code, filled(failure.unmet.message, words)
+        return failure.unmet.code, _filled(failure.unmet.message, words)
     for repair in failure.repairs:
         if repair.kind in CODES:
-            return CODES[repair.kind], generic(program, failure, repair)
+            return CODES[repair.kind], _generic(program, failure, repair)
     for repair in failure.repairs:
         if repair.kind == "size":
-            return "shape-mismatch", generic(program, failure, repair)
+            return "shape-mismatch", _generic(program, failure, repair)
     if failure.repairs:
-        return "shape-mismatch", generic(program, failure, failure.repairs[0])
-    return "torch-error", first_line(failure.torch_message) or failure.error
+        return "shape-mismatch", _generic(program, failure, failure.repairs[0])
+    return "torch-error", _first_line(failure.torch_message) or failure.error
 
 
-def filled(message: str, words: dict[str, str]) -> str:
+def _filled(message: str, words: dict[str, str]) -> str:
     """A message with the user's words for the names in braces."""
 
     class Words(dict[str, str]):
@@ -102,12 +102,12 @@ def filled(message: str, words: dict[str, str]) -> str:
     return message.format_map(Words(words))
 
 
-def first_line(text: str) -> str:
+def _first_line(text: str) -> str:
     """The first line of a text."""
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def generic(program: Program, failure: Failure, repair: Repair) -> str:
+def _generic(program: Program, failure: Failure, repair: Repair) -> str:
     """What one repair says of the call."""
     op = program.trace.ops[failure.op]
     what = operation(program, op)
@@ -137,10 +137,10 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
     """Where what was wanted was decided, and where what came in came from."""
     op = program.trace.ops[failure.op]
     wanted, got = sides(failure)
-    if wanted and got and size_at(op, wanted) == size_at(op, got):
+    if wanted and got and _size_at(op, wanted) == _size_at(op, got):
         return  # equal sizes: what is wrong is said in the sentence
     if wanted is None and failure.unmet is not None:
-        yield from of_argument(program, failure, failure.unmet.needs)
+        yield from _of_argument(program, failure, failure.unmet.needs)
     for prefix, side in (("expected", wanted), ("got", got)):
         if side is None:
             continue
@@ -150,14 +150,14 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
             yield Related(related.span, said)
 
 
-def with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
+def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
     """Both sides, and the lines that made what is not told of yet, each line once."""
     op = program.trace.ops[failure.op]
     found = list(as_far_as_known(both_sides(program, failure)))
     known = [op.span, *(each.span for each in found)]
     more = [
         *as_far_as_known(decided(program, failure)),
-        *as_far_as_known(makers(program, failure)),
+        *as_far_as_known(_makers(program, failure)),
     ]
     return (*found, *once(more, known)[: MOST_RELATED - len(found)])
 
@@ -166,7 +166,7 @@ MOST_RELATED = 7
 """Places that a finding names."""
 
 
-def makers(program: Program, failure: Failure) -> Iterator[Related]:
+def _makers(program: Program, failure: Failure) -> Iterator[Related]:
     """Where the layer was built, and where each operand was made or handed in."""
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
@@ -191,7 +191,7 @@ def makers(program: Program, failure: Failure) -> Iterator[Related]:
             what = "" if name.startswith("a ") else f"{name} "
             said = f"{what}{shape_text(fact)} is made by `{made.name}`"
             yield Related(made.span, said.strip())
-            first = before_library(program, op, made)
+            first = _before_library(program, op, made)
             if first is not None and first.span is not None:
                 shape = shape_text(first.outputs[0])
                 yield Related(first.span, f"{shape} comes from `{first.name}`")
@@ -203,7 +203,7 @@ MOST_OF_LIBRARY = 8
 """Calls of a library between the program's own and one that fails."""
 
 
-def before_library(program: Program, op: Op, made: Op) -> Op | None:
+def _before_library(program: Program, op: Op, made: Op) -> Op | None:
     """What the program made itself, where a library's calls stand in between.
 
     They all have the line that called the library.
@@ -217,7 +217,7 @@ def before_library(program: Program, op: Op, made: Op) -> Op | None:
     return last if found else None
 
 
-def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
+def _of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
     """The argument of a layer's constructor that decided a size."""
     layer = program.layer(program.trace.ops[failure.op])
     built = program.built.get(layer.path) if layer is not None else None
@@ -229,7 +229,7 @@ def of_argument(program: Program, failure: Failure, size: object) -> Iterator[Re
         yield Related(built.span, said)
 
 
-def size_at(op: Op, side: tuple[int, int]) -> int:
+def _size_at(op: Op, side: tuple[int, int]) -> int:
     """The size of a dim of an input."""
     at, dim = side
     return op.inputs[at].shape[dim]
@@ -241,7 +241,7 @@ def sides(
     """The dim that decides and the dim that does not fit: input of the op, dim."""
     unmet = failure.unmet
     if unmet is not None:
-        return place_of(failure, unmet.wanted), place_of(failure, unmet.got)
+        return _place_of(failure, unmet.wanted), _place_of(failure, unmet.got)
     got = next((r for r in failure.repairs if r.kind == "size"), None)
     if got is None or got.dim is None:
         return None, None
@@ -253,14 +253,14 @@ def sides(
     return wanted, (got.tensor, got.dim)
 
 
-def place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
+def _place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
     """The input of the op that a place names."""
     if place is None or place.dim is None or place.argument not in failure.arguments:
         return None
     return failure.arguments.index(place.argument), place.dim
 
 
-def independent(program: Program) -> Iterator[Failure]:
+def _independent(program: Program) -> Iterator[Failure]:
     """Failures that do not only follow from an earlier one.
 
     Sizes that the run had to guess go on in what is made from them; a call that fails
@@ -275,22 +275,22 @@ def independent(program: Program) -> Iterator[Failure]:
         if failure is not None:
             of_dtype = told(program, failure)[0] == "dtype-mismatch"
             follows_cast = of_dtype and was_cast
-            if not (follows_cast or follows(failure, op.inputs, unsure)):
+            if not (follows_cast or _follows(failure, op.inputs, unsure)):
                 yield failure
             decided = any(fact.tensor in program.states for fact in op.inputs)
             was_cast = of_dtype and not decided
         if was_cast:
             cast |= {fact.tensor for fact in op.outputs}
         guessed = failure.guessed if failure is not None else ()
-        of_rank = failure is not None and is_of_rank(failure)
+        of_rank = failure is not None and _is_of_rank(failure)
         if guessed or of_rank or any(fact.tensor in unsure for fact in op.inputs):
             for fact in op.outputs:
-                dims = carried(op, fact, unsure)
+                dims = _carried(op, fact, unsure)
                 dims |= (
-                    guessed_dims(failure, op, fact) if failure is not None else set()
+                    _guessed_dims(failure, op, fact) if failure is not None else set()
                 )
                 if of_rank:
-                    dims |= set(range(len(fact.shape))) - given(op, fact)
+                    dims |= set(range(len(fact.shape))) - _given(op, fact)
                 if dims:
                     unsure[fact.tensor] = unsure.get(fact.tensor, frozenset()) | dims
 
@@ -299,10 +299,10 @@ Unsure = dict[int, frozenset[int]]
 """The dims of each tensor whose sizes were guessed."""
 
 
-def carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
+def _carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
     """The dims of an output whose sizes come from guessed ones."""
     found = set()
-    sizes = {size_at(op, side) for side in guessed_sides(op, unsure)}
+    sizes = {_size_at(op, side) for side in _guessed_sides(op, unsure)}
     known = {size for fact in op.inputs for size in fact.shape}
     for dim, size in enumerate(out.shape):
         came = origin(op, out, dim)
@@ -318,7 +318,7 @@ ALIGNED = frozenset({"broadcast-mismatch", "joined-sizes-differ"})
 """Codes of calls whose result has the dims of the operands, lined up from the right."""
 
 
-def guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
+def _guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
     """The dims of what a refused call gave that no side decided."""
     unmet, places = failure.unmet, [side for side in sides(failure) if side is not None]
     if unmet is not None and unmet.code in ALIGNED and places and failure.guessed:
@@ -327,13 +327,13 @@ def guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
     return {d for d, size in enumerate(out.shape) if size in failure.guessed}
 
 
-def is_of_rank(failure: Failure) -> bool:
+def _is_of_rank(failure: Failure) -> bool:
     """Whether the run had to guess how many dims there are."""
     unmet = failure.unmet
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes
 
 
-def given(op: Op, out: Fact) -> set[int]:
+def _given(op: Op, out: Fact) -> set[int]:
     """The dims of an output that a parameter decides."""
     found = set()
     for dim in range(len(out.shape)):
@@ -343,7 +343,7 @@ def given(op: Op, out: Fact) -> set[int]:
     return found
 
 
-def guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
+def _guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
     """The dims of an op's inputs that were guessed."""
     for n, fact in enumerate(op.inputs):
         for dim in unsure.get(fact.tensor, ()):
@@ -351,7 +351,7 @@ def guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
                 yield n, dim
 
 
-def follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
+def _follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
     """Whether what does not fit is a size that was guessed."""
     places = [side for side in sides(failure) if side is not None]
     if places:

@@ -112,7 +112,7 @@ class Frame:
         if called.attr != "size":
             return None
         return (
-            one_of(Known(fact.shape, fact), self.known(args[0]))
+            _one_of(Known(fact.shape, fact), self.known(args[0]))
             if args
             else Known(fact.shape, fact)
         )
@@ -131,7 +131,7 @@ class Frame:
         if whole is None or not isinstance(whole.value, tuple):
             return None
         if not isinstance(node.slice, ast.Slice):
-            return one_of(whole, self.known(node.slice))
+            return _one_of(whole, self.known(node.slice))
         ends = [
             self.known(end) if end is not None else Known(None)
             for end in (node.slice.lower, node.slice.upper, node.slice.step)
@@ -221,7 +221,7 @@ class Frame:
         return None if value is None else bool(value.value)
 
 
-def one_of(whole: Known, place: Known | None) -> Known | None:
+def _one_of(whole: Known, place: Known | None) -> Known | None:
     """One size of a shape."""
     if place is None or type(place.value) is not int:
         return None

@@ -37,14 +37,14 @@ def explain_python_error(program: Program, finding: Finding) -> Finding:
         return finding
     text, node = found
     frame = Frame(program, text, program.ending)
-    for way in (unpacked, asserted, read_beyond, raised):
+    for way in (_unpacked, _asserted, _read_beyond, _raised):
         better = way(frame, finding, node)
         if better is not None:
             return replace(better, related=better.related[:MOST])
     return finding
 
 
-def unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     """`B, T, C = x.shape` with another number of dims."""
     if frame.ending.error != "ValueError" or "to unpack" not in frame.ending.message:
         return None
@@ -52,7 +52,7 @@ def unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     if not isinstance(node, ast.Tuple | ast.List):
         return None
     if isinstance(holder, ast.Tuple | ast.List):
-        return inner(frame, finding, node, holder)
+        return _inner(frame, finding, node, holder)
     if not isinstance(holder, ast.Assign):
         return None
     names, given = frame.written(node), holder.value
@@ -62,17 +62,17 @@ def unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     part = frame.part(given)
     if part is not None:
         fact, read = part
-        owner = owner_of(given)
+        owner = _owner_of(given)
         name = frame.written(owner) if owner is not None else frame.written(given)
         have = dims(len(fact.shape))
         whole = len(read) == len(fact.shape)
         said = f"`{names}` takes {several} sizes, but `{name}` {shape_text(fact)} has"
         said += f" {have}" if whole else f" {len(read)} in `{frame.written(given)}`"
-        return as_finding(frame, finding, CODE, said, made(frame, fact, name))
-    return values(frame, finding, names, several, given)
+        return _as_finding(frame, finding, CODE, said, _made(frame, fact, name))
+    return _values(frame, finding, names, several, given)
 
 
-def inner(
+def _inner(
     frame: Frame, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
     """`out, (h, c) = rnn(x)` where the second is one tensor."""
@@ -88,10 +88,10 @@ def inner(
     said = f"`{frame.written(node)}` takes {len(node.elts)} values, but"
     said += f" `{frame.written(given.value)}` gives one tensor there,"
     said += f" {shape_text(fact)} with {fact.shape[0]} in dim 0"
-    return as_finding(frame, finding, CODE, said, ())
+    return _as_finding(frame, finding, CODE, said, ())
 
 
-def values(
+def _values(
     frame: Frame, finding: Finding, names: str, several: str, given: ast.expr
 ) -> Finding | None:
     """`q, k, v = layer(x).chunk(2, -1)`: a call that gives fewer or more tensors."""
@@ -102,48 +102,48 @@ def values(
         shapes = ", ".join(map(shape_text, op.outputs[:3]))
         said = f"`{names}` takes {several} values, but `{op.name}` gives"
         said += f" {len(op.outputs)}: {shapes}"
-        return as_finding(frame, finding, CODE, said, ())
+        return _as_finding(frame, finding, CODE, said, ())
     if fact is None or not fact.shape:
         return None
     said = f"`{names}` takes {several} values, but `{frame.written(given)}`"
     said += f" {shape_text(fact)} has {fact.shape[0]} in dim 0"
     related = actual(frame.program, fact, 0)
-    return as_finding(frame, finding, CODE, said, related)
+    return _as_finding(frame, finding, CODE, said, related)
 
 
-def owner_of(node: ast.expr) -> ast.expr | None:
+def _owner_of(node: ast.expr) -> ast.expr | None:
     """`x` of `x.shape`, `x.size()`, `x.shape[1:]`."""
     if isinstance(node, ast.Subscript):
-        return owner_of(node.value)
+        return _owner_of(node.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.value
     return node.value if isinstance(node, ast.Attribute) else None
 
 
-def asserted(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _asserted(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     """`assert x.shape[1] == self.n`, as it was."""
     kinds = ast.Assert
     statement = node if isinstance(node, kinds) else frame.text.around(node, kinds)
     if frame.ending.error != "AssertionError":
         return None
     if isinstance(statement, kinds):
-        return compared(frame, finding, statement.test, False)
+        return _compared(frame, finding, statement.test, False)
     called = isinstance(node, ast.Call) and frame.written(node.func).endswith("_assert")
     if called and isinstance(node, ast.Call) and node.args:
-        return compared(frame, finding, node.args[0], False)
+        return _compared(frame, finding, node.args[0], False)
     return None
 
 
-def raised(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _raised(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     """`raise ValueError` below a comparison of sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if not isinstance(below, ast.If):
         return None
     held = not any(node in ast.walk(each) for each in below.orelse)
-    return compared(frame, finding, below.test, held)
+    return _compared(frame, finding, below.test, held)
 
 
-def compared(
+def _compared(
     frame: Frame, finding: Finding, test: ast.expr, held: bool
 ) -> Finding | None:
     """What was compared, what it was, and where its sizes came from."""
@@ -151,11 +151,11 @@ def compared(
     said: list[str] = []
     related: list[Related] = []
     for part in parts:
-        each = sentence(frame, part)
+        each = _sentence(frame, part)
         if each is not None:
             said.append(each)
-            related += sources(frame, part)
-    if not said or not any(sized(frame, part) for part in parts):
+            related += _sources(frame, part)
+    if not said or not any(_sized(frame, part) for part in parts):
         return None
     verb = "holds" if held else "does not hold"
     message = f"`{frame.written(test)}` {verb}: {', '.join(said)}"
@@ -164,32 +164,32 @@ def compared(
         message = f"{own[0].rstrip('.')}: {message}"
     if frame.ending.error != "AssertionError":
         message = f"`{frame.ending.error}`: {message}"
-    return as_finding(frame, finding, "size-check", message, related)
+    return _as_finding(frame, finding, "size-check", message, related)
 
 
-def sentence(frame: Frame, part: ast.expr) -> str | None:
+def _sentence(frame: Frame, part: ast.expr) -> str | None:
     """`h.shape[-1]` is 32, `self.n` is 64."""
     said = []
     for each in operands(part):
         known = frame.known(each)
         if known is not None:
-            shown = shown_value(known)
+            shown = _shown_value(known)
             said.append(f"`{frame.written(each)}` is {shown}")
     return ", ".join(dict.fromkeys(said)) or None
 
 
-def shown_value(known: Known) -> str:
+def _shown_value(known: Known) -> str:
     """A number, or a shape as a tuple."""
     return repr(known.value)
 
 
-def sized(frame: Frame, part: ast.expr) -> bool:
+def _sized(frame: Frame, part: ast.expr) -> bool:
     """Whether a comparison is about the shape of a tensor."""
     known = [frame.known(each) for each in operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
-def sources(frame: Frame, part: ast.expr) -> Iterator[Related]:
+def _sources(frame: Frame, part: ast.expr) -> Iterator[Related]:
     """Where each side of a comparison came from."""
     for each in operands(part):
         known = frame.known(each)
@@ -197,15 +197,15 @@ def sources(frame: Frame, part: ast.expr) -> Iterator[Related]:
             continue
         fact, dim = known.fact, known.dim
         if fact is not None:
-            owner = owner_of(each)
+            owner = _owner_of(each)
             name = frame.written(owner) if owner is not None else ""
             way = actual(frame.program, fact, dim) if dim is not None else []
-            yield from way or made(frame, fact, name, dim, frame.text.span(each))
+            yield from way or _made(frame, fact, name, dim, frame.text.span(each))
         elif isinstance(each, ast.Attribute):
-            yield from assigned(frame, each)
+            yield from _assigned(frame, each)
 
 
-def assigned(frame: Frame, node: ast.Attribute) -> Iterator[Related]:
+def _assigned(frame: Frame, node: ast.Attribute) -> Iterator[Related]:
     """Where an attribute of the module was set."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
@@ -219,12 +219,12 @@ def assigned(frame: Frame, node: ast.Attribute) -> Iterator[Related]:
                     return
 
 
-def read_beyond(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _read_beyond(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     """`x.shape[3]` of three dims."""
     if frame.ending.error != "IndexError" or not isinstance(node, ast.Subscript):
         return None
     part, place = frame.part(node.value), frame.known(node.slice)
-    owner = owner_of(node.value)
+    owner = _owner_of(node.value)
     if part is None or place is None or owner is None:
         return None
     fact = part[0]
@@ -232,12 +232,12 @@ def read_beyond(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None
     said = f"`{frame.written(node)}` reads dim {place.value}, but"
     said += f" `{frame.written(owner)}` {shape_text(fact)} has"
     said += f" dims 0 to {last}" if last > 0 else f" {dims(len(fact.shape))}"
-    where = made(frame, fact, frame.written(owner))
-    found = as_finding(frame, finding, "dim-out-of-range", said, where)
+    where = _made(frame, fact, frame.written(owner))
+    found = _as_finding(frame, finding, "dim-out-of-range", said, where)
     return replace(found, torch_message="")  # its words are Python's
 
 
-def made(
+def _made(
     frame: Frame,
     fact: Fact,
     name: str = "",
@@ -258,7 +258,7 @@ def made(
     return [Related(span, said)]
 
 
-def as_finding(
+def _as_finding(
     frame: Frame, finding: Finding, code: str, message: str, related: Iterable[Related]
 ) -> Finding:
     """The finding in better words; those of Python are kept."""
@@ -286,7 +286,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
+class _Defined:
     """A function and where it stands."""
 
     span: Span
@@ -295,33 +295,33 @@ class Defined:
 
 def explain_signature(program: Program, finding: Finding) -> Finding:
     """The finding of an error, with the function of the program that it is about."""
-    found = called_otherwise(program, finding)
+    found = _called_otherwise(program, finding)
     if found is not None:
         return found
     if program.ending is None or not program.ending.library:
         return finding
-    named = [each for each in mentioned(program, finding) if each.span != finding.span]
+    named = [each for each in _mentioned(program, finding) if each.span != finding.span]
     return replace(finding, related=(*named[:MOST_NAMED], *finding.related))
 
 
-def called_otherwise(program: Program, finding: Finding) -> Finding | None:
+def _called_otherwise(program: Program, finding: Finding) -> Finding | None:
     """A call whose arguments are not those of the function: it is told at that."""
     match = CALLED.match(finding.torch_message)
     if match is None:
         return None
     name, said = match.groups()
-    found = [each for each in defined(program, name) if refuses(each.arguments, said)]
+    found = [each for each in _defined(program, name) if _refuses(each.arguments, said)]
     if len(found) != 1 or found[0].span == finding.span:
         return None
     (function,) = found
-    if is_called_here(program, finding, name):
-        there = Related(function.span, f"`{shown(name)}` is defined here")
+    if _is_called_here(program, finding, name):
+        there = Related(function.span, f"`{_shown(name)}` is defined here")
         return replace(finding, related=(there, *finding.related))
     called = (Related(finding.span, "called from here"),) if finding.span else ()
     return replace(finding, span=function.span, related=(*called, *finding.related))
 
 
-def is_called_here(program: Program, finding: Finding, name: str) -> bool:
+def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
     """Whether it is the program's own call that gives other arguments."""
     if program.ending is not None and program.ending.library:
         return False
@@ -336,33 +336,33 @@ def is_called_here(program: Program, finding: Finding, name: str) -> bool:
     return last in (written, node.func.id if isinstance(node.func, ast.Name) else "")
 
 
-def shown(name: str) -> str:
+def _shown(name: str) -> str:
     """`main.<locals>.hook` as `hook`, `Net.step` as it is."""
     return name.rpartition("<locals>.")[2]
 
 
-def defined(program: Program, name: str) -> Iterator[Defined]:
+def _defined(program: Program, name: str) -> Iterator[_Defined]:
     """The functions of the program of a qualified name."""
     parts = [part for part in name.split(".") if part != "<locals>"]
-    for text in own_texts(program):
+    for text in _own_texts(program):
         if text.tree is not None:
-            for node in within(text.tree, parts):
-                yield Defined(span_of(text, node), node.args)
+            for node in _within(text.tree, parts):
+                yield _Defined(_span_of(text, node), node.args)
 
 
-def within(node: ast.AST, parts: list[str]) -> Iterator[Function]:
+def _within(node: ast.AST, parts: list[str]) -> Iterator[Function]:
     """The functions of these nested names, in what a node holds itself."""
-    for each in held(node):
+    for each in _held(node):
         name = "<lambda>" if isinstance(each, ast.Lambda) else each.name
         if name != parts[0]:
             continue
         if len(parts) > 1:
-            yield from within(each, parts[1:])
+            yield from _within(each, parts[1:])
         elif not isinstance(each, ast.ClassDef):
             yield each
 
 
-def held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
+def _held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
     """Functions and classes in a node, but those within another."""
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
@@ -373,7 +373,7 @@ def held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
             waiting += ast.iter_child_nodes(each)
 
 
-def refuses(arguments: ast.arguments, said: str) -> bool:
+def _refuses(arguments: ast.arguments, said: str) -> bool:
     """Whether arguments are those of which Python says so."""
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     names = {*positional, *(each.arg for each in arguments.kwonlyargs)}
@@ -389,7 +389,7 @@ def refuses(arguments: ast.arguments, said: str) -> bool:
     return False
 
 
-def span_of(text: Text, node: Function) -> Span:
+def _span_of(text: Text, node: Function) -> Span:
     """The head of a function, on its first line."""
     if isinstance(node, ast.Lambda):
         return text.span(node)
@@ -399,22 +399,22 @@ def span_of(text: Text, node: Function) -> Span:
     return Span(text.file, node.lineno, column, node.lineno, end)
 
 
-def mentioned(program: Program, finding: Finding) -> Iterator[Related]:
+def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
     """What a library's message names and the program wrote: its functions and texts."""
     for word in dict.fromkeys(QUOTED.findall(finding.torch_message)):
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []
-        for text in own_texts(program):
+        for text in _own_texts(program):
             for node in ast.walk(text.tree) if text.tree is not None else ():
                 if isinstance(node, ast.FunctionDef) and node.name == name:
-                    places.append((span_of(text, node), f"`{name}` is defined here"))
+                    places.append((_span_of(text, node), f"`{name}` is defined here"))
                 elif isinstance(node, ast.Constant) and node.value == word:
                     places.append((text.span(node), f"`{word}` stands here"))
         if len(places) <= MOST_PLACES:
             yield from (Related(span, words) for span, words in places)
 
 
-def own_texts(program: Program) -> Iterator[Text]:
+def _own_texts(program: Program) -> Iterator[Text]:
     """The files of the program itself."""
     for file in dict.fromkeys((*program.trace.sources, *program.sources)):
         text = program.text(file)

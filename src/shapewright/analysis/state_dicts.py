@@ -17,14 +17,14 @@ def explained_load(span: Span, one: Misloaded) -> Finding:
     return Finding(
         "state-dict-mismatch",
         "error",
-        sentence(one),
+        _sentence(one),
         span,
         torch_message=one.torch_message,
-        lines=tuple(details(one)),
+        lines=tuple(_details(one)),
     )
 
 
-def sentence(one: Misloaded) -> str:
+def _sentence(one: Misloaded) -> str:
     """What kind of change explains all that does not fit."""
     theirs, ours = prefix_of(one)
     if theirs:
@@ -38,7 +38,7 @@ def sentence(one: Misloaded) -> str:
             " dict do not"
         )
     if one.resized:
-        modules = list(dict.fromkeys(owner(key) for key, _, _ in one.resized))
+        modules = list(dict.fromkeys(_owner(key) for key, _, _ in one.resized))
         named = ", ".join(f"`{name}`" for name in modules[:3])
         more = f" and {len(modules) - 3} more" if len(modules) > 3 else ""
         return f"{named}{more} of `{one.class_name}` has another size in the state dict"
@@ -55,7 +55,7 @@ def sentence(one: Misloaded) -> str:
     )
 
 
-def details(one: Misloaded) -> Iterator[str]:
+def _details(one: Misloaded) -> Iterator[str]:
     """Shapes and keys, a few of each."""
     for key, ours, theirs in one.resized[:6]:
         yield f"`{key}`: {ours} in the model, {theirs} in the state dict"
@@ -65,7 +65,7 @@ def details(one: Misloaded) -> Iterator[str]:
             yield f"{word}: {', '.join(keys[:4])}{more}"
 
 
-def owner(key: str) -> str:
+def _owner(key: str) -> str:
     """The module of a key."""
     return key.rpartition(".")[0] or key
 
@@ -80,26 +80,26 @@ def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     given = call.args[0]
     if theirs:
         key = f'k.removeprefix("{theirs}")'
-        return [renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+        return [_renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
     if ours:
         key = f'f"{ours}{{k}}"'
-        return [renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
+        return [_renamed(text, given, f"{{{key}: v for k, v in %s.items()}}")]
     if one.resized:
-        modules = tuple(dict.fromkeys(f"{owner(key)}." for key, _, _ in one.resized))
+        modules = tuple(dict.fromkeys(f"{_owner(key)}." for key, _, _ in one.resized))
         names = repr(modules[0]) if len(modules) == 1 else repr(modules)
         names = names.replace("'", '"')
         kept = f"{{k: v for k, v in %s.items() if not k.startswith({names})}}"
-        return [loosened(text, call, renamed(text, given, kept))]
-    return [loosened(text, call, None)]
+        return [_loosened(text, call, _renamed(text, given, kept))]
+    return [_loosened(text, call, None)]
 
 
-def renamed(text: Text, given: ast.expr, form: str) -> Fix:
+def _renamed(text: Text, given: ast.expr, form: str) -> Fix:
     """The dict with other keys."""
     new = form % text.written(given)
     return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
 
 
-def loosened(text: Text, call: ast.Call, fix: Fix | None) -> Fix:
+def _loosened(text: Text, call: ast.Call, fix: Fix | None) -> Fix:
     """The load with `strict=False`."""
     edits = fix.edits if fix is not None else ()
     span = text.span(call)

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         for at, target in enumerate(left):
             parent.tell(at)
             try:
-                worst = max(worst, checked(target, options, parent))
+                worst = max(worst, _checked(target, options, parent))
             except InputError as error:
                 if len(options.targets) == 1:
                     raise Unusable(str(error)) from None
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> int:
 
     def ended(child: child_process.Ended) -> int:
         at = child.told or 0
-        report = report_of_ended(left[at], child, options)
+        report = _report_of_ended(left[at], child, options)
         left[: at + 1] = []
-        shown(report, options, child_process.Here())
+        _shown(report, options, child_process.Here())
         return max(code, report.exit_code)
 
     before = len(left) + 1
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def checked(
+def _checked(
     target: str, options: argparse.Namespace, parent: child_process.Here
 ) -> int:
     """Check one target, and have what was found printed and written."""
@@ -106,13 +106,13 @@ def checked(
         strict=options.strict,
         files=shared.files_of(options, parent.folder),
     )
-    shown(report, options, parent)
+    _shown(report, options, parent)
     if (options.fix or options.unsafe_fixes) and not options.diff:
         _written(report, options.unsafe_fixes, parent)
     return report.exit_code
 
 
-def shown(
+def _shown(
     report: Report, options: argparse.Namespace, parent: child_process.Here
 ) -> None:
     """The report, or the difference that its fixes make, printed."""
@@ -139,7 +139,7 @@ def _tell_beside(report: Report) -> None:
         print(f"not checked: {each}", file=sys.stderr)
 
 
-def report_of_ended(
+def _report_of_ended(
     target: str, child: child_process.Ended, options: argparse.Namespace
 ) -> Report:
     """What there is to say where the program took the check with it."""

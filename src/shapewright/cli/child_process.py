@@ -60,7 +60,7 @@ STILL_ASKED = 3600.0
 """The same where somebody sits before a terminal, for whom it may wait."""
 
 
-class Failed(Exception):
+class _Failed(Exception):
     """We failed in the child; the text is its traceback."""
 
 
@@ -123,7 +123,7 @@ class Here:
         """Choose the exit code, although the work cannot go on to its end."""
 
 
-class Distant(Here):
+class _Distant(Here):
     """In the child: sends everything to the process that forked it."""
 
     def __init__(self, writing: int, shared: int, folder: str) -> None:
@@ -198,7 +198,7 @@ def run(work: Work, ended: Callable[[Ended], int]) -> int:
             if child == 0:
                 os.close(reading)
                 tempfile.tempdir = folder
-                _work(work, Distant(writing, distant(os.dup(shared.fileno())), folder))
+                _work(work, _Distant(writing, distant(os.dup(shared.fileno())), folder))
             os.close(writing)
             messages = _Messages()
             status = _awaited(child, reading, messages)
@@ -212,7 +212,7 @@ def run(work: Work, ended: Callable[[Ended], int]) -> int:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _work(work: Work, parent: Distant) -> NoReturn:
+def _work(work: Work, parent: _Distant) -> NoReturn:
     """In the child: work, answer, end without what the program left for the exit."""
     leave = os._exit
     code = 1
@@ -267,7 +267,7 @@ class _Messages:
         if kind == "interrupted":
             raise KeyboardInterrupt
         if kind == "failed":
-            raise Failed(f"in the child process\n\n{values[0]}")
+            raise _Failed(f"in the child process\n\n{values[0]}")
         if kind == "done":
             (self.code,) = values
         else:

@@ -89,13 +89,13 @@ def run(options: argparse.Namespace) -> int:
             f"`{options.arguments[0]}` stands after `--`, where the arguments of a "
             "script are; name its line, as in `train.py:57`"
         )
-    about = None if of_line else page_of(options.call)
+    about = None if of_line else _page_of(options.call)
     if options.file:
-        writable(options.file, about is not None)
+        _writable(options.file, about is not None)
     if about is not None:
-        return shown(about, options.file, child_process.Here())
+        return _shown(about, options.file, child_process.Here())
     if not of_line:
-        return draw(options, child_process.Here())
+        return _draw(options, child_process.Here())
 
     def ended(child: child_process.Ended) -> int:
         from shapewright.cli.child_process import finding_of_ended
@@ -104,15 +104,15 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: {said}", file=sys.stderr)
         return 1
 
-    return child_process.run(lambda parent: draw(options, parent, True), ended)
+    return child_process.run(lambda parent: _draw(options, parent, True), ended)
 
 
-def draw(
+def _draw(
     options: argparse.Namespace, parent: child_process.Here, of_line: bool = False
 ) -> int:
     """Draw, have it printed or written, return the exit code."""
     file = options.file and options.file.absolute()  # the program may change folder
-    drawing = drawn(options, of_line, parent.folder)
+    drawing = _drawn(options, of_line, parent.folder)
     if file is not None and file.suffix in (".svg", ".png"):
         picture = drawing.svg() if file.suffix == ".svg" else drawing.png()
         parent.save(file, picture)
@@ -121,11 +121,11 @@ def draw(
         seen = Display() if options.file else display.of(sys.stdout)
         plain = options.ascii or not seen.unicode
         text = drawing.text(seen.width, plain, options.inside, seen.color)
-        shown(f"{text}\n", file, parent)
+        _shown(f"{text}\n", file, parent)
     return 1 if getattr(drawing.drawn, "error", "") else 0
 
 
-def drawn(
+def _drawn(
     options: argparse.Namespace, of_line: bool, folder: str | None = None
 ) -> Drawing:
     """The drawing of what was asked for."""
@@ -149,7 +149,7 @@ def drawn(
         raise Unusable(str(error)) from None
 
 
-def writable(file: Path, code: bool) -> None:
+def _writable(file: Path, code: bool) -> None:
     """Raise `Unusable` for an ending that asks for what cannot be written there."""
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
         from shapewright.views.drawing.drawing import unsaved
@@ -164,7 +164,7 @@ def writable(file: Path, code: bool) -> None:
     output.writable(file)
 
 
-def page_of(code: str) -> str | None:
+def _page_of(code: str) -> str | None:
     """The page of a finding's code; None for what is no code."""
     from shapewright.findings.finding import codes, page
     from shapewright.inputs.errors import did_you_mean
@@ -178,7 +178,7 @@ def page_of(code: str) -> str | None:
     return page(code)
 
 
-def shown(text: str, file: Path | None, parent: child_process.Here) -> int:
+def _shown(text: str, file: Path | None, parent: child_process.Here) -> int:
     """Have a text printed, or written to a file."""
     if file is None:
         parent.show(text)

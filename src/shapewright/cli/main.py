@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        tell(error, given)
+        _tell(error, given)
         return OUR_BUG
 
 
@@ -119,7 +119,7 @@ def _installed(name: str) -> str:
         return "(not installed)"
 
 
-def report(error: BaseException, command: Sequence[str]) -> str:
+def _report(error: BaseException, command: Sequence[str]) -> str:
     """The text of a bug report: the command, versions and the traceback.
 
     The versions are found without importing torch.
@@ -140,6 +140,6 @@ def report(error: BaseException, command: Sequence[str]) -> str:
     )
 
 
-def tell(error: BaseException, command: Sequence[str]) -> None:
+def _tell(error: BaseException, command: Sequence[str]) -> None:
     """Print the report on stderr."""
-    sys.stderr.write(report(error, command))
+    sys.stderr.write(_report(error, command))

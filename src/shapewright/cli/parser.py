@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**{**settings, "add_help": False}, allow_abbrev=False)  # type: ignore[arg-type]
-        self.formatter_class = formatter
+        self.formatter_class = _formatter
         self.add_argument("-h", "--help", action="help", help="print this help")
 
     def error(self, message: str) -> NoReturn:
@@ -114,7 +114,7 @@ def _close(given: str, known: Sequence[str]) -> str:
     return f"; did you mean `{close[0]}`?" if close else ""
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """argparse's, in which an option names its value once, as from Python 3.13 on."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
@@ -125,21 +125,21 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return ", ".join(action.option_strings) + value
 
 
-def formatter(prog: str) -> argparse.HelpFormatter:
+def _formatter(prog: str) -> argparse.HelpFormatter:
     """Help as wide as the terminal, and always the same when piped."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return HelpFormatter(prog, 2, 26, width)
+    return _HelpFormatter(prog, 2, 26, width)
 
 
 def seconds(text: str) -> float:
     """A number of seconds, as `--timeout` takes it."""
-    found = read_seconds(text)
+    found = _read_seconds(text)
     if found is None or not 0 < found < float("inf"):
         raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
     return found
 
 
-def read_seconds(text: str) -> float | None:
+def _read_seconds(text: str) -> float | None:
     """The number that a text is, None where it is none."""
     try:
         return float(text)
@@ -181,7 +181,7 @@ def _with_proof_time(ours: Sequence[str]) -> list[str]:
     following = [*ours[1:], ""]
     return [
         f"--prove={PROOF_SECONDS:g}"
-        if each == "--prove" and read_seconds(behind) is None
+        if each == "--prove" and _read_seconds(behind) is None
         else each
         for each, behind in zip(ours, following, strict=True)
     ]

@@ -59,10 +59,10 @@ def add_arguments(parser: Parser) -> None:
     )
     add("script", metavar="SCRIPT.py", help="the script")
     add("arguments", metavar="...", nargs=argparse.REMAINDER, help="its own arguments")
-    parser.hint = hint_at_script
+    parser.hint = _hint_at_script
 
 
-def hint_at_script(given: Sequence[str], index: int) -> str:
+def _hint_at_script(given: Sequence[str], index: int) -> str:
     """Where an unknown option belongs: to the script, behind its name."""
     for at in range(index + 1, len(given)):
         if given[at].endswith(".py"):
@@ -78,19 +78,19 @@ def run(options: argparse.Namespace) -> int:
 
     def work(parent: child_process.Here) -> int:
         files = shared.files_of(options, parent.folder)
-        report = rehearsed(options, lambda *told: parent.tell(told), files)
-        parent.show(shown(report, options))
+        report = _rehearsed(options, lambda *told: parent.tell(told), files)
+        parent.show(_shown(report, options))
         return report.exit_code
 
     def ended(child: child_process.Ended) -> int:
-        report = unfinished(options, child)
-        output.show(shown(report, options))
+        report = _unfinished(options, child)
+        output.show(_shown(report, options))
         return report.exit_code
 
     return child_process.run(work, ended)
 
 
-def rehearsed(
+def _rehearsed(
     options: argparse.Namespace,
     heard: Callable[[Rehearsal, str, int], None],
     files: ProgramFiles,
@@ -113,7 +113,7 @@ def rehearsed(
         raise Unusable(str(error)) from None
 
 
-def unfinished(options: argparse.Namespace, child: Ended) -> Report:
+def _unfinished(options: argparse.Namespace, child: Ended) -> Report:
     """What there is to say where the program took the rehearsal with it."""
     from shapewright.cli.child_process import finding_of_ended, trace_of
     from shapewright.program.spans import Span
@@ -123,7 +123,7 @@ def unfinished(options: argparse.Namespace, child: Ended) -> Report:
     if child.told is not None:
         told, file, line = child.told
         told = replace(told, seconds=child.seconds)
-        sources = {each: source_of(each) for each in {file, *files(told.story)}}
+        sources = {each: _source_of(each) for each in {file, *_files(told.story)}}
         lines = (sources[file].text or "").splitlines()[line - 1 : line]
         if lines:
             seen = f"; it was seen last at {file}:{line}"
@@ -134,15 +134,15 @@ def unfinished(options: argparse.Namespace, child: Ended) -> Report:
     return Report(options.script, (finding,), (), False, trace, told)
 
 
-def files(story: Moment) -> Iterator[str]:
+def _files(story: Moment) -> Iterator[str]:
     """The files that a story names."""
     if story.file:
         yield story.file
     for inner in story.inner:
-        yield from files(inner)
+        yield from _files(inner)
 
 
-def source_of(file: str) -> Source:
+def _source_of(file: str) -> Source:
     """A file of the program, as it is now."""
     from shapewright.record.ops import Source
 
@@ -154,7 +154,7 @@ def source_of(file: str) -> Source:
     return Source(file, hashlib.sha256(kept).hexdigest(), text)
 
 
-def shown(report: Report, options: argparse.Namespace) -> str:
+def _shown(report: Report, options: argparse.Namespace) -> str:
     """The report in the format that was asked for."""
     from shapewright.cli.check import rendered
 

@@ -78,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
     target = options.target
 
     def work(parent: child_process.Here) -> int:
-        solution = solved(options, parent.folder)
-        parent.show(rendered(solution, options))
+        solution = _solved(options, parent.folder)
+        parent.show(_rendered(solution, options))
         return solution.exit_code
 
     def ended(child: child_process.Ended) -> int:
@@ -89,13 +89,13 @@ def run(options: argparse.Namespace) -> int:
         why = finding_of_ended(child, options.timeout).message
         spec = shared.spec_of(options) or ""
         solution = Solution(target, spec, (), (), None, None, 0, False, stopped=why)
-        output.show(rendered(solution, options))
+        output.show(_rendered(solution, options))
         return solution.exit_code
 
     return child_process.run(work, ended)
 
 
-def solved(options: argparse.Namespace, folder: str | None) -> Solution:
+def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
     """Which sizes the target takes."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
@@ -115,7 +115,7 @@ def solved(options: argparse.Namespace, folder: str | None) -> Solution:
         raise Unusable(str(error)) from None
 
 
-def rendered(solution: Solution, options: argparse.Namespace) -> str:
+def _rendered(solution: Solution, options: argparse.Namespace) -> str:
     """The solution in the format that was asked for."""
     if options.format == "json":
         from shapewright.views.data_formats import solution_json

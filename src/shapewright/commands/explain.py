@@ -137,16 +137,16 @@ def note(error: BaseException) -> None:
     for _ in range(CAUSES):
         if not isinstance(each, Exception) or "torch" not in sys.modules:
             return
-        if is_noted(each):
+        if _is_noted(each):
             return
-        text = text_of(each)
+        text = _text_of(each)
         if text:
             each.add_note(text)
             return
         each = each.__cause__
 
 
-def is_noted(error: Exception) -> bool:
+def _is_noted(error: Exception) -> bool:
     """Whether it has its explanation already."""
     notes = getattr(error, "__notes__", ())
     return any(isinstance(one, str) and one.startswith(OURS) for one in notes)
@@ -156,20 +156,20 @@ OURS = ("error[", "shapewright: ")
 """What our notes begin with."""
 
 
-def text_of(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """The note, empty where nothing can be said; a fault of ours is one short line."""
     try:
         from shapewright.commands.check import explain_error
         from shapewright.views.terminal.findings import note_text
 
         found = explain_error(error)
-        return "" if found is None else note_text(*found, unicode=shows_unicode())
+        return "" if found is None else note_text(*found, unicode=_shows_unicode())
     except Exception as fault:
         said = " ".join(str(fault).split())
         return f"shapewright: not explained ({type(fault).__name__}: {said:.60})"
 
 
-def shows_unicode() -> bool:
+def _shows_unicode() -> bool:
     """Whether stderr, where errors are printed, can show a line beside the source."""
     try:
         "│".encode(getattr(sys.stderr, "encoding", None) or "utf-8")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-def new_memo() -> Memo:
+def _new_memo() -> Memo:
     """What torch answers, which all runs of a command share."""
     from shapewright.engine.memo import Memo
 
@@ -52,7 +52,7 @@ def new_memo() -> Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class _Script:
     """A script and how it is run, each time from the beginning.
 
     Without a `device` it is the machine's own. `full` reads all the data.
@@ -63,7 +63,7 @@ class Script:
     device: str | None = None
     full: bool = False
     files: ProgramFiles | None = None
-    memo: Memo = field(default_factory=new_memo)
+    memo: Memo = field(default_factory=_new_memo)
 
     def rehearsal(self, **how: Any) -> RehearsalRequest:
         """What is asked of one run, beside what is asked of all."""
@@ -112,7 +112,7 @@ class Script:
             changing(of_counting_library, with_settings_told),
         ):
             loaded = load_script(self.target, self.arguments)
-            made = record(to_its_end(loaded.callable), (), {}, request)
+            made = record(_to_its_end(loaded.callable), (), {}, request)
             if made.rehearsed is not None:
                 made = replace(made, trace=noted(made.trace, made.rehearsed.layer))
         return made
@@ -134,11 +134,11 @@ class Script:
         seen = Constructions()
         made = self.run(rehearsal, replace(request, options=options), seen)
         if alone:
-            made = told_alone(made)
+            made = _told_alone(made)
         return program_of(made, seen)
 
 
-def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
+def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     """A script for which `sys.exit()` without a fault is its end."""
 
     def run() -> None:
@@ -152,21 +152,21 @@ def to_its_end(script: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def told_alone(made: RunResult) -> RunResult:
+def _told_alone(made: RunResult) -> RunResult:
     """The result with its loops over elements noted, and what was cut."""
     made = with_loops(made)
     story = made.rehearsed.story if made.rehearsed is not None else None
-    told = tuple(Assumption(text) for text in shortened(story))
+    told = tuple(Assumption(text) for text in _shortened(story))
     trace = made.trace
     trace = replace(trace, assumptions=(*trace.assumptions, *told))
     return replace(made, trace=trace)
 
 
-def shortened(told: Rehearsal | None) -> tuple[str, ...]:
+def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
     """What a command that shows no story says of a run whose loops were cut."""
     if told is None:
         return ()
-    loops = list(cut_loops(told.story))
+    loops = list(_cut_loops(told.story))
     places = tuple(  # each is said once
         f"{each.removeprefix('the loop at ').rpartition(' had ')[0]}: "
         for each in loops
@@ -178,14 +178,14 @@ def shortened(told: Rehearsal | None) -> tuple[str, ...]:
     return (f"run as `shapewright rehearse` runs it, which shows more: {cut[0]}{more}",)
 
 
-def cut_loops(moment: Moment) -> Iterator[str]:
+def _cut_loops(moment: Moment) -> Iterator[str]:
     """A sentence on each loop of a story that went on at a later turn."""
     turns = moment.turns
     if turns and turns != tuple(range(1, len(turns) + 1)):
         of = "" if moment.total is None else f" of {moment.total:,}"
         yield f"the loop at {moment.file}:{moment.line} had {len(turns)} turns{of}"
     for inner in moment.inner:
-        yield from cut_loops(inner)
+        yield from _cut_loops(inner)
 
 
 CALLS_TRIED = 60_000
@@ -194,7 +194,7 @@ CALLS_TRIED = 60_000
 FEWEST_TRIES = 6
 
 
-def tries(calls: int) -> int:
+def _tries(calls: int) -> int:
     """How many runs of so many calls are made to try ways to mend a script."""
     return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
@@ -220,8 +220,8 @@ def rehearse_command(
     parsed = parse_target(script)
     if parsed.kind != "script":
         raise InputError(f"`{script}` is no script; rehearse takes FILE.py")
-    made = Script(parsed, arguments, device, full, files)
-    return checked(made, script, timeout, Wanted(), heard)
+    made = _Script(parsed, arguments, device, full, files)
+    return _checked(made, script, timeout, _Wanted(), heard)
 
 
 def check_script(
@@ -235,13 +235,13 @@ def check_script(
     """What `shapewright check` finds in a script: a rehearsal, without its story."""
     from shapewright.inputs.target import parse_target
 
-    made = Script(parse_target(script), arguments, files=files)
-    report = checked(made, script, timeout, Wanted(first, strict, alone=True))
+    made = _Script(parse_target(script), arguments, files=files)
+    report = _checked(made, script, timeout, _Wanted(first, strict, alone=True))
     return replace(report, rehearsal=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class _Wanted:
     """What of a script is told: the `first` finding alone, every implicit broadcast
     (`strict`), all of it without a story (`alone`).
     """
@@ -251,11 +251,11 @@ class Wanted:
     alone: bool = False
 
 
-def checked(
-    script: Script,
+def _checked(
+    script: _Script,
     name: str,
     timeout: float | None,
-    wanted: Wanted,
+    wanted: _Wanted,
     heard: Heard | None = None,
 ) -> Report:
     """A script run and explained; its fixes are tried in child processes."""
@@ -276,7 +276,7 @@ def checked(
 
     def run(gone: Place | None = None) -> Program:
         later = rehearsed.later if rehearsed is not None else None
-        if gone and program and is_late(program, gone, later):
+        if gone and program and _is_late(program, gone, later):
             soon = once(script.rehearsal(hurried=True, whole=whole), gone)
             if any(place[:2] == gone[:2] for place in places(soon)):
                 return soon
@@ -310,7 +310,7 @@ def checked(
             program = once(script.rehearsal(heard=heard, ended=ended))
             seconds = time.perf_counter() - began
             limit.release()
-            if is_doubtful(program, rehearsed):
+            if _is_doubtful(program, rehearsed):
                 whole, rehearsed = True, None
                 request = script.rehearsal(heard=heard, ended=ended, whole=True)
                 program = once(request)
@@ -321,7 +321,7 @@ def checked(
                 program, trying.again, trying.attempt, wanted.first, ignored,
                 wanted.strict,
             )  # fmt: skip
-            session.left = tries(len(program.trace.ops))
+            session.left = _tries(len(program.trace.ops))
             return told_of(session)
         except Stopped as stopped:
             limit.hold()
@@ -347,7 +347,7 @@ def trace_script(
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.target import parse_target
 
-    made = Script(parse_target(script), arguments, files=files)
+    made = _Script(parse_target(script), arguments, files=files)
     result = made.run(made.rehearsal(), request, Constructions())
     ended = limit is not None and limit.is_over
     jumped = result.rehearsed is not None and result.rehearsed.jumped is not None
@@ -355,10 +355,10 @@ def trace_script(
         if limit is not None:
             limit.release()
         result = made.run(made.rehearsal(whole=True), request, Constructions())
-    return told_alone(result).trace
+    return _told_alone(result).trace
 
 
-def is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
+def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     """Whether something failed behind a cut of a loop that does not train.
 
     What the turns that were left out leave behind may be more than is known of it; a
@@ -371,7 +371,7 @@ def is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
     return not program.trace.complete or any(each >= jumped for each in met)
 
 
-def is_late(program: Program, gone: Place, later: int | None) -> bool:
+def _is_late(program: Program, gone: Place, later: int | None) -> bool:
     """Whether a run comes to what failed there only after a turn of some loop.
 
     `later` is how many calls there were before the second turn of any.
@@ -416,7 +416,7 @@ def rehearse_function(
     args, kwargs, letters = fed(args, kwargs)
     ignored = ignored_codes(folder_of(target))
     place = place_of(target)
-    holds = holding(place[0])
+    holds = _holding(place[0])
     rehearsal = RehearsalRequest(holds, device, full, repeats=Repeats(place, steps))
     name = getattr(target, "__name__", type(target).__name__)
 
@@ -449,7 +449,7 @@ def rehearse_function(
     return replace(report, findings=found, rehearsal=told)
 
 
-def holding(file: str) -> Callable[[str], bool]:
+def _holding(file: str) -> Callable[[str], bool]:
     """Whether a file belongs to the program of a function: it, and its folder's."""
     from shapewright.inputs.python_files import Program as Files
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.program_files import ProgramFiles
 
 
-def ran(trace: Trace, file: str, runnable: Runnable) -> bool:
+def _ran(trace: Trace, file: str, runnable: Runnable) -> bool:
     """Whether a run called the forward of a class, or came through a function."""
     if runnable.kind == "class":
         return any(call.class_name == runnable.name for call in trace.calls)
@@ -35,20 +35,20 @@ def ran(trace: Trace, file: str, runnable: Runnable) -> bool:
     )
 
 
-def only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
+def _only_defines(trace: Trace, file: str, runnables: Iterable[Runnable]) -> bool:
     """Whether a script that ran made no call of a module or a tensor function.
 
     What it builds, and constants at its top level, are definitions too. One that was
     ended by an error or for its time does not count, one that called `sys.exit` does.
     """
-    if not trace.complete and not has_exited(trace):
+    if not trace.complete and not _has_exited(trace):
         return False
     if any(call.parent is not None for call in trace.calls):
         return False
-    return not any(ran(trace, file, each) for each in runnables)
+    return not any(_ran(trace, file, each) for each in runnables)
 
 
-def has_exited(trace: Trace) -> bool:
+def _has_exited(trace: Trace) -> bool:
     """Whether the program called `sys.exit`, as argparse does."""
     return not trace.complete and any(
         finding.code == "program-exit" for finding in trace.findings[-1:]
@@ -104,7 +104,7 @@ def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
         found = tuple(made.findings)
         return Report(name, found, (), made.complete, made, chosen=one.chosen)
 
-    whole = with_definitions(
+    whole = _with_definitions(
         report_of(target, outcome),
         target,
         lambda name, declared: report_of(name, _trace_one(name, None, how, declared)),
@@ -179,7 +179,7 @@ Check = Callable[[str, bool], Report]
 """Checks a target; with True the file's `example_inputs` are its inputs."""
 
 
-def with_definitions(
+def _with_definitions(
     report: Report, target: str, check: Check, first: bool = False
 ) -> Report:
     """The report of a script, or of all that a file defines if it does nothing else.
@@ -191,10 +191,10 @@ def with_definitions(
         return report
     runnables = find_runnables(read_source(parsed.place)[1])
     trace, file = report.trace, shown(parsed.place)
-    if not only_defines(trace, file, runnables):
+    if not _only_defines(trace, file, runnables):
         return report
     if not runnables:
-        if trace.ops or has_exited(trace):
+        if trace.ops or _has_exited(trace):
             return report
         raise InputError(
             f"`{target}` made no tensor call, and it defines no module class and no"
@@ -203,14 +203,14 @@ def with_definitions(
     under_way = _Checks(target, file, check, first, runnables)
     if trace.complete and report.findings:
         under_way.parts.append(report)
-    if has_exited(trace):
+    if _has_exited(trace):
         said = trace.findings[-1].message
         under_way.skipped.append(Skipped(target, f"run as a script, {said}"))
     under_way.conduct()
     return under_way.report(report)
 
 
-def refuse_empty(report: Report, target: str) -> None:
+def _refuse_empty(report: Report, target: str) -> None:
     """Raise `InputError` for a function that did nothing that could be checked."""
     trace = report.trace
     if trace is None or report.findings or not trace.complete:
@@ -270,7 +270,7 @@ class _Checks:
         if runnable.kind == "builder" and self._is_used(runnable):
             return True
         traces = [part.trace for part in self.parts if part.trace is not None]
-        return any(ran(trace, self.file, runnable) for trace in traces)
+        return any(_ran(trace, self.file, runnable) for trace in traces)
 
     def _is_used(self, runnable: Runnable) -> bool:
         return any(runnable.name in each.uses for each in self.checked)
@@ -352,8 +352,8 @@ def check_command(
         report = check_script(target, arguments, timeout, first, strict, files)
     else:
         report = check_one(target, spec, True)
-    report = with_definitions(
+    report = _with_definitions(
         report, target, lambda name, declared: check_one(name, None, declared), first
     )
-    refuse_empty(report, target)
+    _refuse_empty(report, target)
     return report

@@ -82,7 +82,7 @@ def run_target(
             return run_once(loaded, given, request, took)
         if parsed.kind == "script":
             return record(loaded.callable, (), {}, request)
-        found = first_that_runs(loaded, request, took)
+        found = _first_that_runs(loaded, request, took)
     if found is None:
         raise InputError(f"no inputs are known for `{parsed}`; give some with -i")
     return found
@@ -98,14 +98,14 @@ def run_once(
 
     args, kwargs = materialize(given, made_of)
     request = replace(request, letters=dict(given.letters))
-    note(took, loaded, args, kwargs, given)
+    _note(took, loaded, args, kwargs, given)
     made = record(loaded.callable, args, kwargs, request)
     if not made.trace.complete or made.failures:
         refuse_sizes("", loaded.callable, args, kwargs, given.text)
     return made
 
 
-def note(
+def _note(
     took: list[Fed] | None,
     loaded: Loaded,
     args: Args,
@@ -130,16 +130,16 @@ def searched(
 
     name = getattr(target, "__name__", type(target).__name__)
     loaded = loaded_object(target, name, Program(Path.cwd()))
-    return first_that_runs(loaded, request, took)
+    return _first_that_runs(loaded, request, took)
 
 
-def first_that_runs(
+def _first_that_runs(
     loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
     """The first of the declared inputs that runs to its end, else what is found."""
     from shapewright.inputs.errors import InputError
 
-    declared = declared_for(loaded)
+    declared = _declared_for(loaded)
     best: RunResult | None = None
     for candidate in declared:
         made = on_candidate(loaded, candidate, request, took)
@@ -156,11 +156,11 @@ def first_that_runs(
     if found is None:
         return None
     if not found.fits and not found.own:
-        raise InputError(no_input_runs(loaded, found))
+        raise InputError(_no_input_runs(loaded, found))
     return on_candidate(loaded, found.candidate, request, took)
 
 
-def no_input_runs(loaded: Loaded, found: Found) -> str:
+def _no_input_runs(loaded: Loaded, found: Found) -> str:
     """The sentence for a search that failed, where the program may well be right."""
     return (
         f"no input was found that runs `{loaded.said}`; the best guess was"
@@ -169,7 +169,7 @@ def no_input_runs(loaded: Loaded, found: Found) -> str:
     )
 
 
-def spec_of(candidate: Candidate) -> Spec | None:
+def _spec_of(candidate: Candidate) -> Spec | None:
     """The spec that a candidate is, if it is one."""
     from shapewright.inputs.spec import Spec
 
@@ -185,7 +185,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     """
     from shapewright.runtime.run_record import RunRequest
 
-    for candidate in declared_for(loaded):
+    for candidate in _declared_for(loaded):
         if on_candidate(loaded, candidate, RunRequest()).trace.complete:
             return candidate
     from shapewright.inputs.search import search
@@ -194,7 +194,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
     return found.candidate if found is not None and found.fits else None
 
 
-def declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
+def _declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
     """What the model's author or library declares."""
     from shapewright.inputs.callables import declared_by
 
@@ -214,27 +214,27 @@ def on_candidate(
 
     args, kwargs = candidate.arguments(made_of)
     if args or kwargs:
-        request = request.assuming(f"inputs: {described(candidate)}")
-    note(took, loaded, args, kwargs, spec_of(candidate))
+        request = request.assuming(f"inputs: {_described(candidate)}")
+    _note(took, loaded, args, kwargs, _spec_of(candidate))
     if took is not None:
-        took[:] = [replace(took[0], chosen=chosen_in(loaded, candidate, request))]
+        took[:] = [replace(took[0], chosen=_chosen_in(loaded, candidate, request))]
     letters = dict(getattr(candidate.inputs, "letters", {}))
     return record(loaded.callable, args, kwargs, replace(request, letters=letters))
 
 
-def chosen_in(
+def _chosen_in(
     loaded: Loaded, candidate: Candidate, request: RunRequest
 ) -> Chosen | None:
     """What is said of inputs that were looked for; None where they were declared."""
     from shapewright.inputs.search.hypotheses import chosen_inputs
 
-    spec = spec_of(candidate) if candidate.chosen else None
+    spec = _spec_of(candidate) if candidate.chosen else None
     if spec is None or not (spec.args or spec.kwargs):
         return None
     return chosen_inputs(loaded, spec, request.target or None)
 
 
-def described(candidate: Candidate) -> str:
+def _described(candidate: Candidate) -> str:
     """`f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
     from shapewright.inputs.spec import Spec
 
@@ -296,7 +296,7 @@ def unborn(target: str, error: ProgramError) -> Trace:
     span = source = None
     if error.file is not None:
         line = error.line or 1
-        span, source = whole_line(error.file, line)
+        span, source = _whole_line(error.file, line)
     text = f"{type(error.cause).__name__}: {error.cause}"
     message = error.message + (f" (while {error.doing})" if error.doing else "")
     code = "program-exit" if isinstance(error.cause, SystemExit) else "program-error"
@@ -311,7 +311,7 @@ def unborn(target: str, error: ProgramError) -> Trace:
     return nothing(target, finding, source)
 
 
-def whole_line(file: str, line: int) -> tuple[Span, Source | None]:
+def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
     """The span of a line's text, and the file that it stands in."""
     from shapewright.engine.call_sites import source_of
 

@@ -150,7 +150,9 @@ def listed(name: str, kind: str) -> bool:
     return any(called in x[kind] for x in lists) and casts(called, kind)
 
 
-def target_dtype(name: str, kind: str, dtypes: list[torch.dtype]) -> torch.dtype | None:
+def _target_dtype(
+    name: str, kind: str, dtypes: list[torch.dtype]
+) -> torch.dtype | None:
     """The dtype that float operands of this call are cast to; None leaves them."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
@@ -181,9 +183,9 @@ def refuse(name: str, metas: list[Meta]) -> BaseException | None:
 def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
     """The arguments of a rule after autocast; None where no rule may answer."""
     kind = kind_of([info.meta for info in infos])
-    if kind is None or ruled_out(name, arguments[1], kind):
+    if kind is None or _ruled_out(name, arguments[1], kind):
         return None if kind else arguments
-    dtype = target_dtype(name, kind, [info.meta.torch_dtype for info in infos])
+    dtype = _target_dtype(name, kind, [info.meta.torch_dtype for info in infos])
     if dtype is None or (name in DTYPE_GIVEN and arguments[1].get("dtype")):
         return arguments
 
@@ -202,7 +204,7 @@ def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
     return change(arguments)
 
 
-def ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
+def _ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
     """Whether what the call is made of decides."""
     return name in OPEN and not listed(name, kind)
 
@@ -226,7 +228,7 @@ def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str 
 def below(name: str, kind: str, physical: Any) -> Any:
     """The operands of one kernel or call after autocast."""
     dtypes = [tensor.dtype for tensor in nests.tensors(physical)]
-    dtype = target_dtype(name, kind, dtypes)
+    dtype = _target_dtype(name, kind, dtypes)
     if dtype is None:
         return physical
     return nests.swap(

@@ -38,7 +38,7 @@ MOST_NODES = 4096
 """Nodes of one call's graph that are looked at."""
 
 
-class Hung(torch.autograd.Function):
+class _Hung(torch.autograd.Function):
     """A call whose answer was remembered."""
 
     of_ours = True
@@ -47,7 +47,7 @@ class Hung(torch.autograd.Function):
     def forward(
         context: Any, plan: Hanging, group: tuple[int, ...], *inputs: Tensor
     ) -> Any:
-        outs = tuple(blanks(plan, group))
+        outs = tuple(_blanks(plan, group))
         context.plan = plan
         context.like = [(each.shape, each.dtype) for each in inputs]
         made = [outs[n] for n, at in enumerate(group) if at in plan.made]
@@ -71,11 +71,11 @@ class Hung(torch.autograd.Function):
                     found[at] = torch.empty(shape, dtype=dtype, device=META)
         if torch.is_grad_enabled():  # of second order: the gradients hang on both
             known = [*given, *saved[: len(plan.saved)]]
-            found = [None if one is None else tie(one, known) for one in found]
+            found = [None if one is None else _tie(one, known) for one in found]
         return None, None, *found
 
 
-class Tied(torch.autograd.Function):
+class _Tied(torch.autograd.Function):
     """A gradient that further gradients go through."""
 
     of_ours = True
@@ -97,22 +97,22 @@ class Tied(torch.autograd.Function):
         )
 
 
-def tie(one: Tensor, known: list[Tensor]) -> Tensor:
+def _tie(one: Tensor, known: list[Tensor]) -> Tensor:
     """A gradient that hangs on others."""
-    function: Any = Tied.apply
+    function: Any = _Tied.apply
     hung: Tensor = function([one], *known)
     return hung
 
 
 @cache
-def named(node: str) -> Any:
-    """`Hung`, whose nodes have this name."""
-    kind: Any = type("Hung", (Hung,), {})
+def _named(node: str) -> Any:
+    """`_Hung`, whose nodes have this name."""
+    kind: Any = type("Hung", (_Hung,), {})
     kind._backward_cls.__name__ = node
     return kind
 
 
-def blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
+def _blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
     """Tensors of the metadata that came out, at some places."""
     return [
         torch.empty_strided(
@@ -138,11 +138,11 @@ def hang(
         inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
         outs: list[Any] = [None] * len(answer.metas)
         for name, group in plan.groups:  # a node has one name
-            made_there = named(name).apply(plan, group, *inputs)
+            made_there = _named(name).apply(plan, group, *inputs)
             for at, each in zip(group, made_there, strict=True):
                 outs[at] = each
     else:
-        outs = blanks(plan, tuple(range(len(answer.metas))))
+        outs = _blanks(plan, tuple(range(len(answer.metas))))
     made = []
     for out, meta, node in zip(outs, answer.metas, answer.grad_fns, strict=True):
         info = Info(meta, Storage(meta.device), BLANK, node)
@@ -189,7 +189,7 @@ def learn(
         if type(out) not in (tuple, list):
             return
         template = (None, nest)
-    graph = graph_of(inputs, outs)
+    graph = _graph_of(inputs, outs)
     if graph is not None:
         engine.memo.hung[key] = Hanging(answer, template, *graph)
 
@@ -199,7 +199,7 @@ def is_cut(tensor: Tensor) -> bool:
     return tensor.requires_grad and tensor.grad_fn is None and tensor._is_view()
 
 
-def graph_of(
+def _graph_of(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
     """The inputs that a call's graph reaches; the inputs and outputs that it saved."""
@@ -248,7 +248,7 @@ def graph_of(
     return tuple(sorted(reached)), tuple(sorted(saved)), tuple(sorted(made))
 
 
-class Joined(torch.autograd.Function):
+class _Joined(torch.autograd.Function):
     """Hangs a substitute on its inputs, so that backward finds its way."""
 
     of_ours = True
@@ -267,7 +267,7 @@ class Joined(torch.autograd.Function):
         if not torch.is_grad_enabled():
             return None, *made
         known = [each for each in gradients if each is not None]
-        return None, *(None if one is None else tie(one, known) for one in made)
+        return None, *(None if one is None else _tie(one, known) for one in made)
 
 
 def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
@@ -277,7 +277,7 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
     def with_node(tensor: Tensor) -> Tensor:
         info = engine.info(tensor)
         if tensor.dtype.is_floating_point and any(b.requires_grad for b in blanks):
-            function: Any = Joined.apply
+            function: Any = _Joined.apply
             tied = function([tensor], *blanks)
             same = Info(info.meta, info.storage, BLANK, info.grad_fn, info.number)
             return engine.tell(tied, same)
@@ -300,7 +300,7 @@ def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) 
         own = any(tensor is physical for physical in before)
         if own or not tensor.is_meta or not tensor.dtype.is_floating_point:
             return tensor
-        function: Any = Joined.apply
+        function: Any = _Joined.apply
         hung: Tensor = function([tensor], *blanks)
         node = vars(tensor).get("_sw_node")
         if node is not None:

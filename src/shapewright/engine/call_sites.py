@@ -109,7 +109,7 @@ def source_of(filename: str) -> Source | None:
         with open(filename, "rb") as stream:
             raw = stream.read()
     except OSError:
-        return cell(filename)
+        return _cell(filename)
     source = Source(
         filename, hashlib.sha256(raw).hexdigest(), raw.decode("utf-8", "replace")
     )
@@ -117,7 +117,7 @@ def source_of(filename: str) -> Source | None:
     return source
 
 
-def cell(filename: str) -> Source | None:
+def _cell(filename: str) -> Source | None:
     """What was typed into a notebook or at a prompt: Python keeps its lines."""
     text = "".join(linecache.getlines(filename))
     if not text:
@@ -199,7 +199,7 @@ def operator_at(site: Site, name: str) -> str:
     if opcode == "BINARY_OP":
         return BINARY.get(str(raw[offset + 1]), name)
     if opcode == "COMPARE_OP":
-        symbol = comparison(raw[offset + 1])
+        symbol = _comparison(raw[offset + 1])
         return symbol or name
     if opcode == "UNARY_NEGATIVE" and name.endswith("neg"):
         return "-"
@@ -208,7 +208,7 @@ def operator_at(site: Site, name: str) -> str:
     return name
 
 
-def comparison(argument: int) -> str:
+def _comparison(argument: int) -> str:
     """The operator of a COMPARE_OP; newer Pythons keep flags in its low bits."""
     shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
     index = argument >> shift

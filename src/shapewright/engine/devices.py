@@ -47,7 +47,7 @@ def device_asked(engine: Engine, device: Any) -> str:
     name = normal_device(device)
     kind = name.partition(":")[0]
     if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
-        return without(engine, kind)
+        return _without(engine, kind)
     if engine.gpus is None or not name.startswith("cuda:"):
         return name
     if str(device) == "cuda":
@@ -57,7 +57,7 @@ def device_asked(engine: Engine, device: Any) -> str:
     return name
 
 
-def without(engine: Engine, kind: str) -> str:
+def _without(engine: Engine, kind: str) -> str:
     """The run goes on without a device that the machine has not; it is told of once."""
     engine.find(
         "missing-device",

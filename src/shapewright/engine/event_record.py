@@ -43,7 +43,7 @@ class Fold:
         assumptions: dict[Any, str],
     ) -> None:
         self.events = events
-        self.supposed = supposed(events, assumptions)
+        self.supposed = _supposed(events, assumptions)
         self.calls = calls
         self.positions = positions
         self.tensors: dict[int, int] = {}
@@ -237,7 +237,7 @@ class Fold:
         return value
 
 
-def supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
+def _supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
     """The tensors whose shape rests on what was supposed, by number, and on what.
 
     First those that the supposing call made, by the sizes that none of its inputs has;
@@ -302,7 +302,7 @@ def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
         place = (id(site[0][0]), site[0][1])
         if place in found:
             continue
-        where = whole_numbers(answer)
+        where = _whole_numbers(answer)
         if where:
             places = reached.setdefault(place, set())
             places.add(where)
@@ -316,7 +316,7 @@ def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
     return tuple(found.values())
 
 
-def whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
+def _whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
     """The numbers among the indices of `x[...]`, with where they stand."""
     given = answer.arguments[0]
     if answer.func is UNBIND or len(given) < 2:

@@ -60,13 +60,13 @@ def counted(
 ) -> tuple[Any, int | None]:
     """Run a call on data-free tensors and count what its kernels would compute."""
     counter = _Counter(casts)
-    above = casts is not None and engine.graph and is_of_python(func)
-    with counter, casting(counter) if above else nullcontext():
+    above = casts is not None and engine.graph and _is_of_python(func)
+    with counter, _casting(counter) if above else nullcontext():
         out = func(*args, **kwargs)
     return out, counter.flops
 
 
-def is_of_python(func: Any) -> bool:
+def _is_of_python(func: Any) -> bool:
     """Whether a function of torch is Python, made of calls that can be seen."""
     return isinstance(func, FunctionType) and func.__globals__ is vars(functional)
 
@@ -93,7 +93,7 @@ class _Casting(TorchFunctionMode):
 
 
 @contextmanager
-def casting(counter: _Counter) -> Iterator[None]:
+def _casting(counter: _Counter) -> Iterator[None]:
     """A Python function of torch runs its own text, each call in it as autocast's.
 
     Below autograd a cast comes too late: a backward pass would meet two dtypes.

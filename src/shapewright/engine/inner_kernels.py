@@ -32,17 +32,17 @@ class _Seen(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        given = [shown(tensor) for tensor in nests.tensors((args, kwargs or {}))]
+        given = [_shown(tensor) for tensor in nests.tensors((args, kwargs or {}))]
         place = len(self.lines)
         out = func(*args, **(kwargs or {}))
-        made = [shown(tensor) for tensor in nests.tensors((out,))]
+        made = [_shown(tensor) for tensor in nests.tensors((out,))]
         name = str(func._overloadpacket)
         text = f"inside: {name} {', '.join(given)} -> {', '.join(made)}"
         self.lines.insert(place, text)
         return out
 
 
-def shown(tensor: Tensor) -> str:
+def _shown(tensor: Tensor) -> str:
     """`f32[8, 4]`."""
     dtype = DTYPE_NAMES[tensor.dtype]
     return f"{SHORT.get(dtype, dtype)}[{', '.join(map(str, tensor.shape))}]"
@@ -55,19 +55,19 @@ def looked_into(plan: Plan) -> Plan:
         before = len(engine.events)
         copies = None
         if engine.recording and not in_transform():
-            copies = nests.swap((args, kwargs or {}), lambda t: copy_of(engine, t))
+            copies = nests.swap((args, kwargs or {}), lambda t: _copy_of(engine, t))
         out = plan(engine, func, args, kwargs)
         if copies is not None and len(engine.events) == before + 1:
             answer, *rest = engine.events[-1]
             if answer.kind != READ and answer.raised is None:
-                lines = tuple(kernels(func, *nests.on_meta(copies)))
-                engine.events[-1] = (noted(answer, lines), *rest)
+                lines = tuple(_kernels(func, *nests.on_meta(copies)))
+                engine.events[-1] = (_noted(answer, lines), *rest)
         return out
 
     return looked
 
 
-def copy_of(engine: Engine, tensor: Tensor) -> Tensor:
+def _copy_of(engine: Engine, tensor: Tensor) -> Tensor:
     """A data-free tensor with the same metadata that nobody else sees."""
     meta = engine.info(tensor).meta
     if meta.layout != "strided":
@@ -80,7 +80,7 @@ def copy_of(engine: Engine, tensor: Tensor) -> Tensor:
         return copy.requires_grad_() if meta.requires_grad else copy
 
 
-def kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
+def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
     """The kernels of a call on data-free tensors, a line each."""
     seen = _Seen()
     try:
@@ -94,7 +94,7 @@ def kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
         yield f"inside: {len(seen.lines) - MOST} more kernels"
 
 
-def noted(answer: Answer, lines: tuple[str, ...]) -> Answer:
+def _noted(answer: Answer, lines: tuple[str, ...]) -> Answer:
     """The same answer with more notes; the remembered one stays as it is."""
     copy = Answer(
         answer.func,

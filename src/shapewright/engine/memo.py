@@ -132,8 +132,8 @@ class Memo:
 def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
     """The non-tensor arguments, by position or name."""
     args, kwargs = answer.arguments
-    found = [(str(i), readable(v)) for i, v in enumerate(args) if not _tensors(v)]
-    found += [(name, readable(v)) for name, v in kwargs.items() if not _tensors(v)]
+    found = [(str(i), _readable(v)) for i, v in enumerate(args) if not _tensors(v)]
+    found += [(name, _readable(v)) for name, v in kwargs.items() if not _tensors(v)]
     return tuple(found)
 
 
@@ -147,18 +147,18 @@ def _tensors(value: Any) -> bool:
     )
 
 
-def readable(value: Any) -> Any:
+def _readable(value: Any) -> Any:
     """A plain value, or its text."""
     if isinstance(value, bool | int | float | str | type(None)):
         return value
     if isinstance(value, Meta):
         return "tensor"
     if isinstance(value, tuple | list):
-        items = [readable(item) for item in value[:100]]
+        items = [_readable(item) for item in value[:100]]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, slice):
         parts = [value.start, value.stop, value.step]
-        texts = ["" if part is None else str(readable(part)) for part in parts]
+        texts = ["" if part is None else str(_readable(part)) for part in parts]
         return ":".join(texts[:2] if value.step is None else texts)
     if value is ...:
         return "..."

@@ -141,7 +141,7 @@ class Calls:
         replace it takes milliseconds where a library has defined thousands of modules.
         """
         original = nn.Module._call_impl
-        replacement = resemble(watcher(self, original), original)
+        replacement = resemble(_watcher(self, original), original)
         self.engine.sites.bound(replacement.__code__)
         nn.Module._call_impl = replacement  # type: ignore[method-assign]
         try:
@@ -151,7 +151,7 @@ class Calls:
                 nn.Module._call_impl = original  # type: ignore[method-assign]
 
 
-def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
+def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
     """The replacement of `nn.Module._call_impl`."""
     engine = calls.engine
     thread = get_ident()
@@ -175,7 +175,7 @@ def watcher(calls: Calls, original: Callable[..., Any]) -> Any:
         call = begin(path, kind.__name__, id(module), here(), args, kwargs)
         try:
             if isinstance(module, script):
-                out = run(engine, call, module, original, args, kwargs)
+                out = _run(engine, call, module, original, args, kwargs)
             else:
                 out = original(module, *args, **kwargs)
         except Exception as error:
@@ -220,7 +220,7 @@ class _Below(TorchDispatchMode):
         return func(*physical[0], **physical[1])
 
 
-def run(
+def _run(
     engine: Engine,
     call: Call,
     module: torch.nn.Module,
@@ -233,7 +233,7 @@ def run(
     infos = [engine.info(value) for value in tensors]
     below = _Below(engine)
     try:
-        out = without_data(engine, below, module, original, args, kwargs)
+        out = _without_data(engine, below, module, original, args, kwargs)
     except Exception as error:
         engine.raised(error)
         raise
@@ -260,7 +260,7 @@ def run(
     return out
 
 
-def without_data(
+def _without_data(
     engine: Engine,
     below: _Below,
     module: torch.nn.Module,
@@ -287,9 +287,9 @@ def without_data(
         real = Real(engine).of((args, kwargs))
         with torch.random.fork_rng(devices=()), below:
             out = original(copy.deepcopy(module), *real[0], **real[1])
-        return nests.swap(out, bare)
+        return nests.swap(out, _bare)
 
 
-def bare(tensor: torch.Tensor) -> torch.Tensor:
+def _bare(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor without its numbers, which mean nothing."""
     return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)

@@ -21,7 +21,7 @@ ATOMS = frozenset(
 )
 
 
-class Knower(Protocol):
+class _Knower(Protocol):
     """Who knows the metadata of the tensors of a run."""
 
     def info(self, tensor: Tensor) -> Info: ...
@@ -36,7 +36,7 @@ class _Unhashable:
 UNHASHABLE = _Unhashable()
 
 
-def key_of(engine: Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
+def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
     """Append what an answer can depend on; return how many tensors are known."""
     kind = type(value)
     if isinstance(value, Tensor):

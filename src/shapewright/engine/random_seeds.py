@@ -37,7 +37,7 @@ def seeded() -> Iterator[None]:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(SEED)
-    replaced = replacements(numpy)
+    replaced = _replacements(numpy)
     before = [getattr(space, name) for space, name, _ in replaced]
     for space, name, function in replaced:
         setattr(space, name, function)
@@ -53,18 +53,18 @@ def seeded() -> Iterator[None]:
 
 
 @functools.cache
-def replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
+def _replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Functions that would ask the machine for a seed, and what is in their place."""
-    found = [(random, "seed", given(random.seed))]
-    found += [(space, "seed", started(torch.seed)) for space in (torch, torch.random)]
+    found = [(random, "seed", _given(random.seed))]
+    found += [(space, "seed", _started(torch.seed)) for space in (torch, torch.random)]
     if numpy is not None:
         names = ("seed", "default_rng")
         space = numpy.random
-        found += [(space, name, given(getattr(space, name))) for name in names]
+        found += [(space, name, _given(getattr(space, name))) for name in names]
     return found
 
 
-def given(original: Callable[..., Any]) -> Callable[..., Any]:
+def _given(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is called with our seed where it is called with none."""
 
     def replaced(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ def given(original: Callable[..., Any]) -> Callable[..., Any]:
     return resemble(replaced, original)
 
 
-def started(original: Callable[[], int]) -> Callable[[], int]:
+def _started(original: Callable[[], int]) -> Callable[[], int]:
     """`torch.seed`, which gives the number at which it starts anew."""
 
     def replaced() -> int:

@@ -151,7 +151,7 @@ class SeenTensors:
             claim = self.info(inner).meta.device if self.known(inner) else self.home
             claim = device or claim
             return Info(opaque_meta(tensor, claim, "functorch"), Storage(claim))
-        if is_odd(tensor):
+        if _is_odd(tensor):
             claim = device or (self.home if tensor.is_meta else str(tensor.device))
             layout = str(tensor.layout).removeprefix("torch.")
             layout = "nested" if tensor.is_nested else layout
@@ -265,7 +265,7 @@ class SeenTensors:
             tensor._sw = info  # type: ignore[attr-defined]
 
 
-def is_odd(tensor: Tensor) -> bool:
+def _is_odd(tensor: Tensor) -> bool:
     """Whether shape, stride and storage do not tell the whole of it."""
     kind = type(tensor)
     if kind is Tensor or kind is Parameter or kind is Buffer:

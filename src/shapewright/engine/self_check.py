@@ -58,12 +58,12 @@ ASKED_AGAIN = (
 """Plans whose answers torch could give, too."""
 
 
-class NoAnswer(Exception):
+class _NoAnswer(Exception):
     """torch can't be asked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class _Way:
     """One way to ask torch again: what comes out, in words."""
 
     device: str
@@ -77,35 +77,35 @@ def verified(plan: Plan) -> Plan:
 
     def checked(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         tensors = nests.tensors((args, kwargs))
-        if engine.graph or not engine.recording or in_transform() or lazy(tensors):
+        if engine.graph or not engine.recording or in_transform() or _lazy(tensors):
             return plan(engine, func, args, kwargs)
         infos = [engine.info(tensor) for tensor in tensors]
-        if odd(infos):
+        if _odd(infos):
             return plan(engine, func, args, kwargs)
         call = (args, kwargs or {})
-        ways = prepared(engine, func, call, infos)
+        ways = _prepared(engine, func, call, infos)
         before, supposed = len(engine.events), len(engine.assumptions)
         try:
             out = plan(engine, func, args, kwargs)
         except Exception as error:
             if error is engine.error:
-                refused(engine, func, ways, error)
+                _refused(engine, func, ways, error)
             raise
         if len(engine.events) == before + 1:
             answer, _, outs, *_ = engine.events[-1]
             if answer.kind != READ and len(engine.assumptions) == supposed:
-                compare(engine, func, answer, infos, outs, ways)
+                _compare(engine, func, answer, infos, outs, ways)
         return out
 
     return checked
 
 
-def odd(infos: list[Info]) -> bool:
+def _odd(infos: list[Info]) -> bool:
     """Whether a tensor has no strides of its own."""
     return any(info.meta.layout != "strided" for info in infos)
 
 
-def lazy(tensors: list[Tensor]) -> bool:
+def _lazy(tensors: list[Tensor]) -> bool:
     """Whether a tensor has no shape yet."""
     return any(isinstance(tensor, UninitializedTensor) for tensor in tensors)
 
@@ -113,7 +113,7 @@ def lazy(tensors: list[Tensor]) -> bool:
 # -- torch, asked again -------------------------------------------------------
 
 
-class Source(torch.autograd.Function):
+class _Source(torch.autograd.Function):
     """Gives a tensor a node, and leaves its strides as they are."""
 
     @staticmethod
@@ -125,27 +125,27 @@ class Source(torch.autograd.Function):
         return gradients[0], None
 
 
-def prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[Way]:
+def _prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[_Way]:
     """Ways to ask torch: on the CPU where the call is small, and without data."""
     ways = []
-    if count(infos) <= LIMIT and not (any_autocast() and on_gpu(infos)):
-        ways.append(way(engine, func, call, "cpu"))
+    if _count(infos) <= LIMIT and not (any_autocast() and _on_gpu(infos)):
+        ways.append(_way(engine, func, call, "cpu"))
     if not (any_autocast() or wrong_in(func) or plain_name(func) in CHOOSES):
-        ways.append(way(engine, func, call, "meta"))
+        ways.append(_way(engine, func, call, "meta"))
     return ways
 
 
-def count(infos: list[Info]) -> int:
+def _count(infos: list[Info]) -> int:
     """The elements of all operands."""
     return sum(math.prod(info.meta.shape) for info in infos)
 
 
-def on_gpu(infos: list[Info]) -> bool:
+def _on_gpu(infos: list[Info]) -> bool:
     """Whether a tensor claims a device that is not here."""
     return any(info.meta.device != "cpu" for info in infos)
 
 
-def way(engine: Engine, func: Any, call: Call, device: str) -> Way:
+def _way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
     """The same call on tensors of its own, ready before the answered one may write."""
     written = writes(plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
@@ -153,7 +153,7 @@ def way(engine: Engine, func: Any, call: Call, device: str) -> Way:
     def twin_of(tensor: Tensor) -> Tensor:
         twin = made.get(id(tensor))
         if twin is None:
-            twin = made[id(tensor)] = lone(engine, tensor, device, written)
+            twin = made[id(tensor)] = _lone(engine, tensor, device, written)
         return twin
 
     args, kwargs = nests.on_meta(nests.swap(call, twin_of), device)
@@ -162,22 +162,22 @@ def way(engine: Engine, func: Any, call: Call, device: str) -> Way:
     given = list(made.values())
 
     def again() -> list[str]:
-        return described(func(*args, **kwargs), given, written)
+        return _described(func(*args, **kwargs), given, written)
 
-    return Way(device, again)
+    return _Way(device, again)
 
 
-def lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
+def _lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
     """A tensor of the same metadata that shares nothing with the run's."""
     info = engine.info(tensor)
     meta = info.meta
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
         if device == "cpu":
-            twin = shifted(
+            twin = _shifted(
                 representatives.stand_in(engine, tensor).detach(), meta.offset
             )
         else:
-            room = torch.UntypedStorage(extent(meta), device="meta")
+            room = torch.UntypedStorage(_extent(meta), device="meta")
             twin = torch.empty(0, dtype=meta.torch_dtype, device="meta")
             twin.set_(room, meta.offset, meta.shape, meta.stride)
     if not meta.requires_grad:
@@ -185,11 +185,11 @@ def lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
     if info.grad_fn is None or not (written and torch.is_grad_enabled()):
         return twin.requires_grad_()
     seed = torch.empty(0, device=device, requires_grad=True)
-    apply = super(torch.autograd.Function, Source).apply  # ours is for the program's
+    apply = super(torch.autograd.Function, _Source).apply  # ours is for the program's
     return apply(seed, [twin])  # type: ignore[no-any-return, no-untyped-call]
 
 
-def shifted(value: Tensor, offset: int) -> Tensor:
+def _shifted(value: Tensor, offset: int) -> Tensor:
     """A copy with the same strides, at the same offset."""
     size, stride = value.shape, value.stride()
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True) if n) + 1
@@ -201,14 +201,14 @@ def shifted(value: Tensor, offset: int) -> Tensor:
     return bare.set_(copy.untyped_storage(), offset, size, stride)
 
 
-def extent(meta: Any) -> int:
+def _extent(meta: Any) -> int:
     """Bytes from the start of the storage to the last element."""
     steps = zip(meta.shape, meta.stride, strict=True)
     last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
     return int((meta.offset + last) * meta.torch_dtype.itemsize)
 
 
-def asked(ways: list[Way]) -> list[str]:
+def _asked(ways: list[_Way]) -> list[str]:
     """What torch answers: on the CPU, else without data."""
     state = torch.get_rng_state()
     try:
@@ -219,53 +219,53 @@ def asked(ways: list[Way]) -> list[str]:
                 continue
     finally:
         torch.set_rng_state(state)
-    raise NoAnswer
+    raise _NoAnswer
 
 
 # -- comparison ---------------------------------------------------------------
 
 
-def compare(
+def _compare(
     engine: Engine,
     func: Any,
     answer: Answer,
     ins: list[Info],
     outs: tuple[Info, ...],
-    ways: list[Way],
+    ways: list[_Way],
 ) -> None:
     """Hold an answer against torch's; a difference is a finding."""
     try:
-        theirs = asked(ways)
-    except NoAnswer:
+        theirs = _asked(ways)
+    except _NoAnswer:
         engine.note(UNDONE)
         return
     engine.note(DONE)
-    ours = claimed(outs, ins, answer.kind == INPLACE)
+    ours = _claimed(outs, ins, answer.kind == INPLACE)
     if ours != theirs:
-        differs(engine, func, "; ".join(ours), "; ".join(theirs))
-    flops(engine, func, answer, ways)
+        _differs(engine, func, "; ".join(ours), "; ".join(theirs))
+    _flops(engine, func, answer, ways)
 
 
-def claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str]:
+def _claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str]:
     """What we say of the tensors that come out."""
     given = list(dict.fromkeys(info.number for info in ins))
     found = []
     for info in outs:
-        text = words(info.meta, info.meta.requires_grad, info.grad_fn)
+        text = _words(info.meta, info.meta.requires_grad, info.grad_fn)
         itself = info.number in given
         place = f"input {given.index(info.number)}" if itself else ""
         found.append(place if itself and not written else f"{place} {text}".strip())
     return found
 
 
-def described(out: Any, given: list[Tensor], written: bool) -> list[str]:
+def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
     """What torch says of them."""
     found = []
     for tensor in nests.tensors(out):
         meta = Meta(
             tuple(tensor.shape), tensor.stride(), tensor.dtype, 0, "", False, "strided"
         )
-        text = words(meta, tensor.requires_grad, node_of(tensor))
+        text = _words(meta, tensor.requires_grad, node_of(tensor))
         index = next((i for i, value in enumerate(given) if value is tensor), None)
         itself = index is not None
         place = f"input {index}" if itself else ""
@@ -273,9 +273,9 @@ def described(out: Any, given: list[Tensor], written: bool) -> list[str]:
     return found
 
 
-def words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
+def _words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
     """A tensor in a few words, equal where torch's and ours agree."""
-    if grad_fn in (None, "SourceBackward") or not torch.is_grad_enabled():
+    if grad_fn in (None, "_SourceBackward") or not torch.is_grad_enabled():
         grad_fn = "leaf" if requires_grad else None
     text = f"{meta.dtype}{list(meta.shape)}"
     if meta.stride != contiguous_stride(meta.shape):
@@ -283,7 +283,7 @@ def words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
     return f"{text} {grad_fn}" if grad_fn else text
 
 
-def flops(engine: Engine, func: Any, answer: Answer, ways: list[Way]) -> None:
+def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
     """Hold the arithmetic of a rule against torch's own formulas."""
     if answer.flops is None or not ways:
         return
@@ -294,21 +294,21 @@ def flops(engine: Engine, func: Any, answer: Answer, ways: list[Way]) -> None:
     except Exception:
         return
     if theirs is not None and theirs != answer.flops:
-        differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
+        _differs(engine, func, f"{answer.flops} FLOPs", f"{theirs} FLOPs")
 
 
-def refused(engine: Engine, func: Any, ways: list[Way], error: Exception) -> None:
+def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> None:
     """We say that a call fails: so must the CPU; data-free kernels forgive too much."""
     if not ways or ways[0].device != "cpu" or representatives.autograd_error(error):
         return  # what refuses to write a view is its base, which is not here
     try:
-        theirs = asked(ways[:1])
-    except NoAnswer:
+        theirs = _asked(ways[:1])
+    except _NoAnswer:
         return
-    differs(engine, func, f"`{error}`", "; ".join(theirs))
+    _differs(engine, func, f"`{error}`", "; ".join(theirs))
 
 
-def differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
+def _differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
     """Say that torch and Shapewright disagree; it is a bug of ours."""
     engine.find(
         "self-check",

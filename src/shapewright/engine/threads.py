@@ -29,8 +29,8 @@ def followed(engine: Engine) -> Iterator[None]:
     def start(thread: Thread) -> None:
         if get_ident() in engine.threads:
             inner: Any = thread
-            inner._bootstrap_inner = follow(engine, inner._bootstrap_inner)
-            inner._invoke_excepthook = quiet(engine, inner._invoke_excepthook)
+            inner._bootstrap_inner = _follow(engine, inner._bootstrap_inner)
+            inner._invoke_excepthook = _quiet(engine, inner._invoke_excepthook)
         original(thread)
 
     Thread.start = resemble(start, original)  # type: ignore[assignment, method-assign]
@@ -38,10 +38,10 @@ def followed(engine: Engine) -> Iterator[None]:
         yield
     finally:
         Thread.start = original  # type: ignore[method-assign]
-        engine.close(Over())
+        engine.close(_Over())
 
 
-def follow(engine: Engine, bootstrap: Any) -> Any:
+def _follow(engine: Engine, bootstrap: Any) -> Any:
     """What a thread runs, with the run's mode around it."""
 
     def inner() -> None:
@@ -56,30 +56,30 @@ def follow(engine: Engine, bootstrap: Any) -> Any:
     return inner
 
 
-class RunIsOver(SystemExit):
+class _RunIsOver(SystemExit):
     """Ends a thread that goes on after its run; whoever catches it may say why."""
 
 
-def quiet(engine: Engine, report: Any) -> Any:
+def _quiet(engine: Engine, report: Any) -> Any:
     """What a thread does with an exception: nothing, where it is ours."""
     from shapewright.engine.engine import NeedsGraph
 
     def invoke(thread: Thread) -> None:
         if isinstance(sys.exception(), NeedsGraph):
             engine.ask_for_graph()
-        elif not isinstance(sys.exception(), RunIsOver):
+        elif not isinstance(sys.exception(), _RunIsOver):
             report(thread)
 
     return invoke
 
 
-class Over(dict[Any, Any]):
+class _Over(dict[Any, Any]):
     """The plans of a run that is over."""
 
     def get(self, key: Any, default: Any = None) -> Any:
-        return ended
+        return _ended
 
 
-def ended(*_: Any) -> NoReturn:
+def _ended(*_: Any) -> NoReturn:
     """Ends the thread."""
-    raise RunIsOver("the trace that this thread belonged to is over")
+    raise _RunIsOver("the trace that this thread belonged to is over")

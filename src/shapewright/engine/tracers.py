@@ -57,10 +57,10 @@ FEW = 1 << 22
 def tracers_kept() -> Iterator[None]:
     """For the time of a run, or of the building of a model."""
     makes = (
-        (TRACERS, tracing),
-        (SYMBOLIC, looking),
-        (MAKERS, making),
-        (FUNCTIONAL, passing),
+        (TRACERS, _tracing),
+        (SYMBOLIC, _looking),
+        (MAKERS, _making),
+        (FUNCTIONAL, _passing),
     )
     with ExitStack() as stack:
         for names, make in makes:
@@ -68,11 +68,11 @@ def tracers_kept() -> Iterator[None]:
                 owner = sys.modules.get(module)
                 if owner is not None and name in vars(owner):
                     stack.enter_context(replaced(owner, name, make))
-        stack.enter_context(replaced(torch.fx.Tracer, "trace", looking))
+        stack.enter_context(replaced(torch.fx.Tracer, "trace", _looking))
         yield
 
 
-def running_engine() -> Engine | None:
+def _running_engine() -> Engine | None:
     """That of the run that goes on.
 
     It need not be the one in which a file got hold of a tracer, by
@@ -85,43 +85,43 @@ def running_engine() -> Engine | None:
     return next((e for e in reversed(engines) if get_ident() in e.threads), None)
 
 
-def tracing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _tracing(original: Callable[..., Any]) -> Callable[..., Any]:
     """A tracer, run on real tensors."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
-        engine = running_engine()
+        engine = _running_engine()
         if engine is None:
             return original(*args, **kwargs)
         if original.__module__.startswith("torch.export"):
             import_compiler()
-        return traced_for_real(engine, original, args, kwargs)
+        return _traced_for_real(engine, original, args, kwargs)
 
     return trace
 
 
-def looking(original: Callable[..., Any]) -> Callable[..., Any]:
+def _looking(original: Callable[..., Any]) -> Callable[..., Any]:
     """A tracer that looks at a model with tensors of its own kind."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
-        engine = running_engine()
+        engine = _running_engine()
         if engine is None:
             return original(*args, **kwargs)
-        with put_aside(engine):
+        with _put_aside(engine):
             return engine.run(original, args, kwargs)
 
     return trace
 
 
-def making(original: Callable[..., Any]) -> Callable[..., Any]:
+def _making(original: Callable[..., Any]) -> Callable[..., Any]:
     """What makes a function that traces when it is called."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def trace(*inputs: Any, **named: Any) -> Any:
-            engine = running_engine()
+            engine = _running_engine()
             if engine is None:
                 return traced(function, *inputs, **named)
             import_compiler()
-            return traced_for_real(engine, traced, (function, *inputs), named)
+            return _traced_for_real(engine, traced, (function, *inputs), named)
 
         def traced(real: Any, *given: Any, **words: Any) -> Any:
             return original(real, *args, **kwargs)(*given, **words)
@@ -131,12 +131,12 @@ def making(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def passing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _passing(original: Callable[..., Any]) -> Callable[..., Any]:
     """What makes a function of the same results, which is run as it is."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:
-            if running_engine() is not None:
+            if _running_engine() is not None:
                 return function(*inputs, **named)
             return original(function, *args, **kwargs)(*inputs, **named)
 
@@ -145,29 +145,29 @@ def passing(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def traced_for_real(
+def _traced_for_real(
     engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
     """What torch's tracer gives for copies that have data, its tensors without."""
     real = Real(engine)
-    made = engine.run(run_for_real, (engine, real, function, args, kwargs), {})
+    made = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
     infos = [engine.info(tensor) for tensor in real.parameters]
     if infos:  # the program has used them
         engine.record(Answer(function, ((), {}), READ, notes=("traced",)), infos, ())
-    return nests.swap(made, partial(without_data, engine))
+    return nests.swap(made, partial(_without_data, engine))
 
 
-def run_for_real(
+def _run_for_real(
     engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
     """Call torch's tracer on copies that have data; what it returns has data, too."""
-    with put_aside(engine), torch.random.fork_rng(devices=()):
+    with _put_aside(engine), torch.random.fork_rng(devices=()):
         args, kwargs = real.of(args), real.of(kwargs)
         with real.in_closures(args):
             return function(*args, **kwargs)
 
 
-def without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
+def _without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
     """What a traced function gave was computed from numbers that mean nothing."""
     with torch._C.DisableTorchFunction():
         blank = tensor.detach().to("meta")
@@ -176,7 +176,7 @@ def without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def put_aside(engine: Engine) -> Iterator[None]:
+def _put_aside(engine: Engine) -> Iterator[None]:
     """In the block torch is as without a run: no mode and none of our patches."""
     thread = get_ident()
     with ExitStack() as stack:

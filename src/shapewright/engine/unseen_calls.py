@@ -52,10 +52,10 @@ def applied(engine: Engine) -> Iterator[None]:
         if not engine.graph:
             raise NeedsGraph(cls.__name__)
         with torch._C.DisableTorchFunction():
-            ready = nests.swap(args, lambda value: stand_in(engine, value))
+            ready = nests.swap(args, lambda value: _stand_in(engine, value))
         out = called(*ready, **kwargs)
         with torch._C.DisableTorchFunction():
-            nests.visit(out, lambda value: refresh(engine, value))
+            nests.visit(out, lambda value: _refresh(engine, value))
         return out
 
     kind.apply = resemble(classmethod(apply), original)  # type: ignore[assignment]
@@ -65,7 +65,7 @@ def applied(engine: Engine) -> Iterator[None]:
         kind.apply = original  # type: ignore[method-assign]
 
 
-def stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
+def _stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
     """Data-free, and known as the same tensor; whole numbers keep their values.
 
     The user's own tensors must not enter the graph, and in it no device may mix.
@@ -79,7 +79,7 @@ def stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
     return engine.tell(twin, new)
 
 
-def refresh(engine: Engine, value: torch.Tensor) -> None:
+def _refresh(engine: Engine, value: torch.Tensor) -> None:
     """Read the metadata of a result again: autograd has given it a node."""
     if not value.requires_grad:
         return
@@ -102,9 +102,9 @@ def transforms_seen(engine: Engine) -> Iterator[None]:
     """Transforms wrap data-free tensors."""
     with ExitStack() as stack:
         for module, name in ENTRIES:
-            stack.enter_context(wrapped_entry(module, name, entry(engine)))
+            stack.enter_context(_wrapped_entry(module, name, _entry(engine)))
         for module, name in EXITS:
-            stack.enter_context(wrapped_entry(module, name, left(engine)))
+            stack.enter_context(_wrapped_entry(module, name, _left(engine)))
         yield
 
 
@@ -116,7 +116,7 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @contextmanager
-def wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
+def _wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
     """A function of torch's, wrapped for the time of the run."""
     original = vars(module)[name]
     wrapped = resembling(original, wrap)
@@ -128,7 +128,7 @@ def wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
             setattr(module, name, original)
 
 
-def left(engine: Engine) -> Wrap:
+def _left(engine: Engine) -> Wrap:
     """What a transform gives back claims the device of what was wrapped."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,7 +145,7 @@ def left(engine: Engine) -> Wrap:
     return wrap
 
 
-def entry(engine: Engine) -> Wrap:
+def _entry(engine: Engine) -> Wrap:
     """What a transform wraps is data-free, and has torch's own graph below."""
     from shapewright.engine.engine import NeedsGraph
 
@@ -157,7 +157,7 @@ def entry(engine: Engine) -> Wrap:
                 raise NeedsGraph(original.__name__)
             with torch._C.DisableTorchFunction():
                 args, kwargs = nests.swap(
-                    (args, kwargs), lambda value: stand_in(engine, value)
+                    (args, kwargs), lambda value: _stand_in(engine, value)
                 )
             return original(*args, **kwargs)
 
@@ -176,7 +176,7 @@ def storages_kept(engine: Engine) -> Iterator[None]:
         if engine not in torch.overrides._get_current_function_mode_stack():
             return original(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
-            return claim(engine, original, tensor, args, kwargs)
+            return _claim(engine, original, tensor, args, kwargs)
 
     resemble(set_, original)
 
@@ -190,7 +190,7 @@ def storages_kept(engine: Engine) -> Iterator[None]:
         yield
 
 
-def claim(
+def _claim(
     engine: Engine, original: Any, tensor: Any, args: Any, kwargs: Any
 ) -> torch.Tensor:
     """`set_` on a stand-in, and what is known of the tensor after it."""
@@ -250,7 +250,7 @@ def tensors_grouped(engine: Engine) -> Iterator[None]:
             if get_ident() not in engine.threads:
                 return original(tensorlistlist, with_indices)
             with torch._C.DisableTorchFunction():
-                return group_tensors(engine, tensorlistlist, with_indices)
+                return _group_tensors(engine, tensorlistlist, with_indices)
 
         return group
 
@@ -261,7 +261,7 @@ def tensors_grouped(engine: Engine) -> Iterator[None]:
         yield
 
 
-def group_tensors(
+def _group_tensors(
     engine: Engine, lists: list[list[Any]], with_indices: bool = False
 ) -> Groups:
     """Tensors of the first list by their device and dtype, the others with them.

@@ -38,7 +38,7 @@ class Costs:
     "new" (there are no inputs), "copy" (elements are moved as they are) or "pass" (they
     are computed). `passes` is how often the innermost line of the loop runs, `calls`
     how many calls of torch it makes; None where that line has no plain form. `reads`
-    and `arithmetic` are what the loop does; None where values decide, or a condition
+    and `_arithmetic` are what the loop does; None where values decide, or a condition
     has too many steps to count. `moved` is the bytes of what goes in and out, of a
     copy of what is read.
     """
@@ -56,20 +56,20 @@ class Costs:
 
 def costs(drawn: Drawn) -> Costs:
     """What a drawn call costs."""
-    made = Costs(kind_of(drawn))
-    values = {side.name: reader(side) for side in drawn.inputs}
+    made = Costs(_kind_of(drawn))
+    values = {side.name: _reader(side) for side in drawn.inputs}
     known = all(side.values is not None for side in drawn.inputs)
     for one in drawn.maps:
         for stage in one.stages:
-            add(made, stage.map, None)
-        add(made, one, values if known and not one.stages else None)
+            _add(made, stage.map, None)
+        _add(made, one, values if known and not one.stages else None)
         if one.stages:  # written by each stage, and read again
             made.calls = None
     if made.kind == "in place":
-        made.moved = bytes_of(drawn.outputs[0])
+        made.moved = _bytes_of(drawn.outputs[0])
     elif made.kind not in ("view", "same"):
-        made.moved = sum(map(bytes_of, drawn.outputs))
-        made.moved += sum(bytes_read(drawn, made, side) for side in drawn.inputs)
+        made.moved = sum(map(_bytes_of, drawn.outputs))
+        made.moved += sum(_bytes_read(drawn, made, side) for side in drawn.inputs)
     if made.kind == "view" and not dense(drawn.outputs[0]):
         out = drawn.outputs[0]
         made.copied = out.size * ITEMSIZE.get(out.dtype, 0)
@@ -81,7 +81,7 @@ def dense(side: Side) -> bool:
     return not side.size or is_contiguous(side.shape, side.stride)
 
 
-def bytes_of(side: Side) -> int:
+def _bytes_of(side: Side) -> int:
     """The bytes of a tensor's elements, where several are one cell of it once."""
     cells = side.size
     if side.stride and cells:
@@ -92,19 +92,19 @@ def bytes_of(side: Side) -> int:
     return cells * ITEMSIZE.get(side.dtype, 0)
 
 
-def bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
+def _bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
     """The bytes of an input that a call reads: of a copy only what is copied."""
     if made.kind != "copy" or made.reads is None:
-        return bytes_of(side)
+        return _bytes_of(side)
     reads = [read for one in drawn.maps for read in one.reads]
     if any(read.when for read in reads) or side.name not in {r.tensor for r in reads}:
-        return bytes_of(side)
-    return min(bytes_of(side), made.reads * ITEMSIZE.get(side.dtype, 0))
+        return _bytes_of(side)
+    return min(_bytes_of(side), made.reads * ITEMSIZE.get(side.dtype, 0))
 
 
-def kind_of(drawn: Drawn) -> str:
+def _kind_of(drawn: Drawn) -> str:
     """What a call does with memory."""
-    if in_place(drawn):
+    if _in_place(drawn):
         return "in place"
     if not drawn.inputs:
         return "new"
@@ -127,7 +127,7 @@ def kind_of(drawn: Drawn) -> str:
     return "copy" if moves and reads else "pass"
 
 
-def in_place(drawn: Drawn) -> bool:
+def _in_place(drawn: Drawn) -> bool:
     """Whether a call writes into one of its inputs."""
     last = drawn.name.rpartition(".")[2]
     shared = any(side.shares for side in drawn.outputs)
@@ -137,33 +137,33 @@ def in_place(drawn: Drawn) -> bool:
 # -- the loop --------------------------------------------------------------------------
 
 
-def add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
+def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
     """Add what the loop of one output does."""
     elements = prod(one.shape)
     passes = elements * prod(loop.size for loop in one.loops)
     made.passes += passes
     made.writes += elements
-    steps = steps_of(one, passes, values)
+    steps = _steps_of(one, passes, values)
     conditional = any(read.when for read in one.reads)
     if steps is None or made.reads is None or made.arithmetic is None:
         made.reads = made.arithmetic = None
     else:
-        each = 1 if one.term == "copy" else len(given(one))
+        each = 1 if one.term == "copy" else len(_given(one))
         starts = elements if isinstance(one.start, Read) else 0
         after = elements * sum(len(then.reads) for then in one.then)
-        made.reads += steps * min(each, len(given(one))) + starts + after
-        for name, count in arithmetic(one, elements, steps).items():
+        made.reads += steps * min(each, len(_given(one))) + starts + after
+        for name, count in _arithmetic(one, elements, steps).items():
             made.arithmetic[name] = made.arithmetic.get(name, 0) + count
-    each_call = None if conditional else calls_of_a_step(one)
-    asking = calls_of_conditions(one)
+    each_call = None if conditional else _calls_of_a_step(one)
+    asking = _calls_of_conditions(one)
     if made.calls is None or each_call is None or asking is None or steps is None:
         made.calls = None
     else:
         made.calls += passes * asking + steps * each_call
-        made.calls += elements * calls_around(one)
+        made.calls += elements * _calls_around(one)
 
 
-def reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
+def _reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
     """What gives an element of a tensor's values."""
 
     def element(place: tuple[int, ...]) -> Any:
@@ -175,7 +175,7 @@ def reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
     return element
 
 
-def given(one: IndexMap) -> list[Read]:
+def _given(one: IndexMap) -> list[Read]:
     """The reads of a step that are of tensors."""
     tables = {table.name for table in one.tables}
     return [
@@ -185,7 +185,7 @@ def given(one: IndexMap) -> list[Read]:
     ]
 
 
-def steps_of(
+def _steps_of(
     one: IndexMap, passes: int, values: Mapping[str, Any] | None
 ) -> int | None:
     """The steps that count; None where too many conditions would have to be asked."""
@@ -193,7 +193,7 @@ def steps_of(
     if not one.conditions and not conditional:
         return passes
     asked = [*one.conditions, *(when for read in one.reads for when in read.when)]
-    if passes > MOST_STEPS or (values is None and any(map(asks_values, asked))):
+    if passes > MOST_STEPS or (values is None and any(map(_asks_values, asked))):
         return None
     return sum(
         1
@@ -203,13 +203,13 @@ def steps_of(
     )
 
 
-def asks_values(condition: object) -> bool:
+def _asks_values(condition: object) -> bool:
     """Whether a condition holds or not by the values of a tensor."""
     sides = (getattr(condition, name, None) for name in ("left", "right", "expression"))
     return any("[" in str(side) for side in sides)
 
 
-def arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
+def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
     """The operations of the loop, by name."""
     found: dict[str, int] = {}
 
@@ -232,7 +232,7 @@ def arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
     return found
 
 
-def calls_of_a_step(one: IndexMap) -> int | None:
+def _calls_of_a_step(one: IndexMap) -> int | None:
     """The calls of torch in the innermost line; None where it has no plain form."""
     plain = one.term in ("copy", "product") or (
         one.term in SIGNS and len(one.reads) == 2 and not one.options
@@ -240,9 +240,9 @@ def calls_of_a_step(one: IndexMap) -> int | None:
     simple = one.combine in ("sum", "last") and one.at is None and not one.tables
     if not plain or not simple or one.then or one.truncated or one.value is not None:
         return None
-    indexed = [read for read in given(one) if read.indices]
-    deciding = [calls_of_index(index) for read in indexed for index in read.indices]
-    if None in deciding or tuple(given(one)) != one.reads:
+    indexed = [read for read in _given(one) if read.indices]
+    deciding = [_calls_of_index(index) for read in indexed for index in read.indices]
+    if None in deciding or tuple(_given(one)) != one.reads:
         return None
     reads = len(indexed) + sum(filter(None, deciding))
     joined = len(one.reads) - 1
@@ -251,9 +251,9 @@ def calls_of_a_step(one: IndexMap) -> int | None:
     return reads + joined + written
 
 
-def calls_of_conditions(one: IndexMap) -> int | None:
+def _calls_of_conditions(one: IndexMap) -> int | None:
     """The calls of torch in `if index[u, j] == i:`: a read, `==`, and its truth."""
-    asking = [condition for condition in one.conditions if asks_values(condition)]
+    asking = [condition for condition in one.conditions if _asks_values(condition)]
     if not asking:
         return 0
     if len(one.conditions) > 1 or str(asking[0]).count("[") != 1:
@@ -261,7 +261,7 @@ def calls_of_conditions(one: IndexMap) -> int | None:
     return 3
 
 
-def calls_around(one: IndexMap) -> int:
+def _calls_around(one: IndexMap) -> int:
     """The calls of torch for each output element, outside of the inner loops."""
     starts = one.combine == "sum" or one.start is not None
     read = isinstance(one.start, Read) and bool(one.start.indices)
@@ -269,7 +269,7 @@ def calls_around(one: IndexMap) -> int:
     return (1 if starts and one.letters else 0) + int(read) + scaled
 
 
-def calls_of_index(index: Expression) -> int | None:
+def _calls_of_index(index: Expression) -> int | None:
     """The calls of torch in an index: `index[i, j]` is one; None where it is a sum."""
     if "[" not in str(index):
         return 0
@@ -309,7 +309,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     if not reads or one.stages:
         return Repeats(times=None)
     chosen = any("[" in str(index) for read in reads for index in read.indices)
-    chosen = chosen or any(map(asks_values, one.conditions))
+    chosen = chosen or any(map(_asks_values, one.conditions))
     used = frozenset[str]().union(
         *(index.letters() for read in reads for index in read.indices)
     )
@@ -319,7 +319,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     own = [loop for loop in one.loops if loop.letter not in used and loop.size > 1]
     own = own if inside else []
     loops = tuple(loop.letter for loop in own)
-    even = len(reads) == 1 and whole(reads[0], one, shape)
+    even = len(reads) == 1 and _whole(reads[0], one, shape)
     even = even and not any(read.when for read in one.reads)
     even = even and not (inside and one.conditions) and not chosen
     even = even and not {loop.letter for loop in one.loops} & set(one.letters)
@@ -327,7 +327,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     return Repeats(dims, loops, times if even else None, chosen)
 
 
-def whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
+def _whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:
     """Whether a read goes once through a tensor of this shape, letter by letter."""
     ranges = dict(zip(one.letters, one.shape, strict=True))
     ranges |= {loop.letter: loop.size for loop in one.loops}

@@ -227,16 +227,16 @@ def offsets(side: Side) -> Iterator[int]:
 Names = Mapping[str, str]
 
 
-def renamed(value: Any, letters: Names, tensors: Names) -> Any:
+def _renamed(value: Any, letters: Names, tensors: Names) -> Any:
     """A map, or a part of one, with other letters and other names of tensors."""
     if isinstance(value, Letter):
         return Letter(letters.get(value.name, value.name))
     if type(value) is tuple:  # a window is a tuple too, of numbers only
-        return tuple(renamed(item, letters, tensors) for item in value)
+        return tuple(_renamed(item, letters, tensors) for item in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {
-        one.name: renamed(getattr(value, one.name), letters, tensors)
+        one.name: _renamed(getattr(value, one.name), letters, tensors)
         for one in fields(value)
     }
     if isinstance(value, Element | Read):
@@ -245,11 +245,11 @@ def renamed(value: Any, letters: Names, tensors: Names) -> Any:
         changed["letter"] = letters.get(value.letter, value.letter)
     elif isinstance(value, IndexMap):
         changed["letters"] = tuple(letters.get(name, name) for name in value.letters)
-        changed["sentence"] = in_words(value.sentence, {**letters, **tensors})
+        changed["sentence"] = _in_words(value.sentence, {**letters, **tensors})
     return replace(value, **changed)
 
 
-def in_words(sentence: str, names: Names) -> str:
+def _in_words(sentence: str, names: Names) -> str:
     """A sentence with other names between its backticks."""
     return re.sub(r"`([^`]+)`", lambda at: f"`{names.get(at[1], at[1])}`", sentence)
 
@@ -262,7 +262,7 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 def with_names(drawn: Drawn, names: Names) -> Drawn:
     """The call with its inputs named as in the program, where that is unambiguous."""
     own = [side.name for side in (*drawn.inputs, *drawn.outputs)]
-    taken = {name for one in drawn.maps for name in letters_of_map(one)}
+    taken = {name for one in drawn.maps for name in _letters_of_map(one)}
     taken |= {"steps", *own}
     fit: dict[str, str] = {}
     for old, new in names.items():
@@ -271,18 +271,18 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
             fit[old] = new
     return replace(
         drawn,
-        refusal=tuple(in_words(line, fit) for line in drawn.refusal),
+        refusal=tuple(_in_words(line, fit) for line in drawn.refusal),
         inputs=tuple(replace(s, name=fit.get(s.name, s.name)) for s in drawn.inputs),
         outputs=tuple(
             replace(side, shares=fit.get(side.shares or "", side.shares))
             for side in drawn.outputs
         ),
-        maps=renamed(drawn.maps, {}, fit),
-        beside=None if drawn.beside is None else told_by(drawn.beside, fit),
+        maps=_renamed(drawn.maps, {}, fit),
+        beside=None if drawn.beside is None else _told_by(drawn.beside, fit),
     )
 
 
-def told_by(beside: Beside, names: Names) -> Beside:
+def _told_by(beside: Beside, names: Names) -> Beside:
     """What stands beside a picture, with other names of its inputs."""
     made = beside.autograd
     autograd = replace(
@@ -306,16 +306,16 @@ def with_letters(
 ) -> Drawn:
     """The call in a person's letters: `letters` has those of each input's dims."""
     inputs = tuple(replace(s, letters=letters.get(s.name, ())) for s in drawn.inputs)
-    maps = tuple(lettered(one, letters, sizes) for one in drawn.maps)
+    maps = tuple(_lettered(one, letters, sizes) for one in drawn.maps)
     outputs = [
-        replace(side, letters=sized(one, one.letters, one.shape))
+        replace(side, letters=_sized(one, one.letters, one.shape))
         for side, one in zip(drawn.outputs, maps, strict=False)
     ]
     rest = drawn.outputs[len(outputs) :]
     return replace(drawn, inputs=inputs, outputs=(*outputs, *rest), maps=maps)
 
 
-def sized(
+def _sized(
     one: IndexMap, letters: Iterable[str], shape: Iterable[int]
 ) -> tuple[str | None, ...]:
     """The name of each dim's size, where it has one."""
@@ -324,7 +324,7 @@ def sized(
     return found if any(found) and tuple(shape) else ()
 
 
-def lettered(
+def _lettered(
     one: IndexMap,
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
@@ -336,7 +336,7 @@ def lettered(
         own |= {loop.letter: loop.size for loop in each.loops}
         runs = own | runs
     size_of: dict[str, str] = {}
-    for letter, size in indexed_by(one, letters):
+    for letter, size in _indexed_by(one, letters):
         size_of.setdefault(letter, size)
     new: dict[str, str] = {}
     taken = {*letters, *sizes, "out", "steps"}
@@ -355,15 +355,15 @@ def lettered(
         for letter, size in size_of.items()
         if sizes.get(size) == runs.get(letter)
     )
-    made: IndexMap = renamed(one, new, {})
+    made: IndexMap = _renamed(one, new, {})
     stages = tuple(
-        Stage(stage.name, replace(stage.map, sizes=of_stage(stage.map, named, sizes)))
+        Stage(stage.name, replace(stage.map, sizes=_of_stage(stage.map, named, sizes)))
         for stage in made.stages
     )
     return replace(made, sizes=named, stages=stages)
 
 
-def of_stage(
+def _of_stage(
     one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, str], ...]:
     """The names of sizes that a stage's letters run through too."""
@@ -372,11 +372,11 @@ def of_stage(
     return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
 
 
-def indexed_by(
+def _indexed_by(
     one: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
 ) -> Iterator[tuple[str, str]]:
     """Letters that alone are the index of a dim, with the name of that dim's size."""
-    for read in reads_in(one):
+    for read in _reads_in(one):
         for index, size in zip(
             read.indices, letters.get(read.tensor, ()), strict=False
         ):
@@ -384,22 +384,22 @@ def indexed_by(
                 yield index.name, size
 
 
-def reads_in(value: Any) -> Iterator[Read | Element]:
+def _reads_in(value: Any) -> Iterator[Read | Element]:
     """All reads of a map, those inside of indices and conditions too."""
     if isinstance(value, Read | Element):
         yield value
     if isinstance(value, tuple):
         for item in value:
-            yield from reads_in(item)
+            yield from _reads_in(item)
     elif is_dataclass(value) and not isinstance(value, type):
         for one in fields(value):
-            yield from reads_in(getattr(value, one.name))
+            yield from _reads_in(getattr(value, one.name))
 
 
-def letters_of_map(one: IndexMap) -> set[str]:
+def _letters_of_map(one: IndexMap) -> set[str]:
     """The letters of a map, and the names of its tables."""
     loops = {loop.letter for loop in one.loops}
     found = {*one.letters, *loops, *(table.name for table in one.tables)}
     for stage in one.stages:
-        found |= {stage.name, *letters_of_map(stage.map)}
+        found |= {stage.name, *_letters_of_map(stage.map)}
     return found

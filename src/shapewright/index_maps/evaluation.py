@@ -20,7 +20,7 @@ Tensors = Mapping[str, Callable[[tuple[int, ...]], Any]]
 """A tensor by its name in the call: what gives its element at an index."""
 
 
-class Functions(Protocol):
+class _Functions(Protocol):
     """Torch functions by name; `options` are their keyword arguments."""
 
     def of_elements(
@@ -38,18 +38,18 @@ PLAIN_TERMS = ("copy", "product")
 
 
 def element(
-    drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: Functions
+    drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: _Functions
 ) -> Any:
     """The output's element at `index`, as the map says."""
-    letters = around(drawn, index, staged(drawn, tensors, functions))
-    made = combined(drawn, letters, functions)
+    letters = _around(drawn, index, staged(drawn, tensors, functions))
+    made = _combined(drawn, letters, functions)
     for then in drawn.then:
-        operands = [made, *(value_of(read, letters) for read in then.reads)]
+        operands = [made, *(_value_of(read, letters) for read in then.reads)]
         made = functions.of_elements(then.function, operands, dict(then.options))
     return made
 
 
-def staged(drawn: IndexMap, tensors: Tensors, functions: Functions) -> Tensors:
+def staged(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
     """The tensors, with the map's stages among them; theirs are kept once known.
 
     Whoever looks at many elements calls this once, and hands on what it returns.
@@ -57,12 +57,12 @@ def staged(drawn: IndexMap, tensors: Tensors, functions: Functions) -> Tensors:
     every = dict(tensors)
     for stage in drawn.stages:
         if stage.name not in every:
-            every[stage.name] = remembered(stage.map, dict(every), functions)
+            every[stage.name] = _remembered(stage.map, dict(every), functions)
     return every
 
 
-def remembered(
-    drawn: IndexMap, tensors: Tensors, functions: Functions
+def _remembered(
+    drawn: IndexMap, tensors: Tensors, functions: _Functions
 ) -> Callable[[tuple[int, ...]], Any]:
     """What gives an element of a stage, worked out when it is first asked for."""
     known: dict[tuple[int, ...], Any] = {}
@@ -76,15 +76,17 @@ def remembered(
     return at
 
 
-def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) -> Any:
+def _combined(
+    drawn: IndexMap, letters: Mapping[str, Any], functions: _Functions
+) -> Any:
     """What the steps give together."""
     start = drawn.start
     if isinstance(start, Read):
-        start = value_of(start, letters)
+        start = _value_of(start, letters)
     found: list[Any] = []
     steps = []
     for step in drawn.steps(letters):
-        value = term(drawn, step, functions)
+        value = _term(drawn, step, functions)
         if value is not None:
             found.append(value)
             steps.append(step)
@@ -104,13 +106,13 @@ def combined(drawn: IndexMap, letters: Mapping[str, Any], functions: Functions) 
     return int(made) if drawn.truncated else made
 
 
-def around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
+def _around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
     """The output letters' values, and the tensors and tables by their names."""
     tables = {table.name: table.element for table in drawn.tables}
     return {**tensors, **tables, **drawn.named(index)}
 
 
-def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
+def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> Any:
     """What one step gives; None where no read applies."""
     if drawn.value is not None:
         made = drawn.value
@@ -118,15 +120,15 @@ def term(drawn: IndexMap, step: Mapping[str, Any], functions: Functions) -> Any:
     if drawn.term == "copy":
         for read in drawn.reads:
             if read.applies(step):
-                return value_of(read, step)
+                return _value_of(read, step)
         return drawn.missing
-    values = [value_of(read, step) for read in drawn.reads]
+    values = [_value_of(read, step) for read in drawn.reads]
     if drawn.term == "product":
         return prod(values)
     return functions.of_elements(drawn.term, values, dict(drawn.options))
 
 
-def value_of(read: Read, letters: Mapping[str, Any]) -> Any:
+def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
     """The element that a read names."""
     if isinstance(read, Number):
         return read.number
@@ -162,7 +164,7 @@ def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any
 
 def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
     """The elements that are read in the last stage: of inputs, and of stages."""
-    letters = around(drawn, index, tensors)
+    letters = _around(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
     found: list[Any] = []
     for step in drawn.steps(letters):
@@ -173,15 +175,15 @@ def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]
         ]
         if drawn.term == "copy":
             applying = applying[:1]
-        found += [place for read in applying for place in place_of(read, step)]
+        found += [place for read in applying for place in _place_of(read, step)]
     if isinstance(drawn.start, Read) and (drawn.combine == "sum" or not found):
-        found += place_of(drawn.start, letters)
+        found += _place_of(drawn.start, letters)
     for then in drawn.then:
-        found += [place for read in then.reads for place in place_of(read, letters)]
+        found += [place for read in then.reads for place in _place_of(read, letters)]
     return found
 
 
-def place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
+def _place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
     """The (tensor, index) that a read names; none for a number."""
     if isinstance(read, Number):
         return []
@@ -202,7 +204,7 @@ def times_read(
     """
     return Counter(
         at
-        for index in indices(drawn)
+        for index in _indices(drawn)
         for name, at in sources(drawn, index, tensors)
         if name == tensor
     )
@@ -210,9 +212,9 @@ def times_read(
 
 def times_met(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
     """How many elements meet in each element of the output: in `fold`, in a scatter."""
-    return {index: len(sources(drawn, index, tensors)) for index in indices(drawn)}
+    return {index: len(sources(drawn, index, tensors)) for index in _indices(drawn)}
 
 
-def indices(drawn: IndexMap) -> Iterator[Index]:
+def _indices(drawn: IndexMap) -> Iterator[Index]:
     """The indices of the output, in row-major order."""
     return product(*map(range, drawn.shape))

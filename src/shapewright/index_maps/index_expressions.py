@@ -89,7 +89,7 @@ def sizes_of(shape: Sequence[int]) -> dict[str, int]:
     return dict(zip(LETTERS, shape, strict=False))
 
 
-def bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
+def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     """The least and the largest value, or a range around them; None if unknown."""
     if isinstance(expression, Letter):
         if expression.name not in sizes:
@@ -98,14 +98,14 @@ def bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     if isinstance(expression, Remainder):
         return 0, expression.divisor - 1
     if isinstance(expression, Quotient):
-        inside = bounds(expression.over, sizes)
+        inside = _bounds(expression.over, sizes)
         n = expression.divisor
         return None if inside is None else (inside[0] // n, inside[1] // n)
     if not isinstance(expression, Total):
         return None
     low = high = expression.constant
     for term, factor in expression.terms:
-        inside = bounds(term, sizes)
+        inside = _bounds(term, sizes)
         if inside is None:
             return None
         ends = sorted(end * factor for end in inside)
@@ -113,7 +113,7 @@ def bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
     return low, high
 
 
-def parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
+def _parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
     """The terms whose factor is a multiple of `step`, and the rest.
 
     The number in a sum is parted too: 13 is 12 and 1 where `step` is 4.
@@ -127,7 +127,7 @@ def parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
     return whole, total([*rest, (constant % step, 1)])
 
 
-def steps_of(expression: Expression, divisor: int) -> list[int]:
+def _steps_of(expression: Expression, divisor: int) -> list[int]:
     """What the divisor has in common with the factors, the largest first."""
     terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
     return sorted({gcd(factor, divisor) for _, factor in terms}, reverse=True)
@@ -135,18 +135,18 @@ def steps_of(expression: Expression, divisor: int) -> list[int]:
 
 def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
     """`expression // divisor`."""
-    known = bounds(expression, sizes)
+    known = _bounds(expression, sizes)
     if known is not None and known[0] // divisor == known[1] // divisor:
         return number(known[0] // divisor)
     if divisor == 1:
         return expression
-    for step in steps_of(expression, divisor):
-        whole, rest = parted(expression, step)
-        inside = bounds(rest, sizes)
+    for step in _steps_of(expression, divisor):
+        whole, rest = _parted(expression, step)
+        inside = _bounds(rest, sizes)
         if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
             less = total([(term, factor // step) for term, factor in whole])
             return over(less, divisor // step, sizes)
-    whole, rest = parted(expression, divisor)
+    whole, rest = _parted(expression, divisor)
     if whole:
         less = total([(term, factor // divisor) for term, factor in whole])
         return less + over(rest, divisor, sizes)
@@ -155,15 +155,15 @@ def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
 
 def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
     """`expression % divisor`."""
-    whole, rest = parted(expression, divisor)
+    whole, rest = _parted(expression, divisor)
     if whole:
         return modulo(rest, divisor, sizes)
-    known = bounds(expression, sizes)
+    known = _bounds(expression, sizes)
     if known is not None and known[0] // divisor == known[1] // divisor:
         return expression - known[0] // divisor * divisor
-    for step in steps_of(expression, divisor):
-        whole, rest = parted(expression, step)
-        inside = bounds(rest, sizes)
+    for step in _steps_of(expression, divisor):
+        whole, rest = _parted(expression, step)
+        inside = _bounds(rest, sizes)
         if step > 1 and inside is not None and 0 <= inside[0] <= inside[1] < step:
             less = total([(term, factor // step) for term, factor in whole])
             return modulo(less, divisor // step, sizes) * step + rest
@@ -251,11 +251,11 @@ def geometry(drawn: IndexMap) -> tuple[str, ...]:
     """
     if drawn.sizing == "spread":
         sizes = drawn.shape[-len(drawn.windows) :]
-        return tuple(map(spread, drawn.windows, sizes))
-    return tuple(sliding(each, drawn.sizing != "average") for each in drawn.windows)
+        return tuple(map(_spread, drawn.windows, sizes))
+    return tuple(_sliding(each, drawn.sizing != "average") for each in drawn.windows)
 
 
-def sliding(window: Window, dilated: bool = True) -> str:
+def _sliding(window: Window, dilated: bool = True) -> str:
     """How often a window fits: `floor((8 + 2*1 - 1*(3 - 1) - 1) / 2) + 1 = 4`."""
     if window.before == window.after:
         padding = f" + 2*{window.before}"
@@ -274,7 +274,7 @@ def sliding(window: Window, dilated: bool = True) -> str:
     )
 
 
-def spread(window: Window, size: int) -> str:
+def _spread(window: Window, size: int) -> str:
     """What a transposed convolution makes of a size: `(4 - 1)*2 - 2*0 + ... = 8`."""
     return (
         f"({window.size} - 1)*{window.stride} - 2*{window.before} + "

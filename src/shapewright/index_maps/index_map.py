@@ -67,14 +67,14 @@ class Listed(Expression):
         return frozenset[str]().union(*(index.letters() for index in self.indices))
 
     def __str__(self) -> str:
-        return f"{listing(self.numbers)}[{', '.join(map(str, self.indices))}]"
+        return f"{_listing(self.numbers)}[{', '.join(map(str, self.indices))}]"
 
 
-def listing(numbers: Any) -> str:
+def _listing(numbers: Any) -> str:
     """A list as text, cut where it is long."""
     if not isinstance(numbers, tuple):
         return str(numbers)
-    shown = [listing(item) for item in numbers[:8]]
+    shown = [_listing(item) for item in numbers[:8]]
     return f"[{', '.join(shown)}{', ...' if len(numbers) > 8 else ''}]"
 
 
@@ -325,7 +325,7 @@ def loop_letters(*sizes: int) -> tuple[tuple[Loop, ...], tuple[Letter, ...]]:
     return loops, tuple(Letter(loop.letter) for loop in loops)
 
 
-def read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Read:
+def _read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Read:
     """A read, with numbers among its indices."""
     return Read(tensor, tuple(as_expression(index) for index in indices), when)
 

@@ -67,7 +67,7 @@ write_nest = TableWriter().nest
 
 def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
     """A drawn call or tensor as JSON text."""
-    told = write_drawing(drawn) if isinstance(drawn, Drawn) else write_tensor(drawn)
+    told = _write_drawing(drawn) if isinstance(drawn, Drawn) else _write_tensor(drawn)
     separators = (",", ":") if indent is None else None
     return json.dumps(
         {"version": VERSION, **told},
@@ -78,7 +78,7 @@ def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
     )
 
 
-def write_drawing(drawn: Drawn) -> Json:
+def _write_drawing(drawn: Drawn) -> Json:
     """A call, its tensors and its maps."""
     return {
         "kind": "drawing",
@@ -87,10 +87,10 @@ def write_drawing(drawn: Drawn) -> Json:
         "arguments": {
             name: write_nest(value) for name, value in drawn.arguments.items()
         },
-        "inputs": list(map(write_side, drawn.inputs)),
-        "outputs": list(map(write_side, drawn.outputs)),
-        "stages": list(map(write_side, drawn.stages)),
-        "maps": list(map(write_index_map, drawn.maps)),
+        "inputs": list(map(_write_side, drawn.inputs)),
+        "outputs": list(map(_write_side, drawn.outputs)),
+        "stages": list(map(_write_side, drawn.stages)),
+        "maps": list(map(_write_index_map, drawn.maps)),
         "reason": drawn.reason,
         "error": drawn.error,
         "checked": drawn.checked,
@@ -102,11 +102,11 @@ def write_drawing(drawn: Drawn) -> Json:
     }
 
 
-def write_tensor(stored: Stored) -> Json:
+def _write_tensor(stored: Stored) -> Json:
     """A tensor with the cells of its storage."""
     return {
         "kind": "tensor",
-        "tensor": write_side(stored.side),
+        "tensor": _write_side(stored.side),
         "count": stored.count,
         "cells": [write_nest(cell) for cell in stored.cells],
         "itemsize": stored.itemsize,
@@ -117,7 +117,7 @@ def write_tensor(stored: Stored) -> Json:
     }
 
 
-def write_side(one: Side) -> Json:
+def _write_side(one: Side) -> Json:
     """A tensor; its values are nested lists, or null where there are too many."""
     single = one.values if isinstance(one.values, int | float | complex) else None
     return {
@@ -128,40 +128,40 @@ def write_side(one: Side) -> Json:
         "offset": one.offset,
         "shares": one.shares,
         "letters": list(one.letters),
-        "values": numbers(one.values if isinstance(one.values, list) else single),
+        "values": _numbers(one.values if isinstance(one.values, list) else single),
     }
 
 
-def numbers(values: Any) -> Json:
+def _numbers(values: Any) -> Json:
     """Nested lists or tuples of numbers as nested lists."""
     if isinstance(values, list | tuple):
-        return [numbers(value) for value in values]
+        return [_numbers(value) for value in values]
     return write_nest(values)
 
 
 # -- maps ------------------------------------------------------------------------------
 
 
-def write_index_map(one: IndexMap) -> Json:
+def _write_index_map(one: IndexMap) -> Json:
     """A map: shape, letters and reads, and what is not at its default."""
     row: dict[str, Json] = {"shape": list(one.shape), "letters": list(one.letters)}
     for name, value in (
-        ("reads", list(map(write_element_read, one.reads))),
+        ("reads", list(map(_write_element_read, one.reads))),
         ("loops", [[loop.letter, loop.size] for loop in one.loops]),
-        ("conditions", list(map(write_condition, one.conditions))),
-        ("options", write_options(one.options)),
-        ("then", list(map(write_function, one.then))),
+        ("conditions", list(map(_write_condition, one.conditions))),
+        ("options", _write_options(one.options)),
+        ("then", list(map(_write_function, one.then))),
         (
             "tables",
             [
-                {"name": table.name, "values": numbers(table.values)}
+                {"name": table.name, "values": _numbers(table.values)}
                 for table in one.tables
             ],
         ),
         (
             "stages",
             [
-                {"name": stage.name, "map": write_index_map(stage.map)}
+                {"name": stage.name, "map": _write_index_map(stage.map)}
                 for stage in one.stages
             ],
         ),
@@ -176,69 +176,69 @@ def write_index_map(one: IndexMap) -> Json:
             row[name] = getattr(one, name)
     for name in ("at", "gives"):
         if (value := getattr(one, name)) is not None:
-            row[name] = write_expression(value)
+            row[name] = _write_expression(value)
     for name in ("start", "value", "missing"):
         if (value := getattr(one, name)) is not None:
-            row[name] = write_operand(value)
+            row[name] = _write_operand(value)
     return row
 
 
-def write_operand(value: Read | Linear | Expression | float) -> Json:
+def _write_operand(value: Read | Linear | Expression | float) -> Json:
     """What stands where a read, an expression or a number may stand."""
     if isinstance(value, Read):
-        return write_element_read(value)
+        return _write_element_read(value)
     if isinstance(value, Linear):
         return {
-            "linear": write_expression(value.over),
+            "linear": _write_expression(value.over),
             "start": write_nest(value.start),
             "step": write_nest(value.step),
             "divisor": value.divisor,
             "whole": value.whole,
         }
     if isinstance(value, Expression):
-        return {"expression": write_expression(value)}
+        return {"expression": _write_expression(value)}
     return write_nest(value)
 
 
-def write_element_read(one: Read) -> Json:
+def _write_element_read(one: Read) -> Json:
     """A read of a tensor, or a number in its place."""
     row: dict[str, Json] = {}
     if isinstance(one, Number):
         row["number"] = write_nest(one.number)
     else:
         row["tensor"] = one.tensor
-        row["at"] = list(map(write_expression, one.indices))
+        row["at"] = list(map(_write_expression, one.indices))
     if one.when:
-        row["when"] = list(map(write_condition, one.when))
+        row["when"] = list(map(_write_condition, one.when))
     return row
 
 
-def write_function(one: Then) -> Json:
+def _write_function(one: Then) -> Json:
     """A function that comes after."""
     row: dict[str, Json] = {"function": one.function}
     if one.reads:
-        row["reads"] = list(map(write_element_read, one.reads))
+        row["reads"] = list(map(_write_element_read, one.reads))
     if one.options:
-        row["options"] = write_options(one.options)
+        row["options"] = _write_options(one.options)
     return row
 
 
-def write_options(every: tuple[tuple[str, Any], ...]) -> Json:
+def _write_options(every: tuple[tuple[str, Any], ...]) -> Json:
     """Keyword arguments."""
     return {name: write_nest(value) for name, value in every}
 
 
-def write_condition(one: Condition) -> Json:
+def _write_condition(one: Condition) -> Json:
     """`low <= a < high`, `a == b` or `a <= b`."""
     if isinstance(one, Equal):
-        return {"equal": [write_expression(one.left), write_expression(one.right)]}
+        return {"equal": [_write_expression(one.left), _write_expression(one.right)]}
     if isinstance(one, AtMost):
-        return {"at_most": [write_expression(one.left), write_expression(one.right)]}
-    high = one.high if isinstance(one.high, int) else write_expression(one.high)
-    return {"within": write_expression(one.expression), "low": one.low, "high": high}
+        return {"at_most": [_write_expression(one.left), _write_expression(one.right)]}
+    high = one.high if isinstance(one.high, int) else _write_expression(one.high)
+    return {"within": _write_expression(one.expression), "low": one.low, "high": high}
 
 
-def write_expression(one: Expression) -> Json:
+def _write_expression(one: Expression) -> Json:
     """An expression by its kind."""
     match one:
         case Letter(name):
@@ -246,20 +246,23 @@ def write_expression(one: Expression) -> Json:
         case Total((), constant):
             return constant
         case Total(terms, constant):
-            parts = [[factor, write_expression(term)] for term, factor in terms]
+            parts = [[factor, _write_expression(term)] for term, factor in terms]
             return {"sum": parts, "plus": constant}
         case Quotient(over, divisor):
-            return {"floor": write_expression(over), "by": divisor}
+            return {"floor": _write_expression(over), "by": divisor}
         case Remainder(over, divisor):
-            return {"rest": write_expression(over), "by": divisor}
+            return {"rest": _write_expression(over), "by": divisor}
         case Absolute(over):
-            return {"abs": write_expression(over)}
+            return {"abs": _write_expression(over)}
         case Clamped(over, low, high):
-            return {"clamp": write_expression(over), "low": low, "high": high}
+            return {"clamp": _write_expression(over), "low": low, "high": high}
         case Element(name, indices):
-            return {"element": name, "at": list(map(write_expression, indices))}
+            return {"element": name, "at": list(map(_write_expression, indices))}
         case Listed(values, indices):
-            return {"list": numbers(values), "at": list(map(write_expression, indices))}
+            return {
+                "list": _numbers(values),
+                "at": list(map(_write_expression, indices)),
+            }
     raise AssertionError(f"no form for {type(one).__name__}")
 
 
@@ -283,18 +286,18 @@ def decode(text: str | bytes) -> Drawn | Stored:
     record = parse_document(text, kinds, VERSION, UnreadableDrawing)
     with damages_named("drawing", UnreadableDrawing):
         if record["kind"] == "drawing":
-            return read_drawing(record)
-        return read_tensor(record)
+            return _read_drawing(record)
+        return _read_tensor(record)
 
 
-def read_drawing(record: dict[str, Json]) -> Drawn:
+def _read_drawing(record: dict[str, Json]) -> Drawn:
     """A call, its tensors and its maps."""
     return Drawn(
         text=record["text"],
         name=record["name"],
-        inputs=tuple(map(read_side, record["inputs"])),
-        outputs=tuple(map(read_side, record["outputs"])),
-        maps=tuple(map(read_index_map, record["maps"])),
+        inputs=tuple(map(_read_side, record["inputs"])),
+        outputs=tuple(map(_read_side, record["outputs"])),
+        maps=tuple(map(_read_index_map, record["maps"])),
         reason=record["reason"],
         checked=record["checked"],
         error=record["error"],
@@ -302,22 +305,22 @@ def read_drawing(record: dict[str, Json]) -> Drawn:
             name: read_nest(value) for name, value in record["arguments"].items()
         },
         sizes=tuple(record["sizes"]),
-        stages=tuple(map(read_side, record["stages"])),
+        stages=tuple(map(_read_side, record["stages"])),
         notes=tuple(record.get("notes", ())),
         refusal=tuple(record.get("refusal", ())),
-        beside=None if record.get("beside") is None else beside(record["beside"]),
+        beside=None if record.get("beside") is None else _beside(record["beside"]),
         broadcast=record.get("broadcast", False),
     )
 
 
-def beside(record: dict[str, Json]) -> Beside:
+def _beside(record: dict[str, Json]) -> Beside:
     """What autograd and the dispatcher said of a call."""
     told = record["autograd"]
     autograd = Autograd(
         nodes=tuple(told["nodes"]),
-        kept=tuple(Kept(**{**row, "shape": shape(row)}) for row in told["kept"]),
+        kept=tuple(Kept(**{**row, "shape": _shape(row)}) for row in told["kept"]),
         gradients=tuple(
-            Gradient(row["name"], shape(row), row["reason"])
+            Gradient(row["name"], _shape(row), row["reason"])
             for row in told["gradients"]
         ),
         written=tuple((name, old, new) for name, old, new in told["written"]),
@@ -335,16 +338,16 @@ def beside(record: dict[str, Json]) -> Beside:
     )
 
 
-def shape(row: dict[str, Json]) -> Any:
+def _shape(row: dict[str, Json]) -> Any:
     """The shape in a row, None where it has none."""
     return None if row["shape"] is None else tuple(row["shape"])
 
 
-def read_tensor(record: dict[str, Json]) -> Stored:
+def _read_tensor(record: dict[str, Json]) -> Stored:
     """A tensor with the cells of its storage."""
     base = record["base"]
     return Stored(
-        read_side(record["tensor"]),
+        _read_side(record["tensor"]),
         count=record["count"],
         cells=tuple(read_nest(cell) for cell in record["cells"]),
         itemsize=record["itemsize"],
@@ -355,7 +358,7 @@ def read_tensor(record: dict[str, Json]) -> Stored:
     )
 
 
-def read_side(row: Json) -> Side:
+def _read_side(row: Json) -> Side:
     """A tensor with its values."""
     return Side(
         row["name"],
@@ -363,23 +366,23 @@ def read_side(row: Json) -> Side:
         row["dtype"],
         tuple(row["stride"]),
         row["offset"],
-        listed(row["values"], list),
+        _listed(row["values"], list),
         row["shares"],
         tuple(row.get("letters", ())),
     )
 
 
-def listed(values: Json, kind: Any) -> Any:
+def _listed(values: Json, kind: Any) -> Any:
     """Nested lists of numbers, as lists or as tuples."""
     if isinstance(values, list):
-        return kind([listed(value, kind) for value in values])
+        return kind([_listed(value, kind) for value in values])
     return read_nest(values)
 
 
 # -- maps ------------------------------------------------------------------------------
 
 
-def read_index_map(row: Json) -> IndexMap:
+def _read_index_map(row: Json) -> IndexMap:
     """A map; what is not there is at its default."""
     more: dict[str, Any] = {
         name: row[name]
@@ -387,28 +390,28 @@ def read_index_map(row: Json) -> IndexMap:
         if name in row
     }
     more |= {
-        name: read_expression(row[name]) for name in ("at", "gives") if name in row
+        name: _read_expression(row[name]) for name in ("at", "gives") if name in row
     }
     more |= {
-        name: read_operand(row[name])
+        name: _read_operand(row[name])
         for name in ("start", "value", "missing")
         if name in row
     }
     return IndexMap(
         tuple(row["shape"]),
-        tuple(map(read_element_read, row.get("reads", ()))),
+        tuple(map(_read_element_read, row.get("reads", ()))),
         tuple(Loop(letter, size) for letter, size in row.get("loops", ())),
-        tuple(map(read_condition, row.get("conditions", ()))),
+        tuple(map(_read_condition, row.get("conditions", ()))),
         letters=tuple(row["letters"]),
-        options=read_options(row.get("options", {})),
-        then=tuple(map(read_function, row.get("then", ()))),
+        options=_read_options(row.get("options", {})),
+        then=tuple(map(_read_function, row.get("then", ()))),
         sizes=tuple((letter, name) for letter, name in row.get("sizes", ())),
         tables=tuple(
-            Table(one["name"], listed(one["values"], tuple))
+            Table(one["name"], _listed(one["values"], tuple))
             for one in row.get("tables", ())
         ),
         stages=tuple(
-            Stage(one["name"], read_index_map(one["map"]))
+            Stage(one["name"], _read_index_map(one["map"]))
             for one in row.get("stages", ())
         ),
         windows=tuple(
@@ -419,52 +422,52 @@ def read_index_map(row: Json) -> IndexMap:
     )
 
 
-def read_operand(row: Json) -> Any:
+def _read_operand(row: Json) -> Any:
     """What stands where a read, an expression or a number may stand."""
     if not isinstance(row, dict) or "float" in row:
         return read_nest(row)
     if "linear" in row:
         start, step = read_nest(row["start"]), read_nest(row["step"])
-        over = read_expression(row["linear"])
+        over = _read_expression(row["linear"])
         return Linear(start, step, over, row["divisor"], row["whole"])
     return (
-        read_expression(row["expression"])
+        _read_expression(row["expression"])
         if "expression" in row
-        else read_element_read(row)
+        else _read_element_read(row)
     )
 
 
-def read_element_read(row: Json) -> Read:
+def _read_element_read(row: Json) -> Read:
     """A read of a tensor, or a number in its place."""
-    when = tuple(map(read_condition, row.get("when", ())))
+    when = tuple(map(_read_condition, row.get("when", ())))
     if "number" in row:
         return constant(read_nest(row["number"]), when)
-    return Read(row["tensor"], tuple(map(read_expression, row["at"])), when)
+    return Read(row["tensor"], tuple(map(_read_expression, row["at"])), when)
 
 
-def read_function(row: Json) -> Then:
+def _read_function(row: Json) -> Then:
     """A function that comes after."""
-    reads = tuple(map(read_element_read, row.get("reads", ())))
-    return Then(row["function"], reads, read_options(row.get("options", {})))
+    reads = tuple(map(_read_element_read, row.get("reads", ())))
+    return Then(row["function"], reads, _read_options(row.get("options", {})))
 
 
-def read_options(row: Json) -> Options:
+def _read_options(row: Json) -> Options:
     """Keyword arguments."""
     return tuple((name, read_nest(value)) for name, value in row.items())
 
 
-def read_condition(row: Json) -> Condition:
+def _read_condition(row: Json) -> Condition:
     """`low <= a < high`, `a == b` or `a <= b`."""
     if "equal" in row:
-        return Equal(*map(read_expression, row["equal"]))
+        return Equal(*map(_read_expression, row["equal"]))
     if "at_most" in row:
-        return AtMost(*map(read_expression, row["at_most"]))
+        return AtMost(*map(_read_expression, row["at_most"]))
     high = row["high"]
-    within = high if isinstance(high, int) else read_expression(high)
-    return Within(read_expression(row["within"]), row["low"], within)
+    within = high if isinstance(high, int) else _read_expression(high)
+    return Within(_read_expression(row["within"]), row["low"], within)
 
 
-def read_expression(row: Json) -> Expression:
+def _read_expression(row: Json) -> Expression:
     """An expression by its kind."""
     if isinstance(row, str):
         return Letter(row)
@@ -472,18 +475,18 @@ def read_expression(row: Json) -> Expression:
         return number(row)
     match row:
         case {"sum": parts, "plus": constant}:
-            terms = tuple((read_expression(term), factor) for factor, term in parts)
+            terms = tuple((_read_expression(term), factor) for factor, term in parts)
             return Total(terms, constant)
         case {"floor": over, "by": divisor}:
-            return Quotient(read_expression(over), divisor)
+            return Quotient(_read_expression(over), divisor)
         case {"rest": over, "by": divisor}:
-            return Remainder(read_expression(over), divisor)
+            return Remainder(_read_expression(over), divisor)
         case {"abs": over}:
-            return Absolute(read_expression(over))
+            return Absolute(_read_expression(over))
         case {"clamp": over, "low": low, "high": high}:
-            return Clamped(read_expression(over), low, high)
+            return Clamped(_read_expression(over), low, high)
         case {"element": name, "at": at}:
-            return Element(name, tuple(map(read_expression, at)))
+            return Element(name, tuple(map(_read_expression, at)))
         case {"list": values, "at": at}:
-            return Listed(listed(values, tuple), tuple(map(read_expression, at)))
+            return Listed(_listed(values, tuple), tuple(map(_read_expression, at)))
     raise ValueError(f"no expression has the form {row!r}")

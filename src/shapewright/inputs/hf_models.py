@@ -31,7 +31,7 @@ _TOKENS = "i64[2, 16]=ones"
 _PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_config")
 
 
-def candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
+def _candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
     """Likely inputs of a transformers model: the obvious one, and the same with more.
 
     A model with a decoder is given both sides first.
@@ -134,7 +134,7 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
     transformers = library("transformers", target)
     place, _, head = target.place.partition(":")
     settings = keywords(target)
-    with offline():
+    with _offline():
         with importable("transformers", target):  # it imports its parts late
             config, model_class = _config(transformers, place, settings, target)
             if head:
@@ -142,7 +142,7 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
             base = transformers.PreTrainedModel
         with _uninitialised(base), building, constructing(target.place):
             model = _model(transformers, config, model_class, target)
-    examples = candidates(model, config)
+    examples = _candidates(model, config)
     if model.main_input_name == "input_ids":  # the others inherit the same dummies
         examples += tuple(declared_by(model))
     name = display(target, type(model).__name__)
@@ -150,7 +150,7 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
 
 
 @contextmanager
-def offline() -> Iterator[None]:
+def _offline() -> Iterator[None]:
     """No network for the Hub's client while a model is built."""
     from huggingface_hub import constants
 

@@ -56,7 +56,7 @@ def nobody() -> Program:
     return Program(Path(os.getcwd()))
 
 
-def arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
     """The arguments that a library target carries: ``(num_classes=10)``.
 
     Values are literals; `torch` is the one name known.
@@ -73,7 +73,7 @@ def arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
 
 def keywords(target: Target) -> dict[str, Any]:
     """The arguments of a library target, all of them by name."""
-    args, kwargs = arguments(target)
+    args, kwargs = _arguments(target)
     if args:
         assert isinstance(target.expression, Call)
         raise InputError(
@@ -103,7 +103,7 @@ def display(target: Target, name: str) -> str:
     return name + expression.text(target.expression).removeprefix("_")
 
 
-def fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) -> None:
+def _fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) -> None:
     """Say so where a builder does not take one of the arguments."""
     from shapewright.inputs.target_names import described, signature_of
 
@@ -172,7 +172,7 @@ def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> L
             f"torchvision has no model `{name}`{hint}", target.text, len("torchvision:")
         )
     builder = models.get_model_builder(name)
-    fits(builder, target, kwargs)
+    _fits(builder, target, kwargs)
     with building, constructing(name):
         model = builder(**(_no_weights(builder) | kwargs))
     if "detection" in builder.__module__ and "targets" not in kwargs:

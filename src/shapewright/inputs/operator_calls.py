@@ -41,14 +41,14 @@ _SYMBOLS: dict[type, str] = {
 
 
 @dataclass(slots=True)
-class Letters:
+class _Letters:
     """The letters of a call: all sizes, and which of them nobody stated."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     chosen: dict[str, int] = field(default_factory=dict)
 
 
-def as_python(text: str) -> str:
+def _as_python(text: str) -> str:
     """The call with `B:8` for `B=8` between a tensor's brackets, which Python reads.
 
     Every character stays where it is.
@@ -56,18 +56,18 @@ def as_python(text: str) -> str:
     return _TENSOR.sub(lambda found: _STATED.sub(":", found[0]), text)
 
 
-def letters_of_call(tree: ast.expr, text: str) -> Letters:
+def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
     """All letters of a call with their sizes; those without one get a small one.
 
     Chosen sizes differ from each other and from those that were stated, so that what
     has the same size has the same letter; a letter that is divided gets a multiple.
     """
-    found = Letters()
+    found = _Letters()
     stated: dict[str, tuple[int, int]] = {}
     free: dict[str, int] = {}
-    for node in sizes_in(tree):
+    for node in _sizes_in(tree):
         if isinstance(node, ast.Slice):
-            letter, size = stated_in(node, text)
+            letter, size = _stated_in(node, text)
             before = stated.setdefault(letter.name, (size, letter.position))
             if before[0] != size:
                 message = (
@@ -76,10 +76,10 @@ def letters_of_call(tree: ast.expr, text: str) -> Letters:
                 )
                 raise InputError(message, text, letter.position)
             continue
-        written = size_of(node, text)
+        written = _size_of(node, text)
         for letter in letters_in(written):
             free.setdefault(letter.name, 1)
-        for name, divisor in divided(written):
+        for name, divisor in _divided(written):
             free[name] = lcm(free[name], divisor)
     found.sizes = {name: size for name, (size, _) in stated.items()}
     for name, multiple in free.items():
@@ -91,7 +91,7 @@ def letters_of_call(tree: ast.expr, text: str) -> Letters:
     return found
 
 
-def sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
+def _sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
     """What stands between the brackets of tensors, in the order of the text."""
     found = [
         item
@@ -99,17 +99,17 @@ def sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
         if isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Name)
         and node.value.id in DTYPES
-        for item in items(node)
+        for item in _items(node)
     ]
     yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
-def items(node: ast.Subscript) -> list[ast.expr]:
+def _items(node: ast.Subscript) -> list[ast.expr]:
     """The sizes of one tensor."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
-def stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
+def _stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
     """`B=8`, which was made `B:8` for Python."""
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
@@ -123,11 +123,11 @@ def stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
     return Letter(name.id, node.col_offset), number
 
 
-def size_of(node: ast.expr, text: str) -> Size:
+def _size_of(node: ast.expr, text: str) -> Size:
     """A size as data: a number, a letter, arithmetic on them."""
     at = node.col_offset
     if isinstance(node, ast.Slice):
-        return stated_in(node, text)[0]
+        return _stated_in(node, text)[0]
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return Number(node.value, at)
     if isinstance(node, ast.Name):
@@ -135,26 +135,26 @@ def size_of(node: ast.expr, text: str) -> Size:
             raise InputError(f"`{node.id}` cannot be a size", text, at)
         return Letter(node.id, at)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
-        sides = size_of(node.left, text), size_of(node.right, text)
+        sides = _size_of(node.left, text), _size_of(node.right, text)
         return Arithmetic(_SYMBOLS[type(node.op)], *sides, at)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         raise InputError("sizes are divided by `//`", text, at)
     raise InputError("a size is a whole number, 0 or more", text, at)
 
 
-def divided(size: Size) -> Iterator[tuple[str, int]]:
+def _divided(size: Size) -> Iterator[tuple[str, int]]:
     """Letters that are divided by a number, and the number."""
     if isinstance(size, Arithmetic):
         if size.operator in ("//", "%") and isinstance(size.right, Number):
             for letter in letters_in(size.left):
                 yield letter.name, size.right.value or 1
-        yield from divided(size.left)
-        yield from divided(size.right)
+        yield from _divided(size.left)
+        yield from _divided(size.right)
 
 
-def sized(node: ast.expr, text: str, letters: Letters) -> tuple[int, str | None]:
+def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | None]:
     """The number that a size comes to, and its letter where it is one."""
-    written = size_of(node, text)
+    written = _size_of(node, text)
     try:
         number = value(written, letters.sizes)
     except DividedByZero as error:
@@ -167,17 +167,17 @@ def sized(node: ast.expr, text: str, letters: Letters) -> tuple[int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class _Named:
     """A name of torch that is a value: `torch.float32`, `torch.channels_last`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class OperationCall:
+class _OperationCall:
     """One call: a dotted torch name and its arguments, nested calls among them.
 
-    Leaves of arguments are `TensorSpec`, `Named`, `OperationCall` or plain values.
+    Leaves of arguments are `TensorSpec`, `_Named`, `_OperationCall` or plain values.
     `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
     for a function. `letters` are the names of sizes, `chosen` those of them whose size
     the text does not say.
@@ -193,42 +193,42 @@ class OperationCall:
 
     def leaves(self) -> Iterator[TensorSpec]:
         """The tensors that are typed in it, in order."""
-        yield from tensors((self.args, tuple(self.kwargs.values())))
+        yield from _tensors((self.args, tuple(self.kwargs.values())))
 
 
-def tensors(nest: Any) -> Iterator[TensorSpec]:
+def _tensors(nest: Any) -> Iterator[TensorSpec]:
     """The tensors in a nest of arguments."""
     if isinstance(nest, TensorSpec):
         yield nest
-    elif isinstance(nest, OperationCall):
+    elif isinstance(nest, _OperationCall):
         yield from nest.leaves()
     elif isinstance(nest, tuple | list):
         for item in nest:
-            yield from tensors(item)
+            yield from _tensors(item)
 
 
-def is_tensor(value: Any) -> bool:
+def _is_tensor(value: Any) -> bool:
     """Whether a value is a tensor, or a call that may give one."""
-    return isinstance(value, TensorSpec | OperationCall)
+    return isinstance(value, TensorSpec | _OperationCall)
 
 
-def parse_call(text: str) -> OperationCall:
+def parse_call(text: str) -> _OperationCall:
     """Read a call; for anything else an `InputError` points at the place."""
     if not text.strip():
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     text = text.strip()
     try:
-        tree = ast.parse(as_python(text), mode="eval").body
+        tree = ast.parse(_as_python(text), mode="eval").body
     except SyntaxError as error:
         said = f"not an expression: {error.msg}"
         raise InputError(said, text, (error.offset or 1) - 1) from None
-    letters = letters_of_call(tree, text)
+    letters = _letters_of_call(tree, text)
     if isinstance(tree, ast.Name) and tree.id not in DTYPES:
         raise InputError(f"`{tree.id}` is no call; {AS_CALL}", text, 0)
     made = _Reader(text, letters).value(tree)
     if isinstance(made, TensorSpec):
-        made = OperationCall("tensor", (made,), {}, text)
-    if not isinstance(made, OperationCall):
+        made = _OperationCall("tensor", (made,), {}, text)
+    if not isinstance(made, _OperationCall):
         raise InputError(f"no call of a torch operator; {AS_CALL}", text, 0)
     return replace(made, letters=letters.sizes, chosen=letters.chosen)
 
@@ -257,7 +257,7 @@ PREFIXES = {
 class _Reader:
     """Turns a syntax tree into data, and knows where in the text each part stands."""
 
-    def __init__(self, text: str, letters: Letters) -> None:
+    def __init__(self, text: str, letters: _Letters) -> None:
         self.text = text
         self.letters = letters
 
@@ -274,11 +274,11 @@ class _Reader:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             sides = self.value(node.left), self.value(node.right)
             if all(type(side) is int for side in sides):  # `f32[B=8, T].view(B*T)`
-                return sized(node, self.text, self.letters)[0]
+                return _sized(node, self.text, self.letters)[0]
             return self.made(OPERATORS[type(node.op)], sides, {}, node)
         if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
             inside = self.value(node.operand)
-            if isinstance(inside, TensorSpec | OperationCall):
+            if isinstance(inside, TensorSpec | _OperationCall):
                 return self.made(OPERATORS[type(node.op)], (inside,), {}, node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             name = OPERATORS.get(type(node.ops[0]))
@@ -315,9 +315,9 @@ class _Reader:
 
     def made(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], node: ast.expr
-    ) -> OperationCall:
+    ) -> _OperationCall:
         text = ast.get_source_segment(self.text, node) or self.text
-        return OperationCall(name, args, kwargs, text)
+        return _OperationCall(name, args, kwargs, text)
 
     def dotted(self, node: ast.expr) -> str:
         """`torch.nn.functional.relu` for a chain of names, else nothing."""
@@ -334,7 +334,7 @@ class _Reader:
     def attribute(self, node: ast.Attribute) -> Any:
         name = self.dotted(node)
         if name.startswith("torch.") and name.count(".") == 1:
-            return Named(name)
+            return _Named(name)
         if name:
             raise self.refuse(f"`{name}` is named, not called; {AS_CALL}", node)
         raise self.refuse(
@@ -350,7 +350,7 @@ class _Reader:
         name = self.dotted(node.func)
         if name.startswith("torch."):
             return self.made(name, args, kwargs, node)
-        if name == "len" and len(args) == 1 and is_tensor(args[0]):
+        if name == "len" and len(args) == 1 and _is_tensor(args[0]):
             return self.made("torch.Tensor.__len__", args, kwargs, node)
         if name:
             hint = f"`torch.{name}` or `F.{name}`" if "." not in name else "`torch...`"
@@ -363,22 +363,22 @@ class _Reader:
             return self.made(method, (base, *args), kwargs, node)
         if isinstance(node.func, ast.Call):
             layer = self.value(node.func)
-            if isinstance(layer, OperationCall) and layer.name.startswith("torch.nn."):
+            if isinstance(layer, _OperationCall) and layer.name.startswith("torch.nn."):
                 text = ast.get_source_segment(self.text, node) or self.text
-                if any(isinstance(one, OperationCall) for one in layer.args):
+                if any(isinstance(one, _OperationCall) for one in layer.args):
                     raise self.refuse(
                         "one layer is drawn, not several; `shapewright trace` runs "
                         "whole networks",
                         node.func,
                     )
                 built = layer.args, layer.kwargs
-                return OperationCall(layer.name, args, kwargs, text, built)
+                return _OperationCall(layer.name, args, kwargs, text, built)
         raise self.refuse("only torch's operators and layers are called", node)
 
     def subscript(self, node: ast.Subscript) -> Any:
         base = node.value
         if isinstance(base, ast.Name) and base.id in DTYPES:
-            sizes = [sized(item, self.text, self.letters) for item in items(node)]
+            sizes = [_sized(item, self.text, self.letters) for item in _items(node)]
             letters = tuple(letter for _, letter in sizes)
             return TensorSpec(
                 tuple(number for number, _ in sizes), DTYPES[base.id], letters=letters

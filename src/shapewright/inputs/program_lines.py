@@ -43,11 +43,11 @@ def read_line(text: str, fed: bool) -> Line:
         raise InputError(f"`{file}` has {count} lines, there is no line {number}")
     if found["name"]:
         return Line(file, number, f"{file}:{found['name']}", source)
-    target = Program(tree).target(number, fed, file)
+    target = _Program(tree).target(number, fed, file)
     return Line(file, number, f"{file}:{target}" if target else file, source)
 
 
-class Program:
+class _Program:
     """What a file defines at its top level, from its text."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -124,13 +124,13 @@ class Program:
             more = {
                 other
                 for other in self.modules
-                if other not in users and users & set(names_in(self.classes[other]))
+                if other not in users and users & set(_names_in(self.classes[other]))
             }
             if not more:
                 break
             users |= more
         used = {
-            inner for outer in users for inner in names_in(self.classes[outer])
+            inner for outer in users for inner in _names_in(self.classes[outer])
             if inner != outer
         }  # fmt: skip
         roots = [one for one in users if one not in used]
@@ -145,20 +145,20 @@ class Program:
                 one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             )
         ]
-        met = {inner for one in code for inner in names_in(one)}
+        met = {inner for one in code for inner in _names_in(one)}
         while True:
             more = {
                 inner
                 for outer, node in {**self.classes, **self.functions}.items()
                 if outer in met
-                for inner in names_in(node)
+                for inner in _names_in(node)
             }
             if more <= met:
                 return name in met
             met |= more
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
+def _names_in(node: ast.AST) -> Iterator[str]:
     """All names that a piece of a program reads."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):

@@ -32,7 +32,7 @@ CHANGES: list[tuple[Callable[[str], bool], Change]] = []
 """Which files are changed, and how."""
 
 
-def text_of(file: str) -> str | None:
+def _text_of(file: str) -> str | None:
     """The text that stands for a file, None where the file itself counts."""
     return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
 
@@ -213,11 +213,11 @@ def read_source(file: str) -> tuple[str, ast.Module]:
     if not path.exists():
         raise InputError(_no_such_file(path))
     try:
-        changed = text_of(file)
+        changed = _text_of(file)
         source = changed or importlib.util.decode_source(path.read_bytes())
         return source, ast.parse(source, shown(file))
     except SyntaxError as error:
-        raise syntax_error(error, file) from None
+        raise _syntax_error(error, file) from None
     except OSError as error:
         raise InputError(f"cannot read `{file}`: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -238,7 +238,7 @@ def _no_such_file(path: Path) -> str:
     return f"no such file: `{path}`{hint}"
 
 
-def syntax_error(error: SyntaxError, file: str) -> InputError:
+def _syntax_error(error: SyntaxError, file: str) -> InputError:
     """A syntax error of a user's file, as one sentence and the line with a caret."""
     where = shown(error.filename if error.filename else file)
     if error.lineno is None:
@@ -324,7 +324,7 @@ def guarded(program: Program, doing: str) -> Iterator[None]:
         raise
     except SyntaxError as error:
         if error.filename and program.holds(error.filename):
-            raise syntax_error(error, error.filename) from None
+            raise _syntax_error(error, error.filename) from None
         raise _program_error(error, program, doing) from error
     except (Exception, SystemExit) as error:
         raise _program_error(error, program, doing) from error
@@ -353,12 +353,12 @@ def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[
     """The functions of a program's files are changed, where `holds` says so."""
     before: list[tuple[FunctionType, CodeType]] = []
     files: dict[str, dict[Key, tuple[CodeType, CodeType]]] = {}
-    for function in functions():
+    for function in _functions():
         code = function.__code__
         file = code.co_filename
         if file not in files:
-            files[file] = codes_of(file, change) if holds(file) else {}
-        old, new = files[file].get(key_of(code), (None, None))
+            files[file] = _codes_of(file, change) if holds(file) else {}
+        old, new = files[file].get(_key_of(code), (None, None))
         if old is None or new is None or old != code:
             continue
         if new.co_freevars == code.co_freevars and new != code:
@@ -371,12 +371,12 @@ def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[
             function.__code__ = code
 
 
-def functions() -> list[FunctionType]:
+def _functions() -> list[FunctionType]:
     """All functions there are."""
     return [each for each in gc.get_objects() if type(each) is FunctionType]
 
 
-def codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
+def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
     """The code of each function of a file, as it is written and as it is changed."""
     text = "".join(linecache.getlines(file))
     try:
@@ -384,17 +384,17 @@ def codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
         changed = compile(change(ast.parse(text, file), file), file, "exec")
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    old, new = dict(inner(plain)), dict(inner(changed))
+    old, new = dict(_inner(plain)), dict(_inner(changed))
     return {key: (code, new[key]) for key, code in old.items() if key in new}
 
 
-def inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
+def _inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
     """All code within some code."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            yield key_of(each), each
-            yield from inner(each)
+            yield _key_of(each), each
+            yield from _inner(each)
 
 
-def key_of(code: CodeType) -> Key:
+def _key_of(code: CodeType) -> Key:
     return code.co_qualname, code.co_firstlineno

@@ -307,7 +307,7 @@ def materialize(
     Example: ``materialize(parse("f32[2, 3], mask=None"))`` is
     ``((<meta tensor of shape (2, 3)>,), {"mask": None})``.
     """
-    making = make or data_free
+    making = make or _data_free
 
     def leaf(value: Any, name: str) -> Any:
         return making(value) if isinstance(value, TensorSpec) else value
@@ -316,7 +316,7 @@ def materialize(
     return args, {name: mapped(value, leaf) for name, value in spec.kwargs.items()}
 
 
-def data_free(leaf: TensorSpec) -> torch.Tensor:
+def _data_free(leaf: TensorSpec) -> torch.Tensor:
     """A meta tensor, without data; the default of `materialize`."""
     import torch
 

@@ -61,7 +61,7 @@ class Written:
 
 
 @dataclass(slots=True)
-class TensorReader(Cursor):
+class _TensorReader(Cursor):
     """Reads tensors; `stated` is each letter's size and where it was stated.
 
     `met` are the letters of tensors, `scalars` those that stand outside of them.
@@ -243,7 +243,7 @@ _IN_SIZES = ("=", ",", "+", "-", "*", "//", "%", ")", "(")
 
 
 @dataclass(slots=True)
-class Reader(TensorReader):
+class Reader(_TensorReader):
     """Reads one spec; `positions` is where each input begins."""
 
     positions: dict[int | str, int] = field(default_factory=dict)

@@ -37,7 +37,7 @@ class Token:
     position: int
 
 
-def tokens(text: str) -> list[Token]:
+def _tokens(text: str) -> list[Token]:
     """The tokens of a spec, an `end` token last.
 
     Example: ``f32[B=8]`` has the tokens ``f32 [ B = 8 ]`` and the end.
@@ -69,7 +69,7 @@ class Cursor:
     index: int = 0
 
     def __post_init__(self) -> None:
-        self.ahead = tokens(self.text)
+        self.ahead = _tokens(self.text)
 
     @property
     def now(self) -> Token:

@@ -52,7 +52,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class _Nest:
     """A list, tuple, set or dict; `keys` only for a dict."""
 
     kind: str
@@ -60,7 +60,7 @@ class Nest:
     keys: tuple[Expression, ...] = ()
 
 
-Expression = Constant | Name | Attribute | Call | Nest
+Expression = Constant | Name | Attribute | Call | _Nest
 
 _NESTS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
@@ -85,10 +85,10 @@ class _Reading:
         raise InputError(message, self.target, position)
 
 
-def read(target: str, start: int) -> Expression:
+def _read_expression(target: str, start: int) -> Expression:
     """Read `target[start:]` as an expression.
 
-    Example: ``read("model.py:Net(10)", 9)`` is
+    Example: ``_read_expression("model.py:Net(10)", 9)`` is
     ``Call(Name("Net"), (Constant(10),), ())``.
     """
     start += len(target[start:]) - len(target[start:].lstrip())
@@ -113,9 +113,9 @@ def _expression(node: ast.expr, reading: _Reading) -> Expression:
             return _call(of, args, keywords, reading)
         case ast.List(items) | ast.Tuple(items) | ast.Set(items):
             parts = tuple(_expression(item, reading) for item in items)
-            return Nest(_NESTS[type(node)], parts)
+            return _Nest(_NESTS[type(node)], parts)
         case ast.Dict(keys, values) if None not in keys:
-            return Nest(
+            return _Nest(
                 "dict",
                 tuple(_expression(value, reading) for value in values),
                 tuple(_expression(key, reading) for key in keys if key),
@@ -162,10 +162,10 @@ def text(expression: Expression) -> str:
             inside = [text(arg) for arg in args]
             inside += [f"{name}={text(value)}" for name, value in kwargs]
             return f"{text(of)}({', '.join(inside)})"
-        case Nest("dict", items, keys):
+        case _Nest("dict", items, keys):
             pairs = zip(keys, items, strict=True)
             return "{" + ", ".join(f"{text(k)}: {text(v)}" for k, v in pairs) + "}"
-        case Nest(kind, items):
+        case _Nest(kind, items):
             brackets = {"list": "[]", "tuple": "()", "set": "{}"}[kind]
             comma = "," if kind == "tuple" and len(items) == 1 else ""
             return brackets[0] + ", ".join(map(text, items)) + comma + brackets[1]
@@ -247,7 +247,7 @@ def _module(text: str, place: str) -> Target:
 def _after_colon(text: str, start: int) -> Expression:
     if not text[start:].strip():
         raise InputError("a name is missing after the colon", text, len(text))
-    found = read(text, start)
+    found = _read_expression(text, start)
     inside = found
     while isinstance(inside, Attribute | Call):
         inside = inside.of
@@ -267,7 +267,7 @@ def _library(text: str, prefix: Kind | str, rest: str) -> Target:
         return Target(text, kind, place)
     # The name itself may be no Python name (`hf:./config.json(n_layer=2)`).
     start = len(prefix) + 1 + bracket
-    call = read(text[: start - 1] + "_" + text[start:], start - 1)
+    call = _read_expression(text[: start - 1] + "_" + text[start:], start - 1)
     if not isinstance(call, Call) or not isinstance(call.of, Name):
         raise InputError("only arguments may follow the model's name", text, start)
     if kind == "hf" and call.args:

@@ -56,7 +56,7 @@ class Lookup:
             hint = did_you_mean(name.name, _public(self.module))
             raise InputError(
                 f"`{self.place}` does not define `{name.name}`{hint}"
-                f" ({definitions(self.module)})",
+                f" ({_definitions(self.module)})",
                 self.text,
                 name.position,
             )
@@ -157,7 +157,7 @@ def described(name: str, called: Callable[..., Any]) -> str:
     return f"`{name}{text}`"
 
 
-def definitions(module: ModuleType) -> str:
+def _definitions(module: ModuleType) -> str:
     """What a file defines, in words: modules first, then other classes, functions."""
     own = [
         (name, value)

@@ -49,7 +49,7 @@ _DEEP = 3
 """Functions that call each other before one returns a module."""
 
 
-def is_builder(found: Any) -> bool:
+def _is_builder(found: Any) -> bool:
     """Whether a function can be called without arguments and makes the model.
 
     It says that it returns a module, by its annotation or in its text, or is named
@@ -57,13 +57,13 @@ def is_builder(found: Any) -> bool:
     """
     if not isinstance(found, FunctionType) or required(found):
         return False
-    if returns_module(found):
+    if _returns_module(found):
         return True
     named = _BUILDER.fullmatch(found.__name__) is not None
     return found.__annotations__.get("return") is None and named
 
 
-def returns_module(found: Any, deep: int = _DEEP) -> bool:
+def _returns_module(found: Any, deep: int = _DEEP) -> bool:
     """Whether a function's annotation or text says that it returns a module."""
     if not isinstance(found, FunctionType) or not deep:
         return False
@@ -110,7 +110,7 @@ def _makes_module(found: FunctionType, value: ast.expr, deep: int) -> bool:
     if not isinstance(call, ast.Call):
         return False
     called = _resolved(found, ast.unparse(call.func))
-    return _is_module_class(called) or returns_module(called, deep - 1)
+    return _is_module_class(called) or _returns_module(called, deep - 1)
 
 
 def _resolved(found: FunctionType, name: Any) -> Any:
@@ -200,9 +200,9 @@ def _from_module(target: Target, lookup: Lookup) -> Loaded:
     notes: tuple[str, ...] = ()
     if isinstance(found, type):
         found = lookup.built(found, target.expression)
-    elif isinstance(found, FunctionType) and required(found) and returns_module(found):
+    elif isinstance(found, FunctionType) and required(found) and _returns_module(found):
         raise _unbuilt(target, found)
-    elif is_builder(found):
+    elif _is_builder(found):
         said = expression.text(target.expression)
         with guarded(lookup.program, f"building `{said}()`"):
             returned = found()

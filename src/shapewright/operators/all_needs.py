@@ -19,16 +19,16 @@ FAMILIES = (shapes.__name__, activation_shapes.__name__)
 import_families("needs")
 
 
-def register() -> None:
+def _register() -> None:
     """Every rule of one tensor that no other need answers for."""
     for rule in {id(rule): rule for rule in RULES.values()}.values():
         family = rule.metadata.__module__
         left = [name for name in rule.names if name not in NEEDS]
         if family in FAMILIES and left:
-            needs(*left)(of_one(rule))
+            needs(*left)(_of_one(rule))
 
 
-def of_one(rule: Rule) -> Any:
+def _of_one(rule: Rule) -> Any:
     """The need of one function of one tensor."""
 
     def one(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
@@ -37,4 +37,4 @@ def of_one(rule: Rule) -> Any:
     return one
 
 
-register()
+_register()

@@ -17,14 +17,14 @@ Named = tuple[str, Any]
 WIDE = ("float32", "float64")
 
 
-def tensors(named: tuple[Named, ...]) -> list[tuple[str, Meta]]:
+def _tensors(named: tuple[Named, ...]) -> list[tuple[str, Meta]]:
     """Those that are tensors of a dtype that is known."""
     return [(name, each) for name, each in named if is_tensor(each)]
 
 
 def no_bools(*named: Named) -> Unmet | None:
     """Numbers: `-` and sums of bools have no meaning here."""
-    for name, each in tensors(named):
+    for name, each in _tensors(named):
         if each.dtype == "bool":
             return dtype_unmet(name, each, "float32", "{op} takes no bools")
     return None
@@ -32,7 +32,7 @@ def no_bools(*named: Named) -> Unmet | None:
 
 def no_complex(*named: Named) -> Unmet | None:
     """Real numbers."""
-    for name, each in tensors(named):
+    for name, each in _tensors(named):
         if KIND.get(each.dtype) == 3:
             wanted = "float64" if each.dtype == "complex128" else "float32"
             return dtype_unmet(name, each, wanted, "{op} takes real numbers")
@@ -41,7 +41,7 @@ def no_complex(*named: Named) -> Unmet | None:
 
 def real_floats(*named: Named) -> Unmet | None:
     """Floats, each of them."""
-    for name, each in tensors(named):
+    for name, each in _tensors(named):
         if KIND.get(each.dtype, 2) != 2:
             return dtype_unmet(name, each, "float32", "{op} takes floats")
     return None
@@ -49,7 +49,7 @@ def real_floats(*named: Named) -> Unmet | None:
 
 def wide_floats(*named: Named) -> Unmet | None:
     """float32 or float64, each of them."""
-    for name, each in tensors(named):
+    for name, each in _tensors(named):
         if each.dtype not in WIDE:
             return dtype_unmet(name, each, "float32", "{op} takes float32 or float64")
     return None
@@ -57,7 +57,7 @@ def wide_floats(*named: Named) -> Unmet | None:
 
 def some_float(*named: Named) -> Unmet | None:
     """A float among them, for the others to become floats with."""
-    given = tensors(named)
+    given = _tensors(named)
     dtype: str | None = given[0][1].dtype if given else None
     for _, each in given[1:]:
         dtype = result_type(given[0][1], each) if dtype is not None else None
@@ -106,7 +106,7 @@ TAKEN = {
 """Kinds that torch takes, where the rule leaves the others to torch."""
 
 
-class Cast:
+class _Cast:
     """Metadata as it is but for its dtype."""
 
     def __init__(self, meta: Meta, dtype: str) -> None:
@@ -114,7 +114,7 @@ class Cast:
         self.device, self.requires_grad = meta.device, meta.requires_grad
 
 
-def refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
+def _refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
     """Whether a rule refuses the call; None where it does not cover it."""
     try:
         made = rule.metadata(*args, **(options or {}))
@@ -126,7 +126,7 @@ def refuses(rule: Rule, args: Any, options: Any = None) -> bool | None:
 def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
     """The dtypes that a rule takes, where the one that came in is not among them."""
     own = KIND.get(input.dtype, 2)
-    refused = refuses(rule, (input, *rest), options)
+    refused = _refuses(rule, (input, *rest), options)
     kinds = TAKEN.get(rule.names[0].rpartition(".")[2]) if refused is None else None
     if refused is False or (kinds is None and not refused) or own in (kinds or ()):
         return None
@@ -134,7 +134,7 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
         each
         for kind, each in enumerate(KINDS)
         if kind in (kinds or ())
-        or refuses(rule, (Cast(input, each), *rest), options) is False
+        or _refuses(rule, (_Cast(input, each), *rest), options) is False
     ]
     wide = ("float32",) if input.dtype in ("float16", "bfloat16") else ()
     wanted = next((each for each in (*wide, *INSTEAD[own]) if each in fine), None)
@@ -155,20 +155,20 @@ def of_dtype(rule: Rule, input: Meta, rest: Any, options: Any) -> Unmet | None:
 
 def of_dtypes(rule: Rule, *named: tuple[str, Any]) -> Unmet | None:
     """The same of two operands: a kind that is not taken, of either of them."""
-    if refuses(rule, [each for _, each in named]) is not True:
+    if _refuses(rule, [each for _, each in named]) is not True:
         return None
     for name, each in named:
         if not is_tensor(each):
             continue
         for wanted in INSTEAD[KIND.get(each.dtype, 2)]:
-            tried = [Cast(e, wanted) if n == name else e for n, e in named]
-            both = [Cast(e, wanted) if is_tensor(e) else e for _, e in named]
-            if refuses(rule, tried) is False and refuses(rule, both) is False:
+            tried = [_Cast(e, wanted) if n == name else e for n, e in named]
+            both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
+            if _refuses(rule, tried) is False and _refuses(rule, both) is False:
                 word = WORDS.get((KIND[wanted],), wanted)
                 return dtype_unmet(name, each, wanted, f"{{op}} takes {word} here")
     for wanted in ("float32", "int64"):
-        both = [Cast(e, wanted) if is_tensor(e) else e for _, e in named]
-        if refuses(rule, both) is False:
+        both = [_Cast(e, wanted) if is_tensor(e) else e for _, e in named]
+        if _refuses(rule, both) is False:
             tensors = [(name, each) for name, each in named if is_tensor(each)]
             name, each = tensors[0]
             word = WORDS[(KIND[wanted],)]

@@ -96,7 +96,7 @@ class Rule:
 
 
 @dataclass(slots=True)
-class Setting:
+class _Setting:
     """The settings of torch that metadata can depend on, as the engine found them."""
 
     default_dtype: str = "float32"
@@ -104,7 +104,7 @@ class Setting:
     """Whether einsum orders its operands so that the result needs no permutation."""
 
 
-setting = Setting()
+setting = _Setting()
 """Read by rules of factories; the engine keeps it in step with torch."""
 
 

@@ -135,7 +135,7 @@ def lined_up(named: Sequence[tuple[str, Shape]]) -> tuple[str, ...]:
     return (*lines, below) if below else tuple(lines)
 
 
-def place_in(shape: Sequence[int], flat: int) -> str:
+def _place_in(shape: Sequence[int], flat: int) -> str:
     """`[3, 5]` of an element that is counted row by row; nothing for a scalar."""
     found: list[int] = []
     for size in reversed(shape):
@@ -160,7 +160,7 @@ def out_of_range(
         return None
     for at, value in enumerate(values):
         if not least <= value < count and value not in allowed:
-            place = place_in(index.shape, at)
+            place = _place_in(index.shape, at)
             where = f"{{{name}}} at {place}" if place else f"{{{name}}}"
             top = f"0 to {count - 1}" if count else "none"
             return Unmet(

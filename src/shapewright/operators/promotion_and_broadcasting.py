@@ -220,7 +220,7 @@ def operand(value: Any) -> Strided:
     return NUMBER if type(value) in NUMBERS else (value.shape, value.stride)
 
 
-def promoted(value: Any, dtype: str) -> Strided:
+def _promoted(value: Any, dtype: str) -> Strided:
     """The operand as the kernel iterates over it, after conversion to `dtype`."""
     if type(value) in NUMBERS:
         return NUMBER
@@ -250,7 +250,7 @@ def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) ->
 def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -> Made:
     """The output of an elementwise op of one tensor.
 
-    `promoted` says that the kernel first converts its input to the output's dtype.
+    `_promoted` says that the kernel first converts its input to the output's dtype.
     Example: relu of a channels-last (2, 3, 4, 4) float32 tensor is channels-last too.
     """
     shape, stride = input.shape, input.stride
@@ -269,7 +269,7 @@ def pointwise(
     Example: shapes (8, 1, 5) and (3, 5) give (8, 3, 5). Raises `Misfit` otherwise.
     """
     inner = dtype if common is None else common
-    strided = tuple([promoted(value, inner) for value in operands])
+    strided = tuple([_promoted(value, inner) for value in operands])
     shape = strided[0][0]
     for own, _ in strided:
         if own != shape:

@@ -33,96 +33,96 @@ def demand_at(
     Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
     """
     node = text.node(span)
-    if node is None or (isinstance(node, ast.Call) and called(node) not in TELLING):
+    if node is None or (isinstance(node, ast.Call) and _called(node) not in TELLING):
         return span, None  # `min(h, w)` compares, but is not what it finds
-    tests = tested(node)
+    tests = _tested(node)
     if tests is None:
-        now, other = (turned(node, operator, each) for each in (outcome, not outcome))
-        return span, between(text, node, now, other)
-    found = {between(text, each, outcome, not outcome) for each in tests}
+        now, other = (_turned(node, operator, each) for each in (outcome, not outcome))
+        return span, _between(text, node, now, other)
+    found = {_between(text, each, outcome, not outcome) for each in tests}
     demand = found.pop() if len(found) == 1 else None
-    return (text.span(tests[0]) if len(tests) == 1 else condition(text, node)), demand
+    return (text.span(tests[0]) if len(tests) == 1 else _condition(text, node)), demand
 
 
-def between(
+def _between(
     text: Text, node: ast.AST, now: bool | None, other: bool | None
 ) -> Demand | None:
     """The demand on an expression that came out as `now`."""
-    raised = upwards(text, node, now)
+    raised = _upwards(text, node, now)
     if raised is not None and raised.straight:
         return replace(raised, met=False)
-    return upwards(text, node, other)
+    return _upwards(text, node, other)
 
 
-def tested(node: ast.AST) -> list[ast.expr] | None:
+def _tested(node: ast.AST) -> list[ast.expr] | None:
     """The expressions whose truth a statement asks for; None for a comparison."""
     if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp):
-        return asked(node.test)
+        return _asked(node.test)
     if isinstance(node, ast.BoolOp | ast.UnaryOp):
-        return asked(node)
+        return _asked(node)
     return None
 
 
-def asked(node: ast.expr) -> list[ast.expr]:
+def _asked(node: ast.expr) -> list[ast.expr]:
     """The operands of `and`, `or` and `not` that are no comparisons."""
     if isinstance(node, ast.BoolOp):
-        return [each for value in node.values for each in asked(value)]
+        return [each for value in node.values for each in _asked(value)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return asked(node.operand)
+        return _asked(node.operand)
     return [] if isinstance(node, ast.Compare) else [node]
 
 
-def condition(text: Text, node: ast.expr | ast.stmt) -> Span:
+def _condition(text: Text, node: ast.expr | ast.stmt) -> Span:
     """The condition of a statement, or the whole expression."""
     return text.span(getattr(node, "test", node))
 
 
-def turned(node: ast.AST, operator: str, value: bool) -> bool | None:
+def _turned(node: ast.AST, operator: str, value: bool) -> bool | None:
     """What the whole expression is if one comparison in it comes out as `value`.
 
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
     """
-    if isinstance(node, ast.Call) and called(node) in ("all", "any"):
-        return decided(value, by=called(node) == "any")
+    if isinstance(node, ast.Call) and _called(node) in ("all", "any"):
+        return _decided(value, by=_called(node) == "any")
     if not isinstance(node, ast.Compare):
         return value
     last = node.ops[-1] if len(node.ops) == 1 else None
     if isinstance(last, ast.In | ast.NotIn):
-        return decided(value, by=True, negated=isinstance(last, ast.NotIn))
+        return _decided(value, by=True, negated=isinstance(last, ast.NotIn))
     if isinstance(last, ast.NotEq) and operator == "==":
         return not value
     if len(node.ops) == 1:
         return value
-    return decided(value, by=False)
+    return _decided(value, by=False)
 
 
-def decided(value: bool, by: bool, negated: bool = False) -> bool | None:
+def _decided(value: bool, by: bool, negated: bool = False) -> bool | None:
     """Whether one part decides the whole: a true one an `or`, a false one an `and`."""
     return value is not negated if value is by else None
 
 
-def upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
+def _upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
     """Follow a condition outwards to the statement that acts on it."""
     while (parent := text.parents.get(id(node))) is not None:
         if isinstance(parent, ast.BoolOp):
             by = isinstance(parent.op, ast.Or)
-            value = None if value is None else decided(value, by)
+            value = None if value is None else _decided(value, by)
         elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
             value = None if value is None else not value
         elif isinstance(parent, ast.Call):
-            if is_check(parent) and parent.args and node is parent.args[0]:
+            if _is_check(parent) and parent.args and node is parent.args[0]:
                 message = parent.args[1] if len(parent.args) > 1 else None
-                return failing("AssertionError", message, value, False)
-            if called(parent) not in TELLING or node not in parent.args:
+                return _failing("AssertionError", message, value, False)
+            if _called(parent) not in TELLING or node not in parent.args:
                 return None
-            if called(parent) != "bool" and value is not None:
-                value = decided(value, by=called(parent) == "any")
+            if _called(parent) != "bool" and value is not None:
+                value = _decided(value, by=_called(parent) == "any")
         elif isinstance(parent, ast.Assert):
             given = parent.msg if node is parent.test else None
-            return failing("AssertionError", given, value, False)
+            return _failing("AssertionError", given, value, False)
         elif isinstance(parent, ast.If):
-            return branch(parent, value) if node is parent.test else None
+            return _branch(parent, value) if node is parent.test else None
         elif isinstance(parent, ast.GeneratorExp | ast.ListComp):
             if not isinstance(text.parents.get(id(parent)), ast.Call):
                 return None
@@ -132,22 +132,22 @@ def upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
     return None
 
 
-def is_check(call: ast.Call) -> bool:
+def _is_check(call: ast.Call) -> bool:
     """`torch._assert(condition, message)` and `torch._check(condition, ...)`."""
-    return called(call) in ("_assert", "_check")
+    return _called(call) in ("_assert", "_check")
 
 
 TELLING = frozenset({"all", "any", "bool", "is_integer"})
 """Calls that are what the comparison in them finds."""
 
 
-def called(call: ast.Call) -> str:
+def _called(call: ast.Call) -> str:
     """The last name of what is called: ``_assert`` of ``torch._assert(...)``."""
     func = call.func
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
-def branch(statement: ast.If, value: bool | None) -> Demand | None:
+def _branch(statement: ast.If, value: bool | None) -> Demand | None:
     """An `if` of which one branch begins with `raise`."""
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
@@ -155,20 +155,20 @@ def branch(statement: ast.If, value: bool | None) -> Demand | None:
             error = raised.func if isinstance(raised, ast.Call) else raised
             kind = ast.unparse(error) if error is not None else "raise"
             arguments = raised.args if isinstance(raised, ast.Call) else []
-            return failing(kind, arguments[0] if arguments else None, value, taken)
+            return _failing(kind, arguments[0] if arguments else None, value, taken)
     return None
 
 
-def failing(
+def _failing(
     kind: str, message: ast.expr | None, value: bool | None, on: bool
 ) -> Demand | None:
     """The demand, where the condition would come out as that on which it raises."""
     if value is not None and value is not on:
         return None
-    return Demand(kind, literal(message), value is not None)
+    return Demand(kind, _literal(message), value is not None)
 
 
-def literal(message: ast.expr | None) -> str | None:
+def _literal(message: ast.expr | None) -> str | None:
     """The text of a literal, with the fields of an f-string as they are written."""
     if isinstance(message, ast.Constant) and isinstance(message.value, str):
         return message.value

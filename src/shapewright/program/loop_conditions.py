@@ -199,18 +199,18 @@ def waiting_at(tree: ast.Module, place: Place) -> Waiting:
     compared: list[ast.expr] = []
     endless = bounded = False
     for number, node in enumerate(inside[:-1]):
-        if not isinstance(node, Loop) or not turns_over(node, inside[number + 1]):
+        if not isinstance(node, Loop) or not _turns_over(node, inside[number + 1]):
             continue
-        found = [test for test in exits(node) if Flow(node, read).touches(test)]
+        found = [test for test in _exits(node) if Flow(node, read).touches(test)]
         if not found:
             continue
-        if isinstance(node, ast.While) or is_endless(node):
+        if isinstance(node, ast.While) or _is_endless(node):
             endless = True
         else:
             bounded = True
         flow = Flow(node, read)
         for test in found:
-            compared += other_sides(test, flow)
+            compared += _other_sides(test, flow)
     returned = bool(cuts) and Flow(inside[0], read).leaves()
     return Waiting(endless, bounded, returned, tuple(compared))
 
@@ -223,17 +223,17 @@ def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
     path: list[ast.AST] = [tree]
     while True:
         for child in ast.iter_child_nodes(path[-1]):
-            if contains(child, place):
+            if _contains(child, place):
                 path.append(child)
                 break
         else:
             last = path[-1]
             return [*path, last.test] if isinstance(last, TESTED) else path
-        if place_of(child) == place and isinstance(child, ast.expr):
+        if _place_of(child) == place and isinstance(child, ast.expr):
             return path
 
 
-def place_of(node: ast.AST) -> Place | None:
+def _place_of(node: ast.AST) -> Place | None:
     """Where a node stands; some, as operators and arguments, stand nowhere."""
     line = getattr(node, "lineno", None)
     end_line = getattr(node, "end_lineno", None)
@@ -242,20 +242,20 @@ def place_of(node: ast.AST) -> Place | None:
     return line, node.col_offset, end_line, node.end_col_offset  # type: ignore[attr-defined]
 
 
-def contains(node: ast.AST, place: Place) -> bool:
+def _contains(node: ast.AST, place: Place) -> bool:
     """Whether a place lies within a node."""
-    own = place_of(node)
+    own = _place_of(node)
     if own is None:
-        return any(contains(child, place) for child in ast.iter_child_nodes(node))
+        return any(_contains(child, place) for child in ast.iter_child_nodes(node))
     return own[:2] <= place[:2] and place[2:] <= own[2:]
 
 
-def turns_over(loop: Loop, part: ast.AST) -> bool:
+def _turns_over(loop: Loop, part: ast.AST) -> bool:
     """Whether a part of a loop runs in each of its turns."""
     return part in loop.body or (isinstance(loop, ast.While) and part is loop.test)
 
 
-def is_endless(loop: Loop) -> bool:
+def _is_endless(loop: Loop) -> bool:
     """Whether a `for` may have no end of its own: `for step in count()`."""
     if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
         return isinstance(loop, ast.While)
@@ -264,34 +264,34 @@ def is_endless(loop: Loop) -> bool:
     return (called.id if isinstance(called, ast.Name) else name) in ENDLESS
 
 
-def exits(loop: Loop) -> Iterator[ast.expr]:
+def _exits(loop: Loop) -> Iterator[ast.expr]:
     """The conditions by which a loop ends."""
     if isinstance(loop, ast.While):
         yield loop.test
     for statement in loop.body:
-        yield from exits_in(statement, breaks=True)
+        yield from _exits_in(statement, breaks=True)
 
 
-def exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
+def _exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
     """Conditions under which `return` is met, or a `break` out of the loop meant."""
     if isinstance(node, Function | ast.ClassDef):
         return
-    if isinstance(node, ast.If) and leaves_loop(node, breaks):
+    if isinstance(node, ast.If) and _leaves_loop(node, breaks):
         yield node.test
     if isinstance(node, Loop):
         breaks = False
     for child in ast.iter_child_nodes(node):
-        yield from exits_in(child, breaks)
+        yield from _exits_in(child, breaks)
 
 
-def leaves_loop(node: ast.AST, breaks: bool) -> bool:
+def _leaves_loop(node: ast.AST, breaks: bool) -> bool:
     """Whether a `return` stands below a node, or a `break` of the loop around it."""
     if isinstance(node, ast.Return) or (breaks and isinstance(node, ast.Break)):
         return True
     if isinstance(node, Function | ast.ClassDef):
         return False
     breaks = breaks and not isinstance(node, Loop)
-    return any(leaves_loop(child, breaks) for child in ast.iter_child_nodes(node))
+    return any(_leaves_loop(child, breaks) for child in ast.iter_child_nodes(node))
 
 
 class Flow:
@@ -324,25 +324,25 @@ class Flow:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             called = node.value.func  # `done.append(x.item())`
             if isinstance(called, ast.Attribute) and self.touches(node.value):
-                name = dotted(called.value)
+                name = _dotted(called.value)
                 if name:
                     self.names.add(name)
 
     def add(self, node: ast.AST) -> None:
         """Every name that is assigned in a node."""
         for each in ast.walk(node):
-            name = dotted(each)
+            name = _dotted(each)
             if name and not isinstance(getattr(each, "ctx", None), ast.Load):
                 self.names.add(name)
             if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-                name = dotted(each.value)
+                name = _dotted(each.value)
                 if name:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
         """Whether an expression reads the value, or a name that it flowed into."""
         return any(
-            id(each) in self.reads or (self.names and dotted(each) in self.names)
+            id(each) in self.reads or (self.names and _dotted(each) in self.names)
             for each in ast.walk(node)
         )
 
@@ -354,7 +354,7 @@ class Flow:
             if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
                 if node.value is not None and self.touches(node.value):
                     return True
-            elif isinstance(node, ast.If) and leaves_loop(node, breaks=False):
+            elif isinstance(node, ast.If) and _leaves_loop(node, breaks=False):
                 if self.touches(node.test):
                     return True
             elif isinstance(node, ast.Lambda) and self.touches(node.body):
@@ -362,17 +362,17 @@ class Flow:
         return False
 
 
-def dotted(node: ast.AST) -> str:
+def _dotted(node: ast.AST) -> str:
     """`x` or `self.x.y` as text; nothing for what is no name."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        before = dotted(node.value)
+        before = _dotted(node.value)
         return f"{before}.{node.attr}" if before else ""
     return ""
 
 
-def other_sides(test: ast.expr, flow: Flow) -> list[ast.expr]:
+def _other_sides(test: ast.expr, flow: Flow) -> list[ast.expr]:
     """What a condition compares the value with."""
     found: list[ast.expr] = []
     for node in ast.walk(test):

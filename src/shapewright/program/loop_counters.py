@@ -33,7 +33,7 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class _Condition:
     """`test` holds at a count of `value`.
 
     Where it `divides`, that is a pair: at counts that leave the second as the rest of
@@ -51,7 +51,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class _Guarded:
     """`target` is counted in turns whose number of the head, `name`, meets a test."""
 
     target: ast.expr
@@ -65,8 +65,8 @@ class Counting:
     """`numbers`: each with whether the loop's head gives it."""
 
     numbers: list[tuple[ast.expr, bool]] = field(default_factory=list)
-    guarded: list[Guarded] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
+    guarded: list[_Guarded] = field(default_factory=list)
+    conditions: list[_Condition] = field(default_factory=list)
 
     def counters(self) -> Iterator[tuple[int, ast.expr]]:
         """What the body counts, with its place."""
@@ -102,18 +102,18 @@ def counting(loop: Loop) -> Counting:
         alone = node if len(waits) == _leaves(test) else None
         about = test.lineno, ast.unparse(test)
         for value, divides, name in waits:
-            told = Condition(*about, value, place(name), divides, alone)
+            told = _Condition(*about, value, place(name), divides, alone)
             found.conditions.append(told)
         for value in others:
-            found.conditions.append(Condition(*about, value, None, True, None))
-    for name, target, test in guarded(loop, heads):
-        found.guarded.append(Guarded(target, place(name), name, test))
+            found.conditions.append(_Condition(*about, value, None, True, None))
+    for name, target, test in _guarded(loop, heads):
+        found.guarded.append(_Guarded(target, place(name), name, test))
     for name in own:  # they are right in the last turn as well
         place(name)
     return found
 
 
-def guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+def _guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """What the body counts by one under an `if` that only its head decides."""
     stored = [
         ast.unparse(each)

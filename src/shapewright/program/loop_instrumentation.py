@@ -46,10 +46,10 @@ def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
 
     The names above must be builtins when it runs.
     """
-    return with_names(tree, file, OVER, WHILE, None)
+    return _with_names(tree, file, OVER, WHILE, None)
 
 
-def with_names(
+def _with_names(
     tree: ast.Module,
     file: str,
     over: str,
@@ -58,7 +58,7 @@ def with_names(
 ) -> ast.Module:
     """The tree with some loops told of by functions of these names.
 
-    Without `is_meant`, with all of them, and what they count.
+    Without `_is_meant`, with all of them, and what they count.
     """
     changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
@@ -346,10 +346,10 @@ def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
 
     The names `EPOCHS` and `TURNS` must be builtins when it runs.
     """
-    return with_names(tree, file, EPOCHS, TURNS, is_meant)
+    return _with_names(tree, file, EPOCHS, TURNS, _is_meant)
 
 
-def is_meant(node: ast.For | ast.While) -> bool:
+def _is_meant(node: ast.For | ast.While) -> bool:
     """Whether a loop may be one over epochs, by its head."""
     if isinstance(node, ast.While):
         return not isinstance(node.test, ast.Constant)

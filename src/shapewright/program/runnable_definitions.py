@@ -273,12 +273,12 @@ def _makes_module(file: _File, node: ast.expr) -> bool:
 def _function_kind(file: _File, node: ast.FunctionDef) -> Kind | None:
     if node.name == "example_inputs" or any(map(_is_yield, own_nodes(node))):
         return None
-    if returns_module(file, node):
+    if _returns_module(file, node):
         return "builder"
     return "function" if _takes_tensors(file, node) else None
 
 
-def returns_module(file: _File, node: ast.FunctionDef) -> bool:
+def _returns_module(file: _File, node: ast.FunctionDef) -> bool:
     """Whether a function returns a module that it builds."""
     if node.returns is not None:
         said = ast.unparse(node.returns).strip("'\"")

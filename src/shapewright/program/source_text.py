@@ -150,11 +150,11 @@ def defining(text: Text, name: str) -> list[ast.expr]:
     """Expressions that a name stands for, anywhere in its file."""
     found = text.defined.get(name)
     if found is None:
-        found = text.defined[name] = list(given(text, name))
+        found = text.defined[name] = list(_given(text, name))
     return found
 
 
-def given(text: Text, name: str) -> Iterator[ast.expr]:
+def _given(text: Text, name: str) -> Iterator[ast.expr]:
     """What a name is set to, handed or defaults to."""
     assert text.tree is not None
     for node in ast.walk(text.tree):
@@ -171,9 +171,9 @@ def given(text: Text, name: str) -> Iterator[ast.expr]:
             for argument, value in pairs:
                 if argument.arg == name:
                     yield value
-            place = place_of(node, name)
+            place = _place_of(node, name)
             if place is not None:
-                yield from handed(text, node, place)
+                yield from _handed(text, node, place)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             own = target.id if isinstance(target, ast.Name) else ""
@@ -191,7 +191,7 @@ def given(text: Text, name: str) -> Iterator[ast.expr]:
                     yield value
 
 
-def place_of(node: ast.FunctionDef, name: str) -> int | None:
+def _place_of(node: ast.FunctionDef, name: str) -> int | None:
     """The place of a parameter in a call of the function; `self` is not given."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     if name not in names:
@@ -199,7 +199,7 @@ def place_of(node: ast.FunctionDef, name: str) -> int | None:
     return names.index(name) - (1 if names[:1] == ["self"] else 0)
 
 
-def handed(text: Text, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
+def _handed(text: Text, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
     """What calls of a function, or of the class that it builds, give at a place."""
     assert text.tree is not None
     owner = text.around(node, ast.ClassDef)

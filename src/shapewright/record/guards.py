@@ -50,7 +50,7 @@ class Applied:
         if self.operator not in BINDS:
             return f"{self.operator}({', '.join(map(str, self.parts))})"
         if len(self.parts) == 1:
-            return f"{self.operator}{enclosed(self.parts[0], UNARY)}"
+            return f"{self.operator}{_enclosed(self.parts[0], UNARY)}"
         return self.between(*self.parts)
 
     def between(self, left: Expression, right: Expression) -> str:
@@ -59,8 +59,8 @@ class Applied:
         if symbol == "+" and isinstance(right, int) and right < 0:
             symbol, right = "-", -right
         binds = BINDS[symbol]
-        first = enclosed(left, binds + (symbol == "**"))
-        return f"{first} {symbol} {enclosed(right, binds + (symbol != '**'))}"
+        first = _enclosed(left, binds + (symbol == "**"))
+        return f"{first} {symbol} {_enclosed(right, binds + (symbol != '**'))}"
 
 
 Expression = Read | Applied | int | float
@@ -73,7 +73,7 @@ BINDS = {
 """How closely Python's operators bind; what is not here is written as a function."""
 
 
-def enclosed(part: Expression, binds: int) -> str:
+def _enclosed(part: Expression, binds: int) -> str:
     """A part of a longer expression, in brackets where it needs them."""
     if isinstance(part, Applied):
         unary = len(part.parts) == 1
@@ -91,7 +91,7 @@ EXPONENT = 4096
 """The greatest exponent for which a power is calculated."""
 
 
-def bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """A power or a shift, refused where it would have thousands of digits."""
 
     def applied(base: Any, exponent: Any) -> Any:
@@ -104,9 +104,9 @@ def bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 APPLIED: dict[str, Callable[..., Any]] = {
     "+": operator.add, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "**": bounded(operator.pow),
+    "//": operator.floordiv, "%": operator.mod, "**": _bounded(operator.pow),
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": bounded(operator.lshift), ">>": operator.rshift, "~": operator.invert,
+    "<<": _bounded(operator.lshift), ">>": operator.rshift, "~": operator.invert,
     "abs": abs, "floor": math.floor, "ceil": math.ceil, "int": int, "float": float,
     "round": round, "sqrt": math.sqrt, "isqrt": math.isqrt, "log": math.log,
     "log2": math.log2, "log10": math.log10, "exp": math.exp, "pow": math.pow,
@@ -184,16 +184,16 @@ def outcome_of(guard: Guard, values: Mapping[Read, int]) -> bool:
 
 def reads_of(*expressions: Expression) -> Iterator[Read]:
     """Each read in some expressions, once."""
-    yield from dict.fromkeys(leaf for each in expressions for leaf in leaves(each))
+    yield from dict.fromkeys(leaf for each in expressions for leaf in _leaves(each))
 
 
-def leaves(expression: Expression) -> Iterator[Read]:
+def _leaves(expression: Expression) -> Iterator[Read]:
     """The reads in an expression, from left to right."""
     if isinstance(expression, Read):
         yield expression
     elif isinstance(expression, Applied):
         for part in expression.parts:
-            yield from leaves(part)
+            yield from _leaves(part)
 
 
 def exchanged(expression: Expression, change: Callable[[Read], Read]) -> Expression:

@@ -49,7 +49,7 @@ class TableWriter:
 
     def fact(self, fact: Fact) -> int:
         """Position of a fact."""
-        key = (fact, "" if plain(fact) else f"{fact.shape}{fact.stride}")
+        key = (fact, "" if _plain(fact) else f"{fact.shape}{fact.stride}")
         return self.facts.setdefault(key, len(self.facts))
 
     def span(self, span: Span | None) -> int | None:
@@ -213,7 +213,7 @@ def _fact(fact: Fact) -> Json:
         value = getattr(fact, name)
         if value != default:
             row[name] = value
-    if not plain(fact):
+    if not _plain(fact):
         row["formulas"] = [str(size) for size in fact.shape]
         if fact.stride is not None:
             row["stride"] = list(map(int, fact.stride))
@@ -221,7 +221,7 @@ def _fact(fact: Fact) -> Json:
     return row
 
 
-def plain(fact: Fact) -> bool:
+def _plain(fact: Fact) -> bool:
     """Whether all its sizes and strides are numbers without a formula."""
     sizes = (*fact.shape, *(fact.stride or ()))
     return not any(isinstance(size, Size) for size in sizes)

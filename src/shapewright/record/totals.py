@@ -140,9 +140,9 @@ class _Work:
         self.read.update([fact.tensor for fact in op.inputs])
         if op.kind == "opaque":
             self.opaque.add(op.module)
-        if op.flops is None and calculates(op):
+        if op.flops is None and _calculates(op):
             self.uncounted[op.name] += 1
-        self.written.append(self._allocate(op) if allocates(op) else 0)
+        self.written.append(self._allocate(op) if _allocates(op) else 0)
 
     def is_hidden(self, path: str) -> bool:
         """Whether a parameter belongs to a module that is seen from outside only."""
@@ -162,12 +162,12 @@ class _Work:
         return sum(storages.values())
 
 
-def allocates(op: Op) -> bool:
+def _allocates(op: Op) -> bool:
     """Whether the op's outputs stand in storage that did not exist before."""
     return op.kind in ("new", "copy", "opaque")
 
 
-def calculates(op: Op) -> bool:
+def _calculates(op: Op) -> bool:
     """Whether the op does arithmetic, rather than making, moving or renaming data."""
     if op.kind not in ("new", "inplace", "opaque") or not op.outputs:
         return False

@@ -82,35 +82,35 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
         "is_available": machine.kind == "mps", "is_built": machine.kind == "mps",
     })]  # fmt: skip
     if has_gpu:
-        answers = of_gpus(machine, engine)
+        answers = _of_gpus(machine, engine)
         spaces += [(torch.cuda, answers), (torch.cuda.random, answers)]
     else:
         spaces.append((torch.cuda, {"is_available": False, "device_count": 0}))
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
-        spaces.append((accelerator, of_accelerator(machine, engine)))
+        spaces.append((accelerator, _of_accelerator(machine, engine)))
     with ExitStack() as stack:
         for space, said in spaces:
             for name, value in said.items():
                 if name in vars(space):
-                    stack.enter_context(replaced(space, name, answering(value)))
+                    stack.enter_context(replaced(space, name, _answering(value)))
         if has_gpu:
             for name, make in {
-                "Stream": subclass(Stream), "Event": subclass(Stream),
-                "device": subclass(Chosen, engine=engine),
-                "device_of": subclass(Chosen, engine=engine),
-                "stream": answering(Stream()),
+                "Stream": _subclass(_Stream), "Event": _subclass(_Stream),
+                "device": _subclass(_Chosen, engine=engine),
+                "device_of": _subclass(_Chosen, engine=engine),
+                "stream": _answering(_Stream()),
             }.items():  # fmt: skip
                 stack.enter_context(replaced(torch.cuda, name, make))
-            stack.enter_context(replaced(torch.nn.Module, "to", moved))
+            stack.enter_context(replaced(torch.nn.Module, "to", _moved))
             if "record_stream" not in vars(torch.Tensor):  # it is its base's
-                recorded = resembling(torch.Tensor.record_stream, unheard)
+                recorded = resembling(torch.Tensor.record_stream, _unheard)
                 setattr(torch.Tensor, "record_stream", recorded)  # noqa: B010
                 stack.callback(delattr, torch.Tensor, "record_stream")
         yield
 
 
-def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
+def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
     """What `torch.cuda` says: a value, or a function of what it is asked with."""
     memory, name = machine.memory * GIB, machine.name
     major, minor = machine.capability
@@ -120,7 +120,7 @@ def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
         is_multi_gpu_board=False,
     )  # fmt: skip
 
-    def of_one(value: Any) -> Asked:
+    def of_one(value: Any) -> _Asked:
         """The same of each GPU that is there."""
 
         def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +128,7 @@ def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
                 raise AssertionError("Invalid device id")
             return value
 
-        return Asked(tell)
+        return _Asked(tell)
 
     return {
         "is_available": True, "device_count": machine.count,
@@ -136,32 +136,32 @@ def of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
         "get_device_name": of_one(name),
         "get_device_capability": of_one(machine.capability),
         "get_device_properties": of_one(properties),
-        "current_device": Asked(lambda: engine.gpu),
+        "current_device": _Asked(lambda: engine.gpu),
         "can_device_access_peer": True,
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
         "max_memory_reserved": 0, "mem_get_info": (memory, memory),
         "is_initialized": True, "is_current_stream_capturing": False,
-        "init": None, "set_device": Asked(partial(choose, engine)),
+        "init": None, "set_device": _Asked(partial(_choose, engine)),
         "synchronize": None, "empty_cache": None, "manual_seed": None,
         "manual_seed_all": None, "reset_peak_memory_stats": None, "ipc_collect": None,
         "memory_summary": "", "memory_stats": {}, "utilization": 0,
         "reset_max_memory_allocated": None, "seed_all": None,
-        "current_stream": Stream(),
-        "set_per_process_memory_fraction": None, "default_stream": Stream(),
+        "current_stream": _Stream(),
+        "set_per_process_memory_fraction": None, "default_stream": _Stream(),
         "set_rng_state": None, "set_rng_state_all": None, "initial_seed": 0,
         "get_rng_state": STATE, "get_rng_state_all": [STATE] * machine.count,
         "get_arch_list": [f"sm_{major}{minor}"],
     }  # fmt: skip
 
 
-def of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
+def _of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
     """What `torch.accelerator` says."""
     there = machine.kind != "cpu"
-    now, number = Asked(lambda: engine.gpu), Asked(partial(choose, engine))
+    now, number = _Asked(lambda: engine.gpu), _Asked(partial(_choose, engine))
     return {
         "is_available": there, "device_count": machine.count if there else 0,
         "current_accelerator": torch.device(machine.kind) if there else None,
-        "synchronize": None, "current_stream": Stream(), "set_stream": None,
+        "synchronize": None, "current_stream": _Stream(), "set_stream": None,
         "current_device_index": now, "current_device_idx": now,
         "set_device_index": number, "set_device_idx": number, "empty_cache": None,
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0,
@@ -174,7 +174,7 @@ def index_of(device: Any) -> int:
     return device if isinstance(device, int) else torch.device(device).index or 0
 
 
-def choose(engine: Engine, device: Any) -> None:
+def _choose(engine: Engine, device: Any) -> None:
     """From here on `cuda` means another GPU."""
     number = index_of(device)
     if number >= (engine.gpus or 1):
@@ -183,7 +183,7 @@ def choose(engine: Engine, device: Any) -> None:
         engine.use_gpu(number)
 
 
-class Chosen:
+class _Chosen:
     """`with torch.cuda.device(1):`."""
 
     engine: ClassVar[Engine]
@@ -195,13 +195,13 @@ class Chosen:
 
     def __enter__(self) -> None:
         self.before = self.engine.gpu
-        choose(self.engine, self.number)
+        _choose(self.engine, self.number)
 
     def __exit__(self, *args: object) -> None:
-        choose(self.engine, self.before)
+        _choose(self.engine, self.before)
 
 
-def moved(original: Any) -> Any:
+def _moved(original: Any) -> Any:
     """`model.to(0)`: torch itself has no GPU to number."""
 
     @wraps(original)
@@ -215,41 +215,41 @@ def moved(original: Any) -> Any:
     return to
 
 
-def unheard(original: Any) -> Any:
+def _unheard(original: Any) -> Any:
     """`x.record_stream(stream)`: no memory is used again."""
     return lambda tensor, stream: None
 
 
-def subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
+def _subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
     """Makes a class of its own, which takes the looks of what it stands for."""
     return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
 
-class Asked:
+class _Asked:
     """An answer that depends on what it is asked with."""
 
     def __init__(self, answer: Callable[..., Any]) -> None:
         self.answer = answer
 
 
-def answering(value: Any) -> Any:
+def _answering(value: Any) -> Any:
     """A function that says so, whatever it is asked with."""
 
     def make(original: Any) -> Any:
-        if isinstance(value, Asked):
+        if isinstance(value, _Asked):
             return lambda *args, **kwargs: value.answer(*args, **kwargs)
         return lambda *args, **kwargs: value
 
     return make
 
 
-class Stream:
+class _Stream:
     """A stream, an event: they order nothing, there is nothing to order."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> _Stream:
         return self
 
     def __exit__(self, *args: object) -> None:

@@ -75,12 +75,12 @@ def can_resize(nest: Any) -> bool:
     return isinstance(nest, PLAIN)
 
 
-def numbers_in(nest: Any) -> set[int]:
+def _numbers_in(nest: Any) -> set[int]:
     """The plain numbers among arguments."""
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return {number for each in nest for number in numbers_in(each)}
+        return {number for each in nest for number in _numbers_in(each)}
     return {nest} if type(nest) is int else set()
 
 
@@ -101,24 +101,24 @@ def resized(
     shrunk = {
         tensor.shape[dim]: size
         for (at, dim), size in sizes.items()
-        for tensor in distinct((args, kwargs))[at : at + 1]
+        for tensor in _distinct((args, kwargs))[at : at + 1]
         if size < tensor.shape[dim]
     }
-    for at, tensor in enumerate(distinct((args, kwargs))):
+    for at, tensor in enumerate(_distinct((args, kwargs))):
         mine = {dim: size for (n, dim), size in sizes.items() if n == at}
-        made[id(tensor)] = one(tensor, mine, shrunk) if mine else tensor
+        made[id(tensor)] = _one(tensor, mine, shrunk) if mine else tensor
     nest: tuple[tuple[Any, ...], dict[str, Any]] = nests.swap(
         (args, kwargs), lambda tensor: made[id(tensor)]
     )
     return nest
 
 
-def distinct(nest: Any) -> list[torch.Tensor]:
+def _distinct(nest: Any) -> list[torch.Tensor]:
     """The tensors of a nest, each once."""
     return list({id(each): each for each in nests.tensors(nest)}.values())
 
 
-def one(
+def _one(
     tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
 ) -> torch.Tensor:
     """One tensor with other sizes of some dims."""
@@ -135,12 +135,12 @@ def one(
         for dim, size in sizes.items():
             index = torch.arange(size) % values.shape[dim]
             values = values.index_select(dim, index)
-        values = counted(values, shrunk)
+        values = _counted(values, shrunk)
     kind = DTYPE_NAMES[tensor.dtype]
     return feed(shape, kind, device, "", values, tensor.requires_grad)
 
 
-def counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
+def _counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
     """Lengths no longer than what they count."""
     whole = not values.is_floating_point() and not values.is_complex()
     if values.dim() != 1 or not whole or values.dtype == torch.bool:

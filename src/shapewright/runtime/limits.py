@@ -152,7 +152,7 @@ def _standing(thread: int) -> TracebackType | None:
     return found
 
 
-class Chatter:
+class _Chatter:
     """Passes what the program prints to stderr, up to a limit."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -192,7 +192,7 @@ class Chatter:
 
 
 class _Bytes:
-    def __init__(self, chatter: Chatter) -> None:
+    def __init__(self, chatter: _Chatter) -> None:
         self.chatter = chatter
 
     def write(self, data: Any) -> int:
@@ -203,10 +203,10 @@ class _Bytes:
         self.chatter.flush()
 
 
-class OfOneThread:
+class _OfOneThread:
     """stdout for the thread that writes the result; others go on printing elsewhere."""
 
-    def __init__(self, stream: TextIO, others: Chatter) -> None:
+    def __init__(self, stream: TextIO, others: _Chatter) -> None:
         self.stream = stream
         self.others = others
         self.owner = threading.get_ident()
@@ -227,13 +227,13 @@ def on_stderr() -> Iterator[Callable[[], None]]:
     a function that ends this early.
     """
     out, error = sys.stdout, sys.stderr
-    chatter: Any = Chatter(error)
+    chatter: Any = _Chatter(error)
     threads = set(threading.enumerate())
     with _descriptor() as restore:
 
         def end() -> None:
             restore()
-            others: Any = OfOneThread(out, chatter)
+            others: Any = _OfOneThread(out, chatter)
             sys.stdout = others if set(threading.enumerate()) - threads else out
             sys.stderr = error
 

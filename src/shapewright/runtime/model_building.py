@@ -26,7 +26,7 @@ from shapewright.runtime.restore.process_state import guarded, patched
 LOADER = "load_state_dict_from_url"
 
 
-class Downloaded(dict[str, Any]):
+class _Downloaded(dict[str, Any]):
     """A state dict that a real run downloads: whatever it is loaded into has it."""
 
 
@@ -45,7 +45,7 @@ def downloads_stood_for(
             if not within:  # kept by name, in a module imported in the block
                 return original(url, *args, **kwargs)
             suppose(f"the weights of {url} are not here; taken to fit")
-            return Downloaded()
+            return _Downloaded()
 
         return load
 
@@ -53,7 +53,7 @@ def downloads_stood_for(
         def load_state_dict(
             self: Any, state_dict: Any, *args: Any, **kwargs: Any
         ) -> Any:
-            if isinstance(state_dict, Downloaded):
+            if isinstance(state_dict, _Downloaded):
                 out = original(self, self.state_dict(), strict=False)
             else:
                 out = original(self, state_dict, *args, **kwargs)
@@ -110,7 +110,7 @@ def building(
 def torch_claimed(engine: Engine) -> Iterator[None]:
     """Torch as a program finds it while an engine answers, in a run or before one."""
     with (
-        blank_parameters(engine),
+        _blank_parameters(engine),
         generators_claimed(engine),
         tracers_kept(),
         nested_tensors_refused(engine),
@@ -120,7 +120,7 @@ def torch_claimed(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
-def blank_parameters(engine: Engine) -> Iterator[None]:
+def _blank_parameters(engine: Engine) -> Iterator[None]:
     """`nn.Parameter(x)` keeps what is claimed of x, and none of its data.
 
     `Parameter.__new__` ends in `Tensor._make_subclass`, which no mode sees.
@@ -177,20 +177,20 @@ def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, Numbers]:
     """
     return {
         path: Numbers(
-            tuple(each.__name__ for each in classes_of(type(module))),
-            numbers_in(module),
+            tuple(each.__name__ for each in _classes_of(type(module))),
+            _numbers_in(module),
             {
-                name: numbers_in(value)
+                name: _numbers_in(value)
                 for name in CONFIGS
                 if (value := vars(module).get(name)) is not None
             },
         )
         for path, module in modules
-        if classes_of(type(module))[:1] == [type(module)]
+        if _classes_of(type(module))[:1] == [type(module)]
     }
 
 
-def classes_of(kind: type) -> list[type]:
+def _classes_of(kind: type) -> list[type]:
     """A class and those above it, without torch's and Python's."""
     known = ("torch", "builtins")
     return [
@@ -198,20 +198,20 @@ def classes_of(kind: type) -> list[type]:
     ]
 
 
-def numbers_in(value: Any) -> dict[str, int]:
+def _numbers_in(value: Any) -> dict[str, int]:
     """The whole numbers of an object or a dict, those of its class included."""
     if type(value) is dict:
-        return plain(value)
+        return _plain(value)
     found: dict[str, int] = {}
     kind = value if isinstance(value, type) else type(value)
-    for each in reversed(classes_of(kind)):
-        found.update(plain(vars(each)))
+    for each in reversed(_classes_of(kind)):
+        found.update(_plain(vars(each)))
     if kind is not value:
-        found.update(plain(getattr(value, "__dict__", {})))
+        found.update(_plain(getattr(value, "__dict__", {})))
     return found
 
 
-def plain(values: Mapping[Any, Any]) -> dict[str, int]:
+def _plain(values: Mapping[Any, Any]) -> dict[str, int]:
     """Those with a public name."""
     return {
         name: value

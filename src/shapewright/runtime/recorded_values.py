@@ -17,25 +17,27 @@ from torch import nn
 Tensor = torch.Tensor
 
 
-class NotRecorded(LookupError):
+class _NotRecorded(LookupError):
     """What was asked for is not there; the message says what is."""
 
 
-class Values:
+class _Values:
     """A nest of real tensors, with the versions that they had when it was taken."""
 
     __slots__ = ("nest", "versions")
 
     def __init__(self, nest: Any) -> None:
         self.nest = nest
-        self.versions = [(t, t._version) for t in tensors(nest) if not t.is_inference()]
+        self.versions = [
+            (t, t._version) for t in _tensors(nest) if not t.is_inference()
+        ]
 
     def overwritten(self) -> bool:
         """Whether a tensor in it was written in place since."""
         return any(tensor._version != then for tensor, then in self.versions)
 
 
-class RecordedCall:
+class _RecordedCall:
     """One real call of one module.
 
     Example: for ``pool``, called twice in LeNet on a batch of 8,
@@ -45,17 +47,17 @@ class RecordedCall:
     `path` and `class_name` name the module, `call` counts its calls from 1. `args` and
     `kwargs` are what it was given and `output` the nest that it returned: the tensors
     themselves, with their autograd graph. Reading values that were written in place
-    since raises `NotRecorded`; ``recording(..., copy=True)`` keeps them.
+    since raises `_NotRecorded`; ``recording(..., copy=True)`` keeps them.
     """
 
     __slots__ = ("_given", "_returned", "call", "class_name", "path")
 
-    def __init__(self, path: str, class_name: str, call: int, given: Values) -> None:
+    def __init__(self, path: str, class_name: str, call: int, given: _Values) -> None:
         self.path = path
         self.class_name = class_name
         self.call = call
         self._given = given
-        self._returned: Values | None = None
+        self._returned: _Values | None = None
 
     @property
     def inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -76,12 +78,12 @@ class RecordedCall:
     def output(self) -> Any:
         """What `forward` returned, after the hooks of the module."""
         if self._returned is None:
-            raise NotRecorded(f"{self._name()} did not return: it raised an exception")
+            raise _NotRecorded(f"{self._name()} did not return: it raised an exception")
         return self._read(self._returned, "output")
 
-    def _read(self, values: Values, what: str) -> Any:
+    def _read(self, values: _Values, what: str) -> Any:
         if values.overwritten():
-            raise NotRecorded(
+            raise _NotRecorded(
                 f"the {what} of {self._name()} was written in place after it was "
                 "recorded; `recording(..., copy=True)` keeps it as it was"
             )
@@ -95,7 +97,7 @@ class RecordedCall:
         return f"<{self.class_name} {self._name()}>"
 
 
-class Recording(Sequence[RecordedCall]):
+class Recording(Sequence[_RecordedCall]):
     """The recorded calls, in the order in which they began.
 
     ``seen["conv1"]`` is the first call of that module, ``seen["conv1", 2]`` its second
@@ -104,7 +106,7 @@ class Recording(Sequence[RecordedCall]):
     """
 
     def __init__(self, paths: dict[str, str]) -> None:
-        self._calls: list[RecordedCall] = []
+        self._calls: list[_RecordedCall] = []
         self._counts: dict[str, int] = {}
         self._paths = paths  # every path that is recorded: its module's first path
 
@@ -116,20 +118,20 @@ class Recording(Sequence[RecordedCall]):
             return self._calls[key]
         path, call = key if isinstance(key, tuple) else (key, 1)
         if path not in self._paths:
-            near = closest(path, list(self._paths))
-            raise NotRecorded(f"`{path}` is not recorded; {near}")
+            near = _closest(path, list(self._paths))
+            raise _NotRecorded(f"`{path}` is not recorded; {near}")
         made = [c for c in self._calls if c.path == self._paths[path]]
         if not made:
-            raise NotRecorded(
+            raise _NotRecorded(
                 f"`{path}` was not called while recording (its `forward` called "
                 "directly, or from a scripted module, is not seen)"
             )
         if not 0 < (call if call > 0 else -call) <= len(made):
             times = "once" if len(made) == 1 else f"{len(made)} times"
-            raise NotRecorded(f"`{path}` was called {times}: there is no call {call}")
+            raise _NotRecorded(f"`{path}` was called {times}: there is no call {call}")
         return made[call - 1 if call > 0 else call]
 
-    def find(self, pattern: str) -> tuple[RecordedCall, ...]:
+    def find(self, pattern: str) -> tuple[_RecordedCall, ...]:
         """All calls of the modules whose path matches a shell-style pattern."""
         chosen = {first for p, first in self._paths.items() if fnmatchcase(p, pattern)}
         return tuple(call for call in self._calls if call.path in chosen)
@@ -142,9 +144,9 @@ class Recording(Sequence[RecordedCall]):
     def __repr__(self) -> str:
         return f"<Recording of {len(self._paths)} modules: {len(self)} calls>"
 
-    def _begin(self, path: str, class_name: str, given: Values) -> RecordedCall:
+    def _begin(self, path: str, class_name: str, given: _Values) -> _RecordedCall:
         number = self._counts[path] = self._counts.get(path, 0) + 1
-        call = RecordedCall(path, class_name, number, given)
+        call = _RecordedCall(path, class_name, number, given)
         self._calls.append(call)
         return call
 
@@ -160,16 +162,16 @@ def recording(
     """Record what modules get and return: see `shapewright.recording`."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"`recording` takes an `nn.Module`, got `{_kind(model)}`")
-    compiled = any(runs_compiled(module) for module in model.modules())
+    compiled = any(_runs_compiled(module) for module in model.modules())
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
-    modules, aliases = chosen(model, paths or ("*",))
+    modules, aliases = _chosen(model, paths or ("*",))
     seen = Recording(aliases)
-    keep = keeper(detach, cpu, copy)
+    keep = _keeper(detach, cpu, copy)
     with ExitStack() as stack:
         if compiled:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for path, module in modules.items():
-            hook(seen, path, module, keep, stack)
+            _hook(seen, path, module, keep, stack)
         yield seen
 
 
@@ -177,14 +179,14 @@ def _kind(value: Any) -> str:
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
-def runs_compiled(module: nn.Module) -> bool:
+def _runs_compiled(module: nn.Module) -> bool:
     """Whether compiled code stands for it, which was made without our hooks."""
     return hasattr(module, "_orig_mod") or (
         vars(module).get("_compiled_call_impl") is not None
     )
 
 
-def chosen(
+def _chosen(
     model: nn.Module, patterns: Sequence[str]
 ) -> tuple[dict[str, nn.Module], dict[str, str]]:
     """The modules that the patterns match, and each matching path's first path."""
@@ -197,8 +199,8 @@ def chosen(
     for pattern in patterns:
         found = [(p, m) for p, m in every if fnmatchcase(p, pattern)]
         if not found:
-            near = closest(pattern, [path for path, _ in every if path])
-            raise NotRecorded(
+            near = _closest(pattern, [path for path, _ in every if path])
+            raise _NotRecorded(
                 f"no module of `{type(model).__name__}` matches `{pattern}`; {near}"
             )
         for path, module in found:
@@ -207,7 +209,7 @@ def chosen(
     return modules, aliases
 
 
-def closest(asked: str, paths: list[str]) -> str:
+def _closest(asked: str, paths: list[str]) -> str:
     """The paths that are like the one that was asked for."""
     near = get_close_matches(asked, paths, n=3, cutoff=0.5)
     shown = near or paths[:6]
@@ -220,7 +222,7 @@ def closest(asked: str, paths: list[str]) -> str:
     return f"there are {names}" + (f" and {more} more" if more else "")
 
 
-def hook(
+def _hook(
     seen: Recording,
     path: str,
     module: nn.Module,
@@ -228,15 +230,15 @@ def hook(
     stack: ExitStack,
 ) -> None:
     """Watch one module. Hooks of the user that change values come before ours."""
-    running: dict[int, list[RecordedCall]] = {}
+    running: dict[int, list[_RecordedCall]] = {}
 
     def before(module: nn.Module, args: Any, kwargs: Any) -> None:
-        given = Values(keep((args, kwargs)))
+        given = _Values(keep((args, kwargs)))
         call = seen._begin(path, type(module).__name__, given)
         running.setdefault(get_ident(), []).append(call)
 
     def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        running[get_ident()].pop()._returned = Values(keep(output))
+        running[get_ident()].pop()._returned = _Values(keep(output))
 
     handle = module.register_forward_pre_hook(before, with_kwargs=True)
     stack.callback(handle.remove)
@@ -247,7 +249,7 @@ def hook(
 # -- nests of real tensors -----------------------------------------------------
 
 
-def keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
+def _keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
     """What is kept of a nest: its containers copied, its tensors as was asked for."""
 
     def one(tensor: Tensor) -> Tensor:
@@ -257,32 +259,32 @@ def keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
         # Inference tensors have no version that would tell of a write.
         return kept.clone() if copy or tensor.is_inference() else kept
 
-    return lambda nest: changed(nest, one)
+    return lambda nest: _changed(nest, one)
 
 
-def changed(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _changed(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """The same nest with every tensor changed, in containers of its own."""
     if isinstance(nest, Tensor):
         return change(nest)
     if type(nest) in (list, tuple) or hasattr(nest, "n_fields"):  # torch's own tuples
-        return type(nest)([changed(item, change) for item in nest])
+        return type(nest)([_changed(item, change) for item in nest])
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
-        return type(nest)(*[changed(item, change) for item in nest])
+        return type(nest)(*[_changed(item, change) for item in nest])
     if isinstance(nest, Mapping) and hasattr(nest, "__setitem__"):
         made: Any = copying.copy(nest)
         for name, item in nest.items():
-            made[name] = changed(item, change)
+            made[name] = _changed(item, change)
         return made
     if dataclasses.is_dataclass(nest) and not isinstance(nest, type):
         made = copying.copy(nest)
         for field in dataclasses.fields(nest):
-            value = changed(getattr(nest, field.name, None), change)
+            value = _changed(getattr(nest, field.name, None), change)
             object.__setattr__(made, field.name, value)
         return made
     return nest
 
 
-def tensors(nest: Any) -> list[Tensor]:
+def _tensors(nest: Any) -> list[Tensor]:
     """Every tensor in a nest."""
     found: list[Tensor] = []
 
@@ -290,5 +292,5 @@ def tensors(nest: Any) -> list[Tensor]:
         found.append(tensor)
         return tensor
 
-    changed(nest, look)
+    _changed(nest, look)
     return found

@@ -62,13 +62,13 @@ def record(
 ) -> RunResult:
     """Run `target(*args, **kwargs)` without data and return what was seen."""
     try:
-        return recorded(target, args, kwargs, request)
+        return _recorded(target, args, kwargs, request)
     finally:
         if request.ended is not None:
             request.ended()
 
 
-def recorded(
+def _recorded(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -80,19 +80,19 @@ def recorded(
     try:
         if taken is not None and "graph" in taken.needs:
             raise NeedsGraph("as the runs before")
-        made = attempt(target, args, kwargs, request)
+        made = _attempt(target, args, kwargs, request)
     except NeedsGraph:
         if taken is not None:
             taken.needs.add("graph")
-        with kept_around(target, request):
-            made = attempt(target, args, kwargs, request, True)
+        with _kept_around(target, request):
+            made = _attempt(target, args, kwargs, request, True)
     failed = not made.trace.complete or bool(made.failures)
     if failed and made.lost and isinstance(target, nn.Module):
-        return with_larger_values(made, target, args, kwargs, request)
+        return _with_larger_values(made, target, args, kwargs, request)
     return made
 
 
-def kept_around(
+def _kept_around(
     target: Callable[..., Any], request: RunRequest
 ) -> AbstractContextManager[None]:
     """A function that trains changes optimizers and schedulers: they are put back."""
@@ -103,7 +103,7 @@ def kept_around(
     return optimizers_kept()
 
 
-def with_larger_values(
+def _with_larger_values(
     made: RunResult,
     target: nn.Module,
     args: tuple[Any, ...],
@@ -116,9 +116,9 @@ def with_larger_values(
     """
     again = replace(request, options=replace(request.options, known=LARGE))
     try:
-        better = attempt(target, args, kwargs, again)
+        better = _attempt(target, args, kwargs, again)
     except NeedsGraph:
-        better = attempt(target, args, kwargs, again, True)
+        better = _attempt(target, args, kwargs, again, True)
     return made if not better.trace.complete or better.failures else better
 
 
@@ -131,7 +131,7 @@ def before_any_call(target: str, error: BaseException) -> Trace:
     )  # fmt: skip
 
 
-def attempt(
+def _attempt(
     target: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -141,12 +141,12 @@ def attempt(
     """One pass over the program; `again` with torch's own autograd below."""
     try:
         with undisturbed() as heard:
-            return watched_run(heard, target, args, kwargs, request, again)
+            return _watched_run(heard, target, args, kwargs, request, again)
     finally:
         request.under_way.so_far = None  # it holds the run
 
 
-def watched_run(
+def _watched_run(
     heard: Heard,
     target: Callable[..., Any],
     args: tuple[Any, ...],
@@ -183,7 +183,7 @@ def watched_run(
     with ExitStack() as stack:
         changes = stack.enter_context(as_taken(taken, args, kwargs, engine.life))
         engine.recall(taken.seen)
-        prepare(engine, taken.near, args, kwargs, options.values)
+        _prepare(engine, taken.near, args, kwargs, options.values)
         if engine.comparisons is not None:
             engine.comparisons.begin(
                 engine.events, tuple(map(engine.info, nests.tensors((args, kwargs))))
@@ -274,7 +274,7 @@ def _call(
     return out
 
 
-def prepare(
+def _prepare(
     engine: Engine,
     modules: list[tuple[str, nn.Module]],
     args: tuple[Any, ...],

@@ -120,7 +120,7 @@ def states_of(engine: Engine, calls: Calls) -> list[Any]:
                 identity = id(tensor)
                 pair = theirs.get(identity)
                 info = info_of(tensor) if pair is None else pair[1]
-                grad = grad_shape(engine, tensor, info) if engine.graph else None
+                grad = _grad_shape(engine, tensor, info) if engine.graph else None
                 found.append((path, name, info, identity, False, True, grad))
         if buffers:
             hidden = module._non_persistent_buffers_set
@@ -131,7 +131,7 @@ def states_of(engine: Engine, calls: Calls) -> list[Any]:
     return found
 
 
-def grad_shape(
+def _grad_shape(
     engine: Engine, tensor: torch.Tensor, info: Info
 ) -> tuple[int, ...] | None:
     """The shape of the gradient that a parameter has at the end of the run."""
@@ -178,7 +178,7 @@ def finish(
             engine.events,
             calls.records,
             dict(request.letters),
-            shapes(infos_in(output)) if error is None else None,
+            shapes(_infos_in(output)) if error is None else None,
         )
     steps = stepped(engine.events, fold)
     ended = error is None or isinstance(error, Exception)
@@ -196,14 +196,14 @@ def finish(
         return names.ending(fold)
 
     made = Trace(
-        target=request.target or name_of(root, calls),
+        target=request.target or _name_of(root, calls),
         ops=ops,
         calls=module_calls,
         states=all_states,
         output=fold.last(output, engine.writes),
         findings=tuple(findings_of(engine, fold, error, positions)),
         assumptions=(
-            *supposed(engine, fold),
+            *_supposed(engine, fold),
             *map(Assumption, request.assumed),
         ),
         notes=tuple(notes),
@@ -228,11 +228,11 @@ def finish(
     if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
         guards = engine.comparisons.close(folder, number_of)
-        watched = partial(seen_of, engine, engine.comparisons, infos_in(output))
+        watched = partial(seen_of, engine, engine.comparisons, _infos_in(output))
     batches: frozenset[int] = frozenset()
     if rehearser is not None:
         batches = frozenset(map(fold.number_of, rehearser.stage.batched))
-    release(engine)
+    _release(engine)
     return RunResult(
         made,
         tuple(engine.failures or ()),
@@ -248,18 +248,18 @@ def finish(
     )
 
 
-def infos_in(nest: Any) -> tuple[Info, ...]:
+def _infos_in(nest: Any) -> tuple[Info, ...]:
     """What is known of the tensors that the target returned, in order."""
     if isinstance(nest, Info):
         return (nest,)
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return tuple(info for each in nest for info in infos_in(each))
+        return tuple(info for each in nest for info in _infos_in(each))
     return ()
 
 
-def supposed(engine: Engine, fold: Fold) -> list[Assumption]:
+def _supposed(engine: Engine, fold: Fold) -> list[Assumption]:
     """What was assumed, each once a line."""
     counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
     for (message, place), count in engine.assumptions.items():
@@ -270,13 +270,13 @@ def supposed(engine: Engine, fold: Fold) -> list[Assumption]:
     return [replace(first, count=count) for first, count in counts.values()]
 
 
-def name_of(root: nn.Module | None, calls: Calls) -> str:
+def _name_of(root: nn.Module | None, calls: Calls) -> str:
     if root is not None:
         return type(root).__name__
     return calls.records[0].name if calls.records else ""
 
 
-def release(engine: Engine) -> None:
+def _release(engine: Engine) -> None:
     """Keep no tensor alive: the record has numbers and metadata only."""
     for _, info in engine.theirs.values():
         info.twin = None

@@ -36,18 +36,18 @@ from shapewright.sizes.conditions import Condition
 from shapewright.sizes.expressions import Expression
 
 
-def shape_of(tensor: torch.Tensor) -> Any:
+def _shape_of(tensor: torch.Tensor) -> Any:
     """A leaf of a nest of results."""
-    return Leaf(tuple(tensor.shape))
+    return _Leaf(tuple(tensor.shape))
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class _Leaf:
     sizes: tuple[Any, ...]
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """Torch logs each call that it refuses; here that is an answer."""
     names = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolicshape_ofs")
     loggers = [logging.getLogger(name) for name in names]
@@ -62,7 +62,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def plain_kernels() -> Iterator[None]:
+def _plain_kernels() -> Iterator[None]:
     """Convolutions choose a CPU kernel by the batch (`B < 16`), which is no demand.
 
     The public switch of oneDNN warns about other flags, so its private one is used.
@@ -83,7 +83,7 @@ def _switch(kind: str) -> str:
 
 
 @contextmanager
-def faked(modules: list[nn.Module]) -> Iterator[None]:
+def _faked(modules: list[nn.Module]) -> Iterator[None]:
     """Parameters and buffers stand as fake tensors, where the program claims them."""
     made: dict[int, Any] = {}
     before: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -126,7 +126,7 @@ def _fake(tensor: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def watched(
+def _watched(
     modules: list[tuple[str, nn.Module]], seen: dict[tuple[str, int], Any]
 ) -> Iterator[None]:
     """Note what each call of a module returns, by its path and count."""
@@ -145,7 +145,7 @@ def watched(
         while path is not None and running:
             key = running.pop()
             if key[0] == path:
-                seen[key] = nests.snapshot(output, shape_of)
+                seen[key] = nests.snapshot(output, _shape_of)
                 return
 
     hooks = [register_module_forward_pre_hook(begin)]
@@ -286,17 +286,17 @@ def symbolic_run(
     with undisturbed() as heard, ExitStack() as stack:
         stack.enter_context(as_taken(taken, (), {}, life))
         held.append(life)  # the surroundings are looked at after every such run
-        for each in (quiet(), torch.no_grad(), parts.mode, parts.dispatcher()):
+        for each in (_quiet(), torch.no_grad(), parts.mode, parts.dispatcher()):
             stack.enter_context(each)
         if not kernels:
-            stack.enter_context(plain_kernels())
-        stack.enter_context(faked([module for _, module in taken.near]))
-        stack.enter_context(watched(taken.modules, seen))
+            stack.enter_context(_plain_kernels())
+        stack.enter_context(_faked([module for _, module in taken.near]))
+        stack.enter_context(_watched(taken.modules, seen))
         try:
             with limited(seconds), heard():
                 args, kwargs = make(given)
                 output = target(*args, **kwargs)
-                output = nests.snapshot(output, shape_of)
+                output = nests.snapshot(output, _shape_of)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -360,7 +360,7 @@ class _Lines(list[Any]):
 
 def _dims(nest: Any, reading: Reading) -> Iterator[Dims]:
     """The shapes in a nest of results, in order."""
-    if isinstance(nest, Leaf):
+    if isinstance(nest, _Leaf):
         yield tuple(_read(size, reading) for size in nest.sizes)
     elif isinstance(nest, dict):
         for value in nest.values():

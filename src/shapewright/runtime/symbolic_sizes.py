@@ -70,12 +70,12 @@ class Reading:
             case "Pow" if parts[1].is_Integer and parts[1] > 0:
                 return product([self.formula(parts[0])] * int(parts[1]))
             case "FloorDiv" | "CleanDiv":
-                return over(self.formula(parts[0]), self.formula(parts[1]))
+                return _over(self.formula(parts[0]), self.formula(parts[1]))
             case "Mod" | "PythonMod":
-                return rest(self.formula(parts[0]), self.formula(parts[1]))
+                return _rest(self.formula(parts[0]), self.formula(parts[1]))
             case "ModularIndexing":
-                whole = over(self.formula(parts[0]), self.formula(parts[1]))
-                return rest(whole, self.formula(parts[2]))
+                whole = _over(self.formula(parts[0]), self.formula(parts[1]))
+                return _rest(whole, self.formula(parts[2]))
             case "Max":
                 return most([self.formula(each) for each in parts])
             case "Min":
@@ -86,14 +86,14 @@ class Reading:
                 return self.formula(parts[0])
             case "FloorToInt" | "floor":
                 above, under = self.fraction(parts[0])
-                return over(above, number(under))
+                return _over(above, number(under))
             case "TruncToInt":  # towards zero, from both sides
                 above, under = self.fraction(parts[0])
                 up, down = (most([e, number(0)]) for e in (above, -above))
-                return over(up, number(under)) - over(down, number(under))
+                return _over(up, number(under)) - _over(down, number(under))
             case "CeilToInt" | "ceiling":
                 above, under = self.fraction(parts[0])
-                return -over(-above, number(under))
+                return -_over(-above, number(under))
         raise Unreadable(f"a size that no formula is read from ({found})")
 
     def fraction(self, found: Any) -> tuple[Expression, int]:
@@ -142,7 +142,7 @@ class Reading:
         raise Unreadable(f"a condition that is not read ({found})")
 
 
-def over(one: Expression, two: Expression) -> Expression:
+def _over(one: Expression, two: Expression) -> Expression:
     """One divided by two, rounded down."""
     if two.letters():
         return Over(one, two)
@@ -152,7 +152,7 @@ def over(one: Expression, two: Expression) -> Expression:
     return one if divisor == 1 else Quotient(one, divisor)
 
 
-def rest(one: Expression, two: Expression) -> Expression:
+def _rest(one: Expression, two: Expression) -> Expression:
     """What one divided by two leaves."""
     if two.letters():
         return Rest(one, two)

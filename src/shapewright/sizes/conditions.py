@@ -59,7 +59,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class _Pattern:
     """A formula is a polynomial on every residue of its letters.
 
     Each letter has a degree and a period; the polynomials have whole coefficients once
@@ -69,45 +69,45 @@ class Pattern:
     letters: Mapping[str, tuple[int, int]]
     denominator: int = 1
 
-    def divided(self, divisor: int) -> Pattern:
+    def divided(self, divisor: int) -> _Pattern:
         """That of the formula rounded down to a multiple, divided."""
         modulus = self.denominator * divisor
         letters = {n: (d, lcm(p, modulus)) for n, (d, p) in self.letters.items()}
-        return Pattern(letters, modulus)
+        return _Pattern(letters, modulus)
 
-    def rest(self, divisor: int) -> Pattern:
+    def rest(self, divisor: int) -> _Pattern:
         """That of what a division leaves."""
         modulus = self.denominator * divisor
-        return Pattern({n: (0, lcm(p, modulus)) for n, (_, p) in self.letters.items()})
+        return _Pattern({n: (0, lcm(p, modulus)) for n, (_, p) in self.letters.items()})
 
 
-def pattern(formula: Expression, fixed: frozenset[str]) -> Pattern | frozenset[str]:
+def _pattern(formula: Expression, fixed: frozenset[str]) -> _Pattern | frozenset[str]:
     """The pattern of a formula; or, where it has none, letters to hold fixed first."""
     if formula.letters() <= fixed:
-        return Pattern({})
+        return _Pattern({})
     match formula:
         case Letter(name):
-            return Pattern({name: (1, 1)})
+            return _Pattern({name: (1, 1)})
         case Total(terms):
-            return _joined([pattern(term, fixed) for term, _ in terms], added=True)
+            return _joined([_pattern(term, fixed) for term, _ in terms], added=True)
         case Product(factors):
-            return _joined([pattern(each, fixed) for each in factors], added=False)
+            return _joined([_pattern(each, fixed) for each in factors], added=False)
         case Quotient(over, divisor) if divisor > 0:
-            inner = pattern(over, fixed)
-            return inner.divided(divisor) if isinstance(inner, Pattern) else inner
+            inner = _pattern(over, fixed)
+            return inner.divided(divisor) if isinstance(inner, _Pattern) else inner
         case Remainder(over, divisor) if divisor > 0:
-            inner = pattern(over, fixed)
-            return inner.rest(divisor) if isinstance(inner, Pattern) else inner
+            inner = _pattern(over, fixed)
+            return inner.rest(divisor) if isinstance(inner, _Pattern) else inner
     return formula.letters()
 
 
 def _joined(
-    parts: list[Pattern | frozenset[str]], *, added: bool
-) -> Pattern | frozenset[str]:
-    unruly = frozenset[str]().union(*(p for p in parts if not isinstance(p, Pattern)))
+    parts: list[_Pattern | frozenset[str]], *, added: bool
+) -> _Pattern | frozenset[str]:
+    unruly = frozenset[str]().union(*(p for p in parts if not isinstance(p, _Pattern)))
     if unruly:
         return unruly
-    known = [part for part in parts if isinstance(part, Pattern)]
+    known = [part for part in parts if isinstance(part, _Pattern)]
     letters: dict[str, tuple[int, int]] = {}
     for part in known:
         for name, (degree, period) in part.letters.items():
@@ -115,7 +115,7 @@ def _joined(
             both = max(before, degree) if added else before + degree
             letters[name] = both, lcm(other, period)
     under = [part.denominator for part in known]
-    return Pattern(letters, lcm(*under) if added else prod(under))
+    return _Pattern(letters, lcm(*under) if added else prod(under))
 
 
 def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
@@ -131,7 +131,7 @@ def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
         low = {name: ladders[name].low for name in one.letters() | two.letters()}
         return Decision(not differ, low if differ else None)
     whole = counted(ladders, letters)
-    few = enough(difference, ladders)
+    few = _enough(difference, ladders)
     if few is None or (whole is not None and whole <= prod(map(len, few.values()))):
         if whole is None or whole > WORK:
             return _probed(difference, ladders)
@@ -144,10 +144,10 @@ def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
     return found
 
 
-def enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None:
+def _enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None:
     """Sizes of each letter that decide whether a formula is 0 everywhere."""
     fixed = frozenset[str]()
-    while not isinstance(found := pattern(difference, fixed), Pattern):
+    while not isinstance(found := _pattern(difference, fixed), _Pattern):
         if any(ladders[name].high is None for name in found) or found <= fixed:
             return None
         fixed |= found
@@ -292,7 +292,7 @@ def always(condition: Condition, ladders: Ladders) -> Decision:
             found = Decision(True if any_ else None)
         case _:
             found = Decision(None)
-    return found if found.holds is not None else one_by_one(condition, ladders)
+    return found if found.holds is not None else _one_by_one(condition, ladders)
 
 
 def _all(parts: list[Decision]) -> Decision:
@@ -302,7 +302,7 @@ def _all(parts: list[Decision]) -> Decision:
     return Decision(None if any(each.holds is None for each in parts) else True)
 
 
-def one_by_one(condition: Condition, ladders: Ladders) -> Decision:
+def _one_by_one(condition: Condition, ladders: Ladders) -> Decision:
     """Every size tried, where they are not too many."""
     letters = condition.letters()
     whole = counted(ladders, letters)
@@ -336,8 +336,8 @@ def _rising_from(difference: Expression, least: int, ladders: Ladders) -> bool:
 
     It is linear on every residue of its period, so one period and the next tell.
     """
-    found = pattern(difference, frozenset())
-    if not isinstance(found, Pattern) or len(found.letters) != 1:
+    found = _pattern(difference, frozenset())
+    if not isinstance(found, _Pattern) or len(found.letters) != 1:
         return False
     ((name, (degree, period)),) = found.letters.items()
     ladder = ladders[name]

@@ -93,42 +93,42 @@ def demands(evidence: Evidence, most: int) -> list[Demand]:
 
 def in_short(evidence: Evidence) -> Demand | None:
     """One plain demand on letters that is all that the evidence shows, if there is."""
-    for family in (of_one_letter, of_each_letter, of_two_letters):
+    for family in (_of_one_letter, _of_each_letter, _of_two_letters):
         for each in islice(family(evidence), MANY):
             if evidence.agrees(each):
                 return each
     return None
 
 
-def of_one_letter(evidence: Evidence) -> Iterator[Demand]:
+def _of_one_letter(evidence: Evidence) -> Iterator[Demand]:
     """Bounds and multiples of one letter."""
     for letter in evidence.letters:
-        yield from of_size(Letter(letter), evidence.passed, evidence.refused)
+        yield from _of_size(Letter(letter), evidence.passed, evidence.refused)
 
 
-def of_each_letter(evidence: Evidence) -> Iterator[Demand]:
+def _of_each_letter(evidence: Evidence) -> Iterator[Demand]:
     """A demand for each letter, from the refusals at which only that one moved."""
     for plain in (True, False):
         singles: list[list[Demand]] = []
         for letter in evidence.letters:
-            refused = alone(evidence, letter)
+            refused = _alone(evidence, letter)
             own: list[Demand] = []
             for atom in evidence.atoms(letter)[: 1 if plain else None]:
-                own += of_size(atom, evidence.passed, refused)
+                own += _of_size(atom, evidence.passed, refused)
             own = [
                 each
                 for each in dict.fromkeys(own)
                 if evidence.allows(each) and not any(map(each.holds, refused))
             ]
             if not own and refused and not plain:
-                own = doubles(evidence, letter, refused)
+                own = _doubles(evidence, letter, refused)
             if own:
                 singles.append(own[:WIDEST])
         if singles:
-            yield from joined(singles)
+            yield from _joined(singles)
 
 
-def joined(singles: list[list[Demand]]) -> Iterator[Demand]:
+def _joined(singles: list[list[Demand]]) -> Iterator[Demand]:
     """One demand of each letter together, the likeliest of each first."""
     if len(singles) == 1:
         yield from singles[0]
@@ -138,7 +138,7 @@ def joined(singles: list[list[Demand]]) -> Iterator[Demand]:
         yield Both(tuple(own[at] for own, at in zip(singles, chosen, strict=True)))
 
 
-def doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[Demand]:
+def _doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[Demand]:
     """Two demands on one letter at once: a multiple and a bound."""
     parts: list[Demand] = []
     for atom in evidence.atoms(letter):
@@ -149,7 +149,7 @@ def doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[D
         for divisor in range(2, LARGEST + 1):
             rests = {each % divisor for each in passed}
             if len(rests) == 1:
-                parts.append(multiple(atom, divisor, rests.pop()))
+                parts.append(_multiple(atom, divisor, rests.pop()))
     return [
         Both(pair)
         for pair in combinations(parts, 2)
@@ -157,7 +157,7 @@ def doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[D
     ]
 
 
-def alone(evidence: Evidence, letter: str) -> list[Sizes]:
+def _alone(evidence: Evidence, letter: str) -> list[Sizes]:
     """Refusals that differ from something that passed in this letter only."""
 
     def rest(sizes: Sizes) -> tuple[int, ...]:
@@ -167,7 +167,7 @@ def alone(evidence: Evidence, letter: str) -> list[Sizes]:
     return [sizes for sizes in evidence.refused if rest(sizes) in passed]
 
 
-def of_size(
+def _of_size(
     size: Expression, passed: Sequence[Sizes], refused: Sequence[Sizes]
 ) -> Iterator[Demand]:
     """Bounds and multiples of one size."""
@@ -175,20 +175,20 @@ def of_size(
     bad = sorted({size.value(each) for each in refused})
     if not good or not bad:
         return
-    yield from bounds(size, good, bad)
+    yield from _bounds(size, good, bad)
     found = 0
     for divisor in range(2, LARGEST + 1):
         rests = {each % divisor for each in good}
         if len(rests) == 1:
             (rest,) = rests
             if not any(each % divisor == rest for each in bad):
-                yield multiple(size, divisor, rest)
+                yield _multiple(size, divisor, rest)
                 found += 1
                 if found == WIDEST:
                     return
 
 
-def multiple(size: Expression, divisor: int, rest: int) -> Demand:
+def _multiple(size: Expression, divisor: int, rest: int) -> Demand:
     """`size % divisor == rest`, without a factor that both share."""
     if rest == 0 and isinstance(size, Total) and not size.constant:
         scale = gcd(divisor, *(factor for _, factor in size.terms))
@@ -198,7 +198,7 @@ def multiple(size: Expression, divisor: int, rest: int) -> Demand:
     return Multiple(size, divisor, rest)
 
 
-def equal(one: Expression, two: Expression) -> Demand:
+def _equal(one: Expression, two: Expression) -> Demand:
     """`one == two`, without a factor that both sides share."""
     sides = [each if isinstance(each, Total) else None for each in (one, two)]
     left, right = sides
@@ -206,24 +206,24 @@ def equal(one: Expression, two: Expression) -> Demand:
         factors = [factor for side in sides if side for _, factor in side.terms]
         scale = gcd(right.constant, *factors)
         if scale > 1:
-            return Equal(shrunk(left, scale), shrunk(right, scale))
+            return Equal(_shrunk(left, scale), _shrunk(right, scale))
     return Equal(one, two)
 
 
-def shrunk(size: Total, scale: int) -> Expression:
+def _shrunk(size: Total, scale: int) -> Expression:
     """A size without a factor that divides it."""
     terms = [(term, factor // scale) for term, factor in size.terms]
     return total([*terms, (size.constant // scale, 1)])
 
 
-def bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
+def _bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand]:
     """`>=`, `<=` and both, with the bounds that the evidence leaves open."""
     below = [each for each in bad if each < good[0]]
     above = [each for each in bad if each > good[-1]]
     if len(below) + len(above) < len(bad):
         return
-    lows = ends(below[-1] + 1, good[0]) if below else []
-    highs = ends(above[0] - 1, good[-1]) if above else []
+    lows = _ends(below[-1] + 1, good[0]) if below else []
+    highs = _ends(above[0] - 1, good[-1]) if above else []
     if below and above:
         yield from (Between(size, low, highs[0]) for low in lows)
         yield from (Between(size, lows[0], high) for high in highs)
@@ -233,20 +233,20 @@ def bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Demand
         yield from (AtMost(size, high) for high in highs)
 
 
-def ends(open_end: int, seen: int) -> list[int]:
+def _ends(open_end: int, seen: int) -> list[int]:
     """Bounds between what was refused and what passed: the ends, and the middle."""
     return list(dict.fromkeys([seen, open_end, (open_end + seen) // 2]))
 
 
-def said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
+def _said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
     """Two sizes that the refused call itself wanted to fit, over several letters."""
     for one, two in evidence.stated:
         if len(one.letters() | two.letters()) > 1:
-            yield equal(one, two)
+            yield _equal(one, two)
             yield Fits(one, two)
 
 
-def of_two_letters(evidence: Evidence) -> Iterator[Demand]:
+def _of_two_letters(evidence: Evidence) -> Iterator[Demand]:
     """Equal letters, one no larger than another, whole ratios and differences."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
@@ -264,7 +264,7 @@ def of_two_letters(evidence: Evidence) -> Iterator[Demand]:
         yield Divides(two, one)
 
 
-def aligned(evidence: Evidence) -> Iterator[Demand]:
+def _aligned(evidence: Evidence) -> Iterator[Demand]:
     """Sizes of the call that stand one over the other fit, one pair or all."""
     pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
     for kind in (Equal, Fits, NoMore):
@@ -280,10 +280,10 @@ def aligned(evidence: Evidence) -> Iterator[Demand]:
         yield from (Both(two) for two in combinations(some, 2) if len(some) > 2)
 
 
-def of_call(evidence: Evidence) -> Iterator[Demand]:
+def _of_call(evidence: Evidence) -> Iterator[Demand]:
     """Conditions on the sizes that the refused call got."""
     for size in evidence.sizes:
-        yield from of_size(size, evidence.passed, evidence.refused)
+        yield from _of_size(size, evidence.passed, evidence.refused)
     for one, two in combinations(evidence.sizes, 2):
         yield Equal(one, two)
         yield Fits(one, two)
@@ -293,15 +293,15 @@ def of_call(evidence: Evidence) -> Iterator[Demand]:
         yield Divides(two, one)
 
 
-def of_joined_letters(evidence: Evidence) -> Iterator[Demand]:
+def _of_joined_letters(evidence: Evidence) -> Iterator[Demand]:
     """Sums, differences and products of letters."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
         for size in (one + two, one - two, product([one, two])):
-            yield from of_size(size, evidence.passed, evidence.refused)
+            yield from _of_size(size, evidence.passed, evidence.refused)
 
 
-def squares(evidence: Evidence) -> Iterator[Demand]:
+def _squares(evidence: Evidence) -> Iterator[Demand]:
     """Square numbers."""
     for size in [*map(Letter, evidence.letters), *evidence.sizes]:
         for step in (0, -1, 1):
@@ -309,6 +309,6 @@ def squares(evidence: Evidence) -> Iterator[Demand]:
 
 
 FAMILIES: tuple[Callable[[Evidence], Iterator[Demand]], ...] = (
-    of_one_letter, said_by_the_call, of_each_letter, of_two_letters, aligned, squares,
-    of_call, of_joined_letters,
+    _of_one_letter, _said_by_the_call, _of_each_letter, _of_two_letters, _aligned,
+    _squares, _of_call, _of_joined_letters,
 )  # fmt: skip

@@ -41,7 +41,7 @@ def divided(over: Expression, divisor: int) -> Expression:
     """`over // divisor`, as short as it gets."""
     if divisor == 1:
         return over
-    terms, constant = parts_of(over)
+    terms, constant = _parts_of(over)
     if not terms:
         return number(constant // divisor)
     common = gcd(divisor, *(factor for _, factor in terms))
@@ -61,7 +61,7 @@ def divided(over: Expression, divisor: int) -> Expression:
 
 def remaining(over: Expression, divisor: int) -> Expression:
     """`over % divisor`, without the terms that are multiples of it."""
-    terms, constant = parts_of(over)
+    terms, constant = _parts_of(over)
     kept = [(term, factor) for term, factor in terms if factor % divisor]
     if not kept:
         return number(constant % divisor)
@@ -70,7 +70,7 @@ def remaining(over: Expression, divisor: int) -> Expression:
 
 def shifted(over: Expression, step: int) -> Expression:
     """`over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
-    terms, constant = parts_of(over)
+    terms, constant = _parts_of(over)
     constant += step
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
         below = terms[0][0]
@@ -80,7 +80,7 @@ def shifted(over: Expression, step: int) -> Expression:
     return total([*terms, (constant, 1)])
 
 
-def parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
+def _parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
     """Terms with factors, and the number that stands beside them."""
     if isinstance(over, Total):
         return list(over.terms), over.constant
@@ -122,7 +122,7 @@ def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
             return divided(inner, divisor) if whole is None else whole
         case Remainder(over, divisor):
             inner = on_multiples(over, steps)
-            parts, beside = parts_of(inner)
+            parts, beside = _parts_of(inner)
             if all(own * _step(each, steps) % divisor == 0 for each, own in parts):
                 return number(beside % divisor)
             return inner % divisor
@@ -141,11 +141,11 @@ def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
 
 def _gathered(formula: Expression, steps: Mapping[str, int]) -> Expression:
     """`2*(H//2)` as `H`, where the division leaves nothing."""
-    terms, constant = parts_of(formula)
+    terms, constant = _parts_of(formula)
     made: list[tuple[Expression | int, int]] = [(constant, 1)]
     for term, factor in terms:
         if isinstance(term, Quotient) and factor % term.divisor == 0:
-            inner, beside = parts_of(term.over)
+            inner, beside = _parts_of(term.over)
             if beside == 0 and all(
                 own * _step(each, steps) % term.divisor == 0 for each, own in inner
             ):
@@ -159,7 +159,7 @@ def _within(
     over: Expression, divisor: int, steps: Mapping[str, int]
 ) -> Expression | None:
     """A division whose number beside the letters does not count: `(H + 3)//4`."""
-    terms, constant = parts_of(over)
+    terms, constant = _parts_of(over)
     if not terms or constant == 0:
         return None
     if all(factor * _step(term, steps) % divisor == 0 for term, factor in terms):
@@ -177,7 +177,7 @@ def _step(term: Expression, steps: Mapping[str, int]) -> int:
             whole *= _step(factor, steps)
         return whole
     if isinstance(term, Quotient):
-        inner, constant = parts_of(term.over)
+        inner, constant = _parts_of(term.over)
         if constant == 0 and len(inner) == 1:
             step = inner[0][1] * _step(inner[0][0], steps)
             return step // term.divisor if step % term.divisor == 0 else 1

@@ -119,7 +119,7 @@ def _even(over: Expression, by: Expression, ladders: Ladders) -> Expression | No
     low, _ = bounds(by, ladders)
     if low is None or low < 1:
         return None
-    one, two = cancelled(over, by, ladders)
+    one, two = _cancelled(over, by, ladders)
     if not two.letters() and two.value({}) == 1:
         return one
     first = {name: ladders[name].low for name in over.letters() | by.letters()}
@@ -127,7 +127,7 @@ def _even(over: Expression, by: Expression, ladders: Ladders) -> Expression | No
     return number(times) if equal(over, by * times, ladders).holds else None
 
 
-def cancelled(
+def _cancelled(
     over: Expression, by: Expression, ladders: Ladders
 ) -> tuple[Expression, Expression]:
     """Two formulas without the factors of both, as far as those are never 0."""
@@ -148,6 +148,6 @@ def cancelled(
 def _smaller(one: Expression, two: Expression, ladders: Ladders) -> bool:
     """Whether one is never negative and always less than the other."""
     low, _ = bounds(one, ladders)
-    first, second = cancelled(one, two, ladders)
+    first, second = _cancelled(one, two, ladders)
     least, _ = bounds(second - first, ladders)
     return low is not None and low >= 0 and least is not None and least > 0

@@ -44,7 +44,7 @@ SLOPES = (1, 2, 3, 4, 5, 7, 8)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class _Window:
     """`scale*((slope*u + step)//stride) + base`.
 
     `likely`: an argument of the call has the stride.
@@ -63,9 +63,9 @@ class Window:
         return shifted(inner * self.scale, self.base)
 
 
-def windows(
+def _windows(
     known: Column, column: Column, hints: tuple[int, ...] = ()
-) -> Iterator[Window]:
+) -> Iterator[_Window]:
     """Every window that fits, likely strides first: `hints`, then usual ones.
 
     Where hinted strides fit, no others are looked for. One number that differs from
@@ -74,20 +74,20 @@ def windows(
     seen = Counter(column)
     if len(seen) == 2 and min(seen.values()) == 1 and len(column) > SEEN:
         return
-    scale, base = common(column)
+    scale, base = _common(column)
     hinted = [each for each in dict.fromkeys(hints) if each > 1]
-    found = [*through(known, column, hinted, 1, 0)]
+    found = [*_through(known, column, hinted, 1, 0)]
     shrunk = tuple((each - base) // scale for each in column)
     if not found and scale > 1 and len(set(column)) > 2:  # rounded to a multiple
-        found = [*through(known, shrunk, [scale, *hinted], scale, base)]
+        found = [*_through(known, shrunk, [scale, *hinted], scale, base)]
     if not found and len(set(column)) >= SEEN:
-        found = [*guessed(through(known, column, list(STRIDES), 1, 0))]
+        found = [*_guessed(_through(known, column, list(STRIDES), 1, 0))]
     if not found and scale > 1 and len(set(column)) >= SEEN:
-        found = [*guessed(through(known, shrunk, [*STRIDES], scale, base))]
+        found = [*_guessed(_through(known, shrunk, [*STRIDES], scale, base))]
     yield from found
 
 
-def guessed(found: Iterator[Window]) -> Iterator[Window]:
+def _guessed(found: Iterator[_Window]) -> Iterator[_Window]:
     """The windows that programs have, where no argument says so."""
     for each in found:
         plain = each.slope == 1 or each.stride <= 4
@@ -95,7 +95,7 @@ def guessed(found: Iterator[Window]) -> Iterator[Window]:
             yield replace(each, likely=False)
 
 
-def common(column: Column) -> tuple[int, int]:
+def _common(column: Column) -> tuple[int, int]:
     """The greatest step between what was seen, and where the steps begin."""
     step = 0
     for each in column:
@@ -103,9 +103,9 @@ def common(column: Column) -> tuple[int, int]:
     return (step, column[0] % step) if step > 1 else (1, 0)
 
 
-def through(
+def _through(
     known: Column, column: Column, strides: list[int], scale: int, base: int
-) -> Iterator[Window]:
+) -> Iterator[_Window]:
     """The windows with these strides, each step that is possible."""
     points = sorted(set(zip(known, column, strict=True)))
     if len({u for u, _ in points}) < 3:
@@ -120,11 +120,11 @@ def through(
                 continue
             low = max(v * stride - slope * u for u, v in points)
             high = min(v * stride + stride - 1 - slope * u for u, v in points)
-            for step in usual(low, high):
-                yield Window(slope, step, stride, scale, base)
+            for step in _usual(low, high):
+                yield _Window(slope, step, stride, scale, base)
 
 
-def usual(low: int, high: int) -> list[int]:
+def _usual(low: int, high: int) -> list[int]:
     """Steps of an interval, those that programs have first: 0, then the ends."""
     if high < low:
         return []
@@ -215,7 +215,7 @@ class Fitter:
     def linear(self, column: Column, pool: Sequence[Column]) -> Fit | None:
         """`a*u + b` of one known column."""
         for known in pool:
-            slope = line_through(known, column)
+            slope = _line_through(known, column)
             if slope is not None:
                 return self.made(known, lambda of, s=slope: shifted(of * s[0], s[1]))
         return None
@@ -228,13 +228,13 @@ class Fitter:
             base = self.known[known]
             if base is None:
                 continue
-            found = list(windows(known, column, hints))
+            found = list(_windows(known, column, hints))
             if found:
                 self.guessed += not found[0].likely
                 return self.of_windows(base, found)
         return None
 
-    def of_windows(self, base: Fit, found: list[Window]) -> Fit:
+    def of_windows(self, base: Fit, found: list[_Window]) -> Fit:
         """The first window that fits; the others are its rivals."""
         made = [each.of(base.formula) for each in found]
         others = [each for one in base.rivals for each in (found[0].of(one),)]
@@ -250,7 +250,7 @@ class Fitter:
                 return self.made(known, lambda of: clamped(of, None, high))
             if above and column == tuple(max(u, low) for u in known):
                 return self.made(known, lambda of: clamped(of, low, None))
-        for one, two in pairs(pool):
+        for one, two in _pairs(pool):
             joined = list(zip(one, two, strict=True))
             for choose, expression in ((min, least), (max, most)):
                 if column == tuple(choose(pair) for pair in joined):
@@ -270,7 +270,9 @@ class Fitter:
                     if all(
                         scale * f == 2 * v for f, v in zip(full, column, strict=True)
                     ):
-                        return self.made(known, lambda of, k=k, s=scale: half(of, k, s))
+                        return self.made(
+                            known, lambda of, k=k, s=scale: _half(of, k, s)
+                        )
         return None
 
     def multiplied(
@@ -364,7 +366,7 @@ class Fitter:
                         rest, others, tuple(strides)
                     )
                     if left is not None and base is not None:
-                        mine = Window(1, step, stride).of(base.formula)
+                        mine = _Window(1, step, stride).of(base.formula)
                         made = [product([mine, each]) for each in left.rivals]
                         return Fit(product([mine, left.formula]), tuple(made))
         return None
@@ -397,7 +399,7 @@ class Fitter:
         names = list(self.letters)
         for at, one in enumerate(names):
             for two in names[at + 1 :]:
-                plane = plane_through(self.letters[one], self.letters[two], column)
+                plane = _plane_through(self.letters[one], self.letters[two], column)
                 if plane is not None:
                     a, b, c = plane
                     return Fit(total([(Letter(one), a), (Letter(two), b), (c, 1)]))
@@ -415,13 +417,13 @@ LITTLE = ((1, -1), (1, 1), (2, -1), (2, 1), (1, -2), (1, 2))
 """Factors and steps of products that no tensor has as a size of its own."""
 
 
-def half(of: Expression, k: int, scale: int) -> Expression:
+def _half(of: Expression, k: int, scale: int) -> Expression:
     """`scale * u*(u + k) // 2`."""
     whole = product([of, shifted(of, k)])
     return whole * (scale // 2) if scale % 2 == 0 else (whole * scale) // 2
 
 
-def line_through(known: Column, column: Column) -> tuple[int, int] | None:
+def _line_through(known: Column, column: Column) -> tuple[int, int] | None:
     """Whole `a, b` with `a*u + b == v` in every run; at least three points decide."""
     first = known[0]
     other = next((at for at, u in enumerate(known) if u != first), None)
@@ -437,7 +439,7 @@ def line_through(known: Column, column: Column) -> tuple[int, int] | None:
     return None
 
 
-def plane_through(
+def _plane_through(
     one: Column, two: Column, column: Column
 ) -> tuple[int, int, int] | None:
     """Whole `a, b, c` with `a*u + b*v + c` in every run; at least five decide."""
@@ -461,7 +463,7 @@ def plane_through(
     return None
 
 
-def pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
+def _pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
     """Each two of the first columns."""
     first = pool[:6]
     for at, one in enumerate(first):

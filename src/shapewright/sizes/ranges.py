@@ -107,10 +107,10 @@ def bounds(formula: Expression, ladders: Ladders) -> Bounds:
             ladder = ladders[name]
             return ladder.low, ladder.high
         case Total(terms, constant):
-            parts = [times(bounds(t, ladders), (own, own)) for t, own in terms]
-            return plus([(constant, constant), *parts])
+            parts = [_times(bounds(t, ladders), (own, own)) for t, own in terms]
+            return _plus([(constant, constant), *parts])
         case Product(factors):
-            return reduce(times, [bounds(factor, ladders) for factor in factors])
+            return reduce(_times, [bounds(factor, ladders) for factor in factors])
         case Quotient(over, divisor) if divisor > 0:
             low, high = bounds(over, ladders)
             return (
@@ -118,7 +118,7 @@ def bounds(formula: Expression, ladders: Ladders) -> Bounds:
                 None if high is None else high // divisor,
             )
         case Remainder(over, divisor) if divisor > 0:
-            return within(bounds(over, ladders), divisor)
+            return _within(bounds(over, ladders), divisor)
         case Absolute(over):
             low, high = bounds(over, ladders)
             if low is not None and low >= 0:
@@ -127,16 +127,16 @@ def bounds(formula: Expression, ladders: Ladders) -> Bounds:
         case Clamped(over, least, most):
             found = bounds(over, ladders)
             if least is not None:
-                found = highest([found, (least, least)])
-            return found if most is None else lowest([found, (most, most)])
+                found = _highest([found, (least, least)])
+            return found if most is None else _lowest([found, (most, most)])
         case Least(some):
-            return lowest([bounds(each, ladders) for each in some])
+            return _lowest([bounds(each, ladders) for each in some])
         case Most(some):
-            return highest([bounds(each, ladders) for each in some])
+            return _highest([bounds(each, ladders) for each in some])
     return None, None
 
 
-def plus(parts: list[Bounds]) -> Bounds:
+def _plus(parts: list[Bounds]) -> Bounds:
     """The bounds of a sum."""
     lows = [low for low, _ in parts if low is not None]
     highs = [high for _, high in parts if high is not None]
@@ -146,7 +146,7 @@ def plus(parts: list[Bounds]) -> Bounds:
     )
 
 
-def within(over: Bounds, divisor: int) -> Bounds:
+def _within(over: Bounds, divisor: int) -> Bounds:
     """The bounds of what a division leaves."""
     low, high = over
     if low is not None and high is not None and low // divisor == high // divisor:
@@ -154,7 +154,7 @@ def within(over: Bounds, divisor: int) -> Bounds:
     return 0, divisor - 1
 
 
-def times(one: Bounds, two: Bounds) -> Bounds:
+def _times(one: Bounds, two: Bounds) -> Bounds:
     """The bounds of a product."""
     if None not in one and None not in two:
         ends = [a * b for a in one for b in two if a is not None and b is not None]
@@ -172,7 +172,7 @@ def times(one: Bounds, two: Bounds) -> Bounds:
     return None, None
 
 
-def lowest(parts: list[Bounds]) -> Bounds:
+def _lowest(parts: list[Bounds]) -> Bounds:
     """The bounds of the least of some."""
     lows, highs = [a for a, _ in parts], [b for _, b in parts if b is not None]
     known = [each for each in lows if each is not None]
@@ -182,7 +182,7 @@ def lowest(parts: list[Bounds]) -> Bounds:
     )
 
 
-def highest(parts: list[Bounds]) -> Bounds:
+def _highest(parts: list[Bounds]) -> Bounds:
     """The bounds of the most of some."""
     lows, highs = [a for a, _ in parts if a is not None], [b for _, b in parts]
     known = [each for each in highs if each is not None]

@@ -47,19 +47,19 @@ def report_data(report: Report) -> dict[str, Any]:
                 **finding_json(each),
                 "sizes": each.sizes,
                 "lines": list(each.lines),
-                "fixes": [fix_json(fix) for fix in each.fixes],
+                "fixes": [_fix_json(fix) for fix in each.fixes],
             }
             for each in report.findings
         ],
         "assumptions": [assumption_json(each) for each in report.assumptions],
         "complete": report.complete,
-        **({} if report.rehearsal else {"chosen": chosen_json(report.chosen)}),
-        **(parts_data(report) if report.parts else {}),
-        **(rehearsal_data(report) if report.rehearsal is not None else {}),
+        **({} if report.rehearsal else {"chosen": _chosen_json(report.chosen)}),
+        **(_parts_data(report) if report.parts else {}),
+        **(_rehearsal_data(report) if report.rehearsal is not None else {}),
     }
 
 
-def parts_data(report: Report) -> dict[str, Any]:
+def _parts_data(report: Report) -> dict[str, Any]:
     """Of a file that only defines things: the report of each, and what was skipped."""
     return {
         "targets": [report_data(each) for each in report.parts],
@@ -69,14 +69,14 @@ def parts_data(report: Report) -> dict[str, Any]:
     }
 
 
-def chosen_json(chosen: Chosen | None) -> dict[str, str] | None:
+def _chosen_json(chosen: Chosen | None) -> dict[str, str] | None:
     """Inputs that were looked for; null where they were given or declared."""
     if chosen is None:
         return None
     return {"inputs": chosen.inputs, "again": chosen.again}
 
 
-def rehearsal_data(report: Report) -> dict[str, Any]:
+def _rehearsal_data(report: Report) -> dict[str, Any]:
     """What a rehearsal adds: what the run costs, and its story."""
     told, trace = report.rehearsal, report.trace
     assert told is not None
@@ -90,13 +90,13 @@ def rehearsal_data(report: Report) -> dict[str, Any]:
         },
         "device": told.device,
         "arguments": list(told.arguments),
-        "story": moment_data(told.story),
-        "gradients": [gradient_data(each) for each in told.gradients],
+        "story": _moment_data(told.story),
+        "gradients": [_gradient_data(each) for each in told.gradients],
         "skipped": list(told.skipped),
     }
 
 
-def gradient_data(each: Gradient) -> dict[str, Any]:
+def _gradient_data(each: Gradient) -> dict[str, Any]:
     """A value, and the gradient that came to it; null where none came."""
     came = None
     if each.gradient is not None:
@@ -114,7 +114,7 @@ def gradient_data(each: Gradient) -> dict[str, Any]:
     }
 
 
-def moment_data(moment: Moment) -> dict[str, Any]:
+def _moment_data(moment: Moment) -> dict[str, Any]:
     """A moment of the story; fields at their default are left out."""
     found: dict[str, Any] = {"kind": moment.kind}
     if moment.file:
@@ -128,21 +128,21 @@ def moment_data(moment: Moment) -> dict[str, Any]:
     if moment.shapes:
         found["shapes"] = list(moment.shapes)
     if moment.inner:
-        found["inner"] = [moment_data(each) for each in moment.inner]
+        found["inner"] = [_moment_data(each) for each in moment.inner]
     return found
 
 
-def fix_json(fix: Fix) -> dict[str, Any]:
+def _fix_json(fix: Fix) -> dict[str, Any]:
     """A fix, its edits as places and text."""
     return {
         "grade": fix.grade,
         "message": fix.message,
         "checked": fix.checked,
-        "edits": [edit_json(edit) for edit in fix.edits],
+        "edits": [_edit_json(edit) for edit in fix.edits],
     }
 
 
-def edit_json(edit: Edit) -> dict[str, Any]:
+def _edit_json(edit: Edit) -> dict[str, Any]:
     """An edit: lines and columns from 1, ends exclusive."""
     span: Span = edit.span
     return {
@@ -158,26 +158,26 @@ SOLUTION_VERSION = 1
 
 def solution_json(solution: Solution, indent: int | None = 2) -> str:
     """The solution as JSON text: letters, demands, runs that show them, outputs."""
-    return json.dumps(solution_data(solution), indent=indent, ensure_ascii=False)
+    return json.dumps(_solution_data(solution), indent=indent, ensure_ascii=False)
 
 
-def solution_data(solution: Solution) -> dict[str, Any]:
+def _solution_data(solution: Solution) -> dict[str, Any]:
     """The solution as plain data."""
     return {
         "version": SOLUTION_VERSION,
         "target": solution.target,
         "spec": solution.spec,
         "letters": list(solution.letters),
-        "demands": [demand_json(each) for each in solution.demands],
+        "demands": [_demand_json(each) for each in solution.demands],
         "outputs": [
             {"dtype": fact.dtype, "shape": [str(size) for size in fact.shape]}
             for fact in leaves(solution.output)
         ],
-        "works": example_json(solution.works),
-        "fails": example_json(solution.fails),
-        "needed": needed_json(solution.needed),
+        "works": _example_json(solution.works),
+        "fails": _example_json(solution.fails),
+        "needed": _needed_json(solution.needed),
         "want": solution.want or None,
-        "wanted": [example_json(each) for each in solution.wanted],
+        "wanted": [_example_json(each) for each in solution.wanted],
         "runs": solution.runs,
         "sure": solution.sure,
         "tried": [
@@ -188,20 +188,20 @@ def solution_data(solution: Solution) -> dict[str, Any]:
     }
 
 
-def demand_json(each: Demanded) -> dict[str, Any]:
+def _demand_json(each: Demanded) -> dict[str, Any]:
     """A demand: a condition of Python over the letters, its line, and why."""
     return {
         "condition": each.text,
         "says": said(each.demand),
         "why": each.why,
         "span": span_json(each.span),
-        "refused": example_json(each.refused),
+        "refused": _example_json(each.refused),
         "calls": each.calls,
         "implied": each.implied,
     }
 
 
-def needed_json(each: Needed | None) -> dict[str, Any] | None:
+def _needed_json(each: Needed | None) -> dict[str, Any] | None:
     """The argument of a layer that would have to be another."""
     if each is None:
         return None
@@ -217,7 +217,7 @@ def needed_json(each: Needed | None) -> dict[str, Any] | None:
     }
 
 
-def example_json(run: Example | None) -> dict[str, Any] | None:
+def _example_json(run: Example | None) -> dict[str, Any] | None:
     """One run."""
     if run is None:
         return None
@@ -257,10 +257,10 @@ def traces_summary(
 
 def report_lines(report: Report) -> str:
     """A line for each finding; nothing where there is none."""
-    return "".join(f"{finding_line(each)}\n" for each in report.findings)
+    return "".join(f"{_finding_line(each)}\n" for each in report.findings)
 
 
-def finding_line(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     """One finding in one line, its best fix after it."""
     place = f"{finding.span}: " if finding.span else ""
     count = f" ({finding.count} times)" if finding.count > 1 else ""
@@ -276,24 +276,24 @@ def report_commands(report: Report) -> str:
 
     A clean report on inputs that were chosen is a notice.
     """
-    lines = [command(each) for each in report.findings]
+    lines = [_command(each) for each in report.findings]
     if report.chosen is not None and report.exit_code == 0:
-        title = field("shapewright inputs")
-        text = data(f"{report.target}: no findings {report.chosen}")
+        title = _field("shapewright inputs")
+        text = _data(f"{report.target}: no findings {report.chosen}")
         lines.append(f"::notice title={title}::{text}")
     for each in report.skipped:
-        title = field("shapewright not checked")
-        lines.append(f"::notice title={title}::{data(str(each))}")
+        title = _field("shapewright not checked")
+        lines.append(f"::notice title={title}::{_data(str(each))}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def command(finding: Finding) -> str:
+def _command(finding: Finding) -> str:
     """One finding as a workflow command."""
-    fields = [f"title={field(f'shapewright {finding.code}')}"]
+    fields = [f"title={_field(f'shapewright {finding.code}')}"]
     if finding.span is not None:
         span = finding.span
         fields = [
-            f"file={field(span.file)}",
+            f"file={_field(span.file)}",
             f"line={span.line}",
             f"endLine={span.end_line}",
             f"col={span.column}",
@@ -304,17 +304,17 @@ def command(finding: Finding) -> str:
     for fix in finding.fixes[:1]:
         place = fix.edits[0].span
         text += f"\nhelp: {fix.message} at {place.file}:{place.line}"
-    return f"::{LEVELS[finding.severity]} {','.join(fields)}::{data(text)}"
+    return f"::{LEVELS[finding.severity]} {','.join(fields)}::{_data(text)}"
 
 
-def data(text: str) -> str:
+def _data(text: str) -> str:
     """Text with what a command would end at escaped."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def field(text: str) -> str:
+def _field(text: str) -> str:
     """The same in a field, where colons and commas end it too."""
-    return data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -331,14 +331,14 @@ def report_sarif(report: Report, version: str) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [result(each) for each in report.findings],
-        **notifications(report),
+        "results": [_result(each) for each in report.findings],
+        **_notifications(report),
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-def notifications(report: Report) -> dict[str, Any]:
+def _notifications(report: Report) -> dict[str, Any]:
     """What a scanner shall say of the run itself: chosen inputs, what was skipped."""
     texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
     if report.chosen is not None:
@@ -354,7 +354,7 @@ def notifications(report: Report) -> dict[str, Any]:
     return {"invocations": [invocation]}
 
 
-def result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Finding) -> dict[str, Any]:
     """One finding."""
     made: dict[str, Any] = {
         "ruleId": finding.code,
@@ -362,29 +362,29 @@ def result(finding: Finding) -> dict[str, Any]:
         "message": {"text": finding.message},
     }
     if finding.span is not None:
-        made["locations"] = [location(finding.span)]
+        made["locations"] = [_location(finding.span)]
     if finding.related:
         made["relatedLocations"] = [
-            {**location(each.span), "message": {"text": each.message}}
+            {**_location(each.span), "message": {"text": each.message}}
             for each in finding.related
         ]
     if finding.fixes:
-        made["fixes"] = [fix(each) for each in finding.fixes]
+        made["fixes"] = [_fix(each) for each in finding.fixes]
     return made
 
 
-def location(span: Span) -> dict[str, Any]:
+def _location(span: Span) -> dict[str, Any]:
     """A place in a file."""
-    place = {"artifactLocation": artifact(span), "region": region(span)}
+    place = {"artifactLocation": _artifact(span), "region": _region(span)}
     return {"physicalLocation": place}
 
 
-def artifact(span: Span) -> dict[str, Any]:
+def _artifact(span: Span) -> dict[str, Any]:
     """The file, with slashes on every system."""
     return {"uri": span.file.replace("\\", "/")}
 
 
-def region(span: Span) -> dict[str, Any]:
+def _region(span: Span) -> dict[str, Any]:
     """Lines and columns from 1, the end exclusive."""
     return {
         "startLine": span.line,
@@ -394,7 +394,7 @@ def region(span: Span) -> dict[str, Any]:
     }
 
 
-def fix(one: Fix) -> dict[str, Any]:
+def _fix(one: Fix) -> dict[str, Any]:
     """A fix, its edits by file."""
     files: dict[str, list[dict[str, Any]]] = {}
     spans: dict[str, Span] = {}
@@ -402,14 +402,14 @@ def fix(one: Fix) -> dict[str, Any]:
         spans[edit.span.file] = edit.span
         files.setdefault(edit.span.file, []).append(
             {
-                "deletedRegion": region(edit.span),
+                "deletedRegion": _region(edit.span),
                 "insertedContent": {"text": edit.text},
             }
         )
     return {
         "description": {"text": one.message},
         "artifactChanges": [
-            {"artifactLocation": artifact(spans[name]), "replacements": edits}
+            {"artifactLocation": _artifact(spans[name]), "replacements": edits}
             for name, edits in files.items()
         ],
     }

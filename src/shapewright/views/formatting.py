@@ -196,8 +196,8 @@ def said(demand: Demand) -> str:
     'H and W are multiples of 16'
     """
     if isinstance(demand, Both):
-        alike = together(demand)
-        return alike or " and ".join(bracketed(part) for part in demand.parts)
+        alike = _together(demand)
+        return alike or " and ".join(_bracketed(part) for part in demand.parts)
     match demand:
         case Always():
             return "some sizes are refused for which no plain demand was found"
@@ -218,11 +218,11 @@ def said(demand: Demand) -> str:
     return str(demand)
 
 
-def together(demand: Both) -> str:
+def _together(demand: Both) -> str:
     """Two letters of which the same is said."""
     heads, tails = [], set()
     for part in demand.parts:
-        head, tail = split(part)
+        head, tail = _split(part)
         heads.append(head)
         tails.add(tail)
     if len(tails) > 1 or "" in tails or len(set(heads)) < len(heads):
@@ -231,28 +231,28 @@ def together(demand: Both) -> str:
     return f"{names} {tails.pop()}"
 
 
-def split(part: Demand) -> tuple[str, str]:
+def _split(part: Demand) -> tuple[str, str]:
     """What it is about, and what is said of it in the plural."""
     match part:
         case Multiple(size, divisor, 0):
-            return format_formula(size), f"are multiples of {divisor}"
+            return _format_formula(size), f"are multiples of {divisor}"
         case AtLeast(size, bound):
-            return format_formula(size), f"are at least {bound}"
+            return _format_formula(size), f"are at least {bound}"
         case AtMost(size, bound):
-            return format_formula(size), f"are at most {bound}"
+            return _format_formula(size), f"are at most {bound}"
         case Between(size, low, high) if low == high:
-            return format_formula(size), f"are {low}"
+            return _format_formula(size), f"are {low}"
         case Between(size, low, high):
-            return format_formula(size), f"are from {low} to {high}"
+            return _format_formula(size), f"are from {low} to {high}"
     return "", ""
 
 
-def format_formula(size: Expression) -> str:
+def _format_formula(size: Expression) -> str:
     """The formula."""
     return str(size)
 
 
-def bracketed(part: Demand) -> str:
+def _bracketed(part: Demand) -> str:
     """A part of a longer sentence."""
     text = said(part)
     return f"({text})" if " or " in text else text

@@ -14,7 +14,7 @@ from shapewright.views import formatting
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class _Event:
     """One value that an expression made: an op's outputs, or a module call's."""
 
     span: Span
@@ -31,16 +31,16 @@ Loops = Mapping[str, frozenset[int]]
 """For each file the lines that stand in a loop or comprehension."""
 
 
-def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[Event]]]:
+def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[_Event]]]:
     """For each (file, line) the visits in the order of the run.
 
     A visit is one evaluation of the line: the same place of the same module call,
     reached by the same chain of calls. Where the line or a caller of it stands in a
     loop, an expression that comes again begins a new visit.
     """
-    made: dict[tuple[str, int], list[list[Event]]] = {}
+    made: dict[tuple[str, int], list[list[_Event]]] = {}
     last: dict[tuple[str, int], tuple[Any, set[tuple[Span, str]]]] = {}
-    for event in events(trace):
+    for event in _events(trace):
         place = (event.span.file, event.span.end_line)
         key, mark = (event.owner, event.outer), (event.span, event.name)
         seen_key, seen = last.get(place, (None, set()))
@@ -54,14 +54,14 @@ def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[Event]
     return made
 
 
-def _loops(event: Event, loops: Loops) -> bool:
+def _loops(event: _Event, loops: Loops) -> bool:
     return any(
         span.line in loops.get(span.file, frozenset())
         for span in (event.span, *event.outer)
     )
 
 
-def events(trace: Trace) -> Iterator[Event]:
+def _events(trace: Trace) -> Iterator[_Event]:
     """Values in the order in which they were made.
 
     A call of a module whose code is not the user's (``self.fc1(x)``, a Sequential)
@@ -85,7 +85,7 @@ class _Run:
         self.calls = tuple(trace.calls)
         self.by_name = {(call.path, call.call): call for call in self.calls}
 
-    def of_op(self, op: Op) -> Iterator[Event]:
+    def of_op(self, op: Op) -> Iterator[_Event]:
         owner = self.by_name.get((op.module, op.call))
         hidden = owner is not None and owner.parent is not None
         if op.span is None or not op.outputs:
@@ -93,15 +93,15 @@ class _Run:
         if owner is not None and hidden and owner.span == op.span:
             return
         outer = tuple(frame.span for frame in op.frames[:-1])
-        yield Event(op.span, op.name, op.outputs, owner.index if owner else -1, outer)
+        yield _Event(op.span, op.name, op.outputs, owner.index if owner else -1, outer)
 
-    def of_call(self, at: int) -> Iterator[Event]:
+    def of_call(self, at: int) -> Iterator[_Event]:
         call = self.calls[at]
         if call.span is None or call.parent is None:
             return
         if self.calls[call.parent].span == call.span:
             return
-        yield Event(call.span, CALL, call.output, call.parent, self._outer(call))
+        yield _Event(call.span, CALL, call.output, call.parent, self._outer(call))
 
     def _outer(self, call: ModuleCall) -> tuple[Span, ...]:
         """The places on the way to the call, as the first op inside it saw them."""
@@ -143,7 +143,7 @@ _LOOPS = (
 CONTEXT = 2
 """Lines without a tensor that are kept between two lines with one."""
 
-Seen = Mapping[int, Sequence[Sequence[Event]]]
+Seen = Mapping[int, Sequence[Sequence[_Event]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class Part:
+class _Part:
     """A function of the user's, or the top level of a file, with its lines that ran."""
 
     source: Source
@@ -205,7 +205,7 @@ def files(trace: Trace, arrow: str) -> Iterator[list[Block]]:
         yield [_block(trace, part) for part in parts]
 
 
-def summary(seen: Sequence[Sequence[Event]], arrow: str) -> str:
+def _summary(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
     """What a line made: ``(8, 64) → (8, 32) f32``, innermost expression first.
 
     Where the visits differ: what the first and the last made, ``(8, 1) .. (8, 9)``.
@@ -216,7 +216,7 @@ def summary(seen: Sequence[Sequence[Event]], arrow: str) -> str:
     return f"{texts[0]} .. {texts[-1]}"
 
 
-def _visit(events: Sequence[Event], arrow: str) -> str:
+def _visit(events: Sequence[_Event], arrow: str) -> str:
     """Each outermost expression with the values on the way to it."""
     outer: list[str] = []
     start = 0
@@ -227,7 +227,7 @@ def _visit(events: Sequence[Event], arrow: str) -> str:
     return ", ".join(formatting.folded([text for text in outer if text]))
 
 
-def _chain(events: Sequence[Event], arrow: str) -> str:
+def _chain(events: Sequence[_Event], arrow: str) -> str:
     steps: list[tuple[str, Span]] = []
     for event in events:
         text = _value(event)
@@ -252,13 +252,13 @@ def _inside(inner: Span, outer: Span) -> bool:
     return begins and ends
 
 
-def _value(event: Event) -> str:
+def _value(event: _Event) -> str:
     if event.name != CALL:
         return formatting.results(event.value)
     return "" if event.value is None else formatting.nest(event.value)
 
 
-def _block(trace: Trace, part: Part) -> Block:
+def _block(trace: Trace, part: _Part) -> Block:
     file = part.source.file
     place = f"{file}:{part.first}" if part.name else file
     return Block(place, part.name, list(_rows(trace, part)))
@@ -270,11 +270,11 @@ def _bare(seen: Seen, arrow: str) -> list[Row | None]:
     for line in sorted(seen):
         names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
         what = ", ".join(name for name in names if name != CALL) or "a module"
-        made.append(Row(line, what, summary(seen[line], arrow), len(seen[line])))
+        made.append(Row(line, what, _summary(seen[line], arrow), len(seen[line])))
     return made
 
 
-def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[Part]:
+def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]:
     """The parts of a file that ran, each with the facts of its lines."""
     wrong = {
         finding.span.line: f"{finding.severity}[{finding.code}]"
@@ -288,13 +288,13 @@ def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[Part]:
     for line in lines:
         part = _innermost(parts, line)
         visits_of_line = seen.get(line, ())
-        fact = summary(visits_of_line, arrow) if visits_of_line else ""
+        fact = _summary(visits_of_line, arrow) if visits_of_line else ""
         part.facts[line] = (fact, len(visits_of_line), wrong.get(line, ""))
         part.owners.update(e.owner for visit in visits_of_line for e in visit)
     return parts
 
 
-def _rows(trace: Trace, part: Part) -> Iterator[Row | None]:
+def _rows(trace: Trace, part: _Part) -> Iterator[Row | None]:
     text = (part.source.text or "").expandtabs(4).splitlines()
     shown = _kept(part, len(text))
     chosen = [text[line - 1] for line in shown]
@@ -312,7 +312,7 @@ def _rows(trace: Trace, part: Part) -> Iterator[Row | None]:
         before = line
 
 
-def _kept(part: Part, end: int) -> list[int]:
+def _kept(part: _Part, end: int) -> list[int]:
     """The def line, the lines with facts, and short stretches between them."""
     marks = sorted({part.first, *part.facts} if part.name else part.facts)
     kept: list[int] = []
@@ -323,7 +323,7 @@ def _kept(part: Part, end: int) -> list[int]:
     return [line for line in kept if line <= end]
 
 
-def _inputs(trace: Trace, part: Part) -> tuple[str, int]:
+def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
     """What the function got and how often, where it is the method of a module."""
     texts = [
         formatting.arguments(call)
@@ -335,23 +335,23 @@ def _inputs(trace: Trace, part: Part) -> tuple[str, int]:
     return (texts[0], len(texts)) if texts else ("", 0)
 
 
-def _parts(source: Source, lines: list[int]) -> list[Part]:
+def _parts(source: Source, lines: list[int]) -> list[_Part]:
     """The innermost functions that hold the lines, in the order of the file."""
     functions = list(_functions(_parsed(source.text or ""), ""))
-    whole = Part(source, 1, 10**9, "")
-    parts: dict[tuple[int, int], Part] = {}
+    whole = _Part(source, 1, 10**9, "")
+    parts: dict[tuple[int, int], _Part] = {}
     for line in lines:
         holding = [each for each in functions if each[0] <= line <= each[1]]
         if not holding:
             parts.setdefault((0, 0), whole)
             continue
         first, last, name = max(holding)
-        part = Part(source, first, last, name)
+        part = _Part(source, first, last, name)
         parts.setdefault((first, last), part)
     return [parts[key] for key in sorted(parts)]
 
 
-def _innermost(parts: list[Part], line: int) -> Part:
+def _innermost(parts: list[_Part], line: int) -> _Part:
     return max(
         (part for part in parts if part.first <= line <= part.last),
         key=lambda part: part.first if part.name else 0,

@@ -17,7 +17,7 @@ FOLD_CALLS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """A module call, or `count` equal ones in a row of which `first` stands for all.
 
     `lasts` says for each level from the root down whether the branch ends there.
@@ -30,7 +30,7 @@ class Row:
     lasts: tuple[bool, ...]
 
 
-def rows(trace: Trace, totals: Totals) -> list[Row]:
+def _rows(trace: Trace, totals: Totals) -> list[_Row]:
     """The rows of the module table, in the order of the run.
 
     Example: GPT-2's twelve equal blocks are one row labelled ``h.0 - 11``, with the
@@ -72,13 +72,13 @@ class _Tree:
 
     def walk(
         self, siblings: list[int], path: str, lasts: tuple[bool, ...], root: bool
-    ) -> Iterator[Row]:
+    ) -> Iterator[_Row]:
         groups = list(self._groups(siblings))
         for place, group in enumerate(groups):
             below = () if root else (*lasts, place == len(groups) - 1)
             first, last = self.calls[group[0]], self.calls[group[-1]]
             label = _label(self._local(first, path), first, last)
-            yield Row(first, last, len(group), label, below)
+            yield _Row(first, last, len(group), label, below)
             yield from self.walk(self.children[group[0]], first.path, below, False)
 
     def _groups(self, siblings: list[int]) -> Iterator[list[int]]:
@@ -160,14 +160,14 @@ class ModuleRow:
 
 def module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
     """The rows in the order of the run, repeated blocks folded."""
-    stopped = stopped_calls(trace)
+    stopped = _stopped_calls(trace)
     return [
         _make_module_row(row, totals.calls[row.first.index], stopped)
-        for row in rows(trace, totals)
+        for row in _rows(trace, totals)
     ]
 
 
-def stopped_calls(trace: Trace) -> frozenset[int]:
+def _stopped_calls(trace: Trace) -> frozenset[int]:
     """The module calls that never returned, in a run that broke off."""
     made: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
@@ -180,7 +180,7 @@ def stopped_calls(trace: Trace) -> frozenset[int]:
 
 
 def _make_module_row(
-    row: Row, subtotal: Subtotal, stopped: Collection[int]
+    row: _Row, subtotal: Subtotal, stopped: Collection[int]
 ) -> ModuleRow:
     call = row.first
     again = subtotal.parameters > 0 and (subtotal.elsewhere or call.call > 1)
@@ -203,7 +203,7 @@ def _make_module_row(
     )
 
 
-def _class(row: Row) -> str:
+def _class(row: _Row) -> str:
     name = row.first.class_name
     if not row.first.path and row.label == name:
         return ""
@@ -214,14 +214,14 @@ def _dtypes(nest: object) -> set[str]:
     return {fact.dtype for fact in leaves(nest)}
 
 
-def _parameters(row: Row, subtotal: Subtotal, again: bool) -> str:
+def _parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
     text = formatting.count(subtotal.parameters) if subtotal.parameters else ""
     if again:
         return f"({text})"
     return text if row.first.path == row.last.path else _each(row, text)
 
 
-def _each(row: Row, text: str) -> str:
+def _each(row: _Row, text: str) -> str:
     """The figure of one, with how many there are: ``12 x 7.1 M``."""
     return text if not text or row.count == 1 else f"{row.count} x {text}"
 
@@ -272,7 +272,7 @@ def line_of(span: Span | None, file: bool) -> str:
     return f"{base}:{span.line}" if file else str(span.line)
 
 
-def call_text(op: Op) -> str:
+def _call_text(op: Op) -> str:
     """The op as the user wrote it, tensors left out.
 
     Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
@@ -311,7 +311,7 @@ def _make_op_row(
         index=str(op.index),
         place=line_of(op.span, several),
         name=op.name,
-        call=call_text(op),
+        call=_call_text(op),
         input=formatting.shapes(op.inputs),
         output=failed or formatting.results(op.outputs),
         stride=formatting.strides(op.outputs),

@@ -37,14 +37,14 @@ def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
     free = free_dims(Scene(program), letters)
     if not free:
         return []
-    return list(looked_for(program, free, Runs(make, budget(len(program.trace.ops)))))
+    return list(_looked_for(program, free, Runs(make, budget(len(program.trace.ops)))))
 
 
-def looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Finding]:
+def _looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Finding]:
     """The other mode first; what fails there is told once, and nothing of sizes."""
     training = program.trace.training
     other = Request((), not training)
-    batch, steps, sides = parted(free)
+    batch, steps, sides = _parted(free)
     wanted = [other]
     for each in batch:
         wanted += first_requests(each)
@@ -64,7 +64,7 @@ def looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Findi
         yield from of_sides(sides, runs, program)
 
 
-def parted(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
+def _parted(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
     """The batch, what counts steps, and sides."""
     batch = [each for each in free if each.role == "batch"]
     steps = [each for each in free if each.role == "sequence"]

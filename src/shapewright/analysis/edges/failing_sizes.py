@@ -41,10 +41,10 @@ def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
     fails = [n for n, each in small.items() if each.state == "fails"]
     if fails:
-        finding = failing(free, runs, small, fails)
+        finding = _failing(free, runs, small, fails)
         yield from [finding] if finding is not None else []
         return
-    lost = list(lost_batch(free, runs)) or list(constant(free, runs, program))
+    lost = list(_lost_batch(free, runs)) or list(_constant(free, runs, program))
     yield from lost
     trained = runs.at(Request(((free, 1),), True))
     if trained.state == "fails" and free.size != 1:
@@ -52,7 +52,7 @@ def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
         yield from [at_sizes(cause, "note", [(free, 1)], True)] if cause else []
 
 
-def failing(
+def _failing(
     free: Free, runs: Runs, small: dict[int, Seen], fails: Sequence[int]
 ) -> Finding | None:
     """Another batch that torch refuses; None where the program wants multiples of a
@@ -67,7 +67,7 @@ def failing(
         if all(each.state == "fails" for each in larger.values()):
             if free.guessed:
                 return None
-            return hard_coded(free, runs, [*fails, *more], severity)
+            return _hard_coded(free, runs, [*fails, *more], severity)
         if larger[more[0]].state != "runs" and len(fails) > 1:
             return None
         runs_at += [n for n, each in larger.items() if each.state == "runs"]
@@ -79,17 +79,17 @@ def failing(
     said = []
     if others:
         said = [f"{listed(free, others)} {'fails' if len(others) == 1 else 'fail'} too"]
-    lines = (*made.lines, *said, *ran(free, runs_at))
+    lines = (*made.lines, *said, *_ran(free, runs_at))
     return replace(made, lines=lines)
 
 
-def ran(free: Free, sizes: Sequence[int]) -> list[str]:
+def _ran(free: Free, sizes: Sequence[int]) -> list[str]:
     """`batch 2, 3 and 8 run`."""
     known = sorted({*sizes, free.size})
     return [f"{listed(free, known)} run{'s' * (len(known) == 1)}"]
 
 
-def hard_coded(
+def _hard_coded(
     free: Free, runs: Runs, fails: Sequence[int], severity: Severity
 ) -> Finding | None:
     """The program runs with the given batch only."""
@@ -98,7 +98,7 @@ def hard_coded(
     finding = runs.cause(asked[1])
     if finding is None:
         return None
-    place = stays(free.size, runs.steps(asked))
+    place = _stays(free.size, runs.steps(asked))
     related = placed(finding, place).related if place is not None else ()
     said = f"runs with {free.at(free.size)} only: at {free.at(free.size + 1)},"
     sizes = ", ".join(f"{free.letter}={n}" for n in fails)
@@ -115,7 +115,7 @@ def hard_coded(
     )
 
 
-def stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
+def _stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
     """The first call that always gives the given batch, and grows elsewhere."""
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):
@@ -133,7 +133,7 @@ def stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
 # -- what runs, and gives something else -----------------------------------------------
 
 
-def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
+def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     """One sample, of which less comes out than its share of several."""
     one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
     if any(each.state != "runs" for each in (one, two, three)):
@@ -141,7 +141,7 @@ def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
     if not len(one.output) == len(two.output) == len(three.output):
         return
     for out, second, third in zip(one.output, two.output, three.output, strict=True):
-        wanted = expected(second, third)
+        wanted = _expected(second, third)
         if wanted is None or len(out) == len(wanted):
             continue
         steps = runs.steps([Request(((free, n),), False) for n in (1, 2)])
@@ -153,14 +153,14 @@ def lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
         return
 
 
-def expected(two: Shape, three: Shape) -> Shape | None:
+def _expected(two: Shape, three: Shape) -> Shape | None:
     """The shape for one sample, by those for two and three."""
     if len(two) != len(three) or two == three:
         return None
     return tuple(2 * a - b for a, b in zip(two, three, strict=True))
 
 
-def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
+def _constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """An output that has the given batch whatever comes in, and grows elsewhere."""
     from shapewright.record.ops import leaves
 
@@ -184,7 +184,7 @@ def constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
                 lines=(f"at {free.at(3)} it is {text(three)}",),
             )
             asked = [Request(((free, n),), False) for n in (free.size, 2, 3)]
-            place = stays(free.size, runs.steps(asked))
+            place = _stays(free.size, runs.steps(asked))
             made = at_sizes(found, "warning", [(free, 2)], False)
             yield placed(made, place)
             return
@@ -203,7 +203,7 @@ def beside(free: Sequence[Free]) -> list[Request]:
     return [*alone, both] if len(free) > 1 else alone
 
 
-def fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
+def _fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
     """The dims that fail with one more, where all of them with one more fail too."""
     if runs.at(beside(free)[-1]).state != "fails":
         return []
@@ -211,10 +211,10 @@ def fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
     return [each for each, request in alone if runs.at(request).state == "fails"]
 
 
-def multiple(free: Sequence[Free], runs: Runs) -> int | None:
+def _multiple(free: Sequence[Free], runs: Runs) -> int | None:
     """The smallest number whose multiples run; None where no other size does."""
     steps = [n for n in STEPS if all(each.size % n == 0 for each in free)]
-    further = {n: [further_by(free, k * n) for k in (1, 2)] for n in steps}
+    further = {n: [_further_by(free, k * n) for k in (1, 2)] for n in steps}
     runs.ask([first for first, _ in further.values()])
     for step, (first, second) in further.items():
         if runs.at(first).state == "runs":
@@ -223,12 +223,12 @@ def multiple(free: Sequence[Free], runs: Runs) -> int | None:
     return None
 
 
-def further_by(free: Sequence[Free], step: int) -> Request:
+def _further_by(free: Sequence[Free], step: int) -> Request:
     """A run with sizes that are larger by a number."""
     return Request(tuple((each, each.size + step) for each in free), False)
 
 
-def taken(free: Sequence[Free], step: int) -> str:
+def _taken(free: Sequence[Free], step: int) -> str:
     """`height 32, 48 and 64 run: multiples of 16`."""
     parts = [
         listed(each, [each.size, each.size + step, each.size + 2 * step])
@@ -239,19 +239,19 @@ def taken(free: Sequence[Free], step: int) -> str:
 
 def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Finding]:
     """Sides of an image, the length of a signal: odd ones, and the smallest."""
-    failing = fails_beside(free, runs)
-    step = multiple(failing, runs) if failing else None
+    failing = _fails_beside(free, runs)
+    step = _multiple(failing, runs) if failing else None
     if step is not None:
         cause = runs.cause(Request(((failing[0], failing[0].size + 1),), False))
         sizes = [(each, each.size + 1) for each in failing]
         if cause is not None:
             made = at_sizes(cause, "note", sizes, False, " or ")
-            yield replace(made, lines=(*made.lines, taken(failing, step)))
+            yield replace(made, lines=(*made.lines, _taken(failing, step)))
         return
-    yield from of_smallest(free, runs, program)
+    yield from _of_smallest(free, runs, program)
 
 
-def of_smallest(
+def _of_smallest(
     free: Sequence[Free], runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """The smallest sides that run, where less comes out than of larger ones."""
@@ -264,10 +264,10 @@ def of_smallest(
     runs.ask(requests)
     ran = [each for each in requests if runs.at(each).state == "runs"]
     if len(ran) > 1:
-        yield from lost_dim(ran[-1], ran[0], runs, program)
+        yield from _lost_dim(ran[-1], ran[0], runs, program)
 
 
-def lost_dim(
+def _lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
     """A size at which an output has other dims than at a larger one and as given."""
@@ -278,11 +278,11 @@ def lost_dim(
     for out, wanted, known in zip(one, other, given, strict=True):
         if len(wanted) == len(known) != len(out):
             steps = runs.steps([small, large])
-            yield told_lost(small, large, out, wanted, first_other(*steps))
+            yield _told_lost(small, large, out, wanted, first_other(*steps))
             return
 
 
-def told_lost(
+def _told_lost(
     small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
 ) -> Finding:
     """The finding of an output that has other dims."""
@@ -297,7 +297,7 @@ def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
     """One step, and one more than given."""
     one, more = Request(((free, 1),), False), Request(((free, free.size + 1),), False)
     beyond = runs.at(more).state == "fails"
-    step = multiple([free], runs) if beyond else None
+    step = _multiple([free], runs) if beyond else None
     if runs.at(one).state == "fails":
         others = [Request(((free, n),), False) for n in (2, free.size - 1)]
         if beyond and step is None:
@@ -305,23 +305,23 @@ def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
         if step is not None or any(
             runs.at(each).state == "runs" for each in (more, *others)
         ):
-            yield from short(free, runs, one, step)
+            yield from _short(free, runs, one, step)
         return
     if step is not None:
         cause = runs.cause(more)
         if cause is not None:
             made = at_sizes(cause, "note", more.sizes, False)
-            yield replace(made, lines=(*made.lines, taken([free], step)))
+            yield replace(made, lines=(*made.lines, _taken([free], step)))
         return
     if not beyond:
-        yield from lost_dim(one, more, runs, program)
+        yield from _lost_dim(one, more, runs, program)
     trained = replace(one, training=True)
     cause = runs.cause(trained) if runs.at(trained).state == "fails" else None
     if cause is not None:
         yield at_sizes(cause, "note", one.sizes, True)
 
 
-def short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
+def _short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
     """What fails with one step."""
     cause = runs.cause(one)
     if cause is None:
@@ -329,7 +329,7 @@ def short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Fi
     made = at_sizes(cause, "note", one.sizes, False)
     more: tuple[str, ...] = ()
     if step is not None:
-        more = (f"{free.at(free.size + 1)} fails too", taken([free], step))
+        more = (f"{free.at(free.size + 1)} fails too", _taken([free], step))
     yield replace(made, lines=(*made.lines, *more))
 
 

@@ -49,7 +49,7 @@ NAMED: dict[str, Role] = {
 class Free:
     """Dims of the inputs that have one size, which may be another.
 
-    `stated` says that `letter` is the user's own; `guessed`, that it is not sure that
+    `_stated` says that `letter` is the user's own; `guessed`, that it is not sure that
     these are all the dims that go together.
     """
 
@@ -74,10 +74,10 @@ Letters = Sequence[tuple[str | None, ...]]
 
 def free_dims(scene: Scene, letters: Letters = ()) -> list[Free]:
     """The dims that may have other sizes, the batch first."""
-    facts = inputs_of(scene)
+    facts = _inputs_of(scene)
     if len(facts) != len(scene.flow.inputs):
         return []
-    roles = dict(roles_of(scene, facts))
+    roles = dict(_roles_of(scene, facts))
     for at, names in enumerate(letters):
         for dim, name in enumerate(names):
             role = NAMED.get(name or "")
@@ -88,14 +88,14 @@ def free_dims(scene: Scene, letters: Letters = ()) -> list[Free]:
     for place, role in roles.items():
         if any(place in each.places for each in found):
             continue
-        found.append(grouped(place, role, roles, facts, letters))
+        found.append(_grouped(place, role, roles, facts, letters))
     order = list(LETTERS)
     found.sort(key=lambda each: order.index(each.role))
     firsts = {each.role: each for each in reversed(found)}
     return [each for each in firsts.values() if each in found][::-1]
 
 
-def inputs_of(scene: Scene) -> list[Fact]:
+def _inputs_of(scene: Scene) -> list[Fact]:
     """The tensors that the program was given, each once."""
     calls = scene.program.trace.calls
     if not calls:
@@ -107,7 +107,7 @@ def inputs_of(scene: Scene) -> list[Fact]:
     return list(found.values())
 
 
-def grouped(
+def _grouped(
     place: InputDim,
     role: Role,
     roles: dict[InputDim, Role],
@@ -138,7 +138,7 @@ def grouped(
         own = [(n, d) for n, d in own if fact.shape[d] == size]
         if own and own[0] == place:
             more = []  # where it was told from
-        more = more if own else among(more, role, size, roles, facts)
+        more = more if own else _among(more, role, size, roles, facts)
         places += own + more
         guessed |= bool(more)
     found = tuple(dict.fromkeys(places))
@@ -147,7 +147,7 @@ def grouped(
     return Free(role, LETTERS[role], size, found, guessed=guessed)
 
 
-def among(
+def _among(
     more: list[InputDim],
     role: Role,
     size: int,
@@ -165,7 +165,7 @@ def among(
     return more
 
 
-def roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, Role]]:
+def _roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, Role]]:
     """What the run tells of each dim of the inputs."""
     where: dict[int, list[InputDim]] = {}
     for at, dims in enumerate(scene.flow.inputs):
@@ -174,9 +174,9 @@ def roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, Ro
                 where.setdefault(id(axes[0]), []).append((at, dim))
     batch = scene.batch
     told: dict[int, Role] = {}
-    if batch is not None and id(batch) in where and follows_batch(scene):
+    if batch is not None and id(batch) in where and _follows_batch(scene):
         told[id(batch)] = "batch"
-    for axis, role in (*sequences(scene, facts), *sides(scene)):
+    for axis, role in (*_sequences(scene, facts), *_sides(scene)):
         if axis is not batch:
             told.setdefault(id(axis), role)
     for key, role in told.items():
@@ -184,14 +184,14 @@ def roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, Ro
             yield place, role
 
 
-def follows_batch(scene: Scene) -> bool:
+def _follows_batch(scene: Scene) -> bool:
     """Whether a layer says which axis the batch is, or what comes out has it."""
     outputs = leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
 
 
-def sequences(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[Axis, Role]]:
+def _sequences(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[Axis, Role]]:
     """Dims that count steps: of token ids, of what recurrent layers and attention
     take, and the middle one of three in front of a linear layer."""
     inputs = scene.flow.inputs
@@ -211,15 +211,15 @@ def sequences(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[Axis, Role]
                     yield dim[0], "sequence"
 
 
-def sides(scene: Scene) -> Iterator[tuple[Axis, Role]]:
+def _sides(scene: Scene) -> Iterator[tuple[Axis, Role]]:
     """Dims along which windows move."""
     for call in scene.calls:
         count = WINDOWED.get(call.name)
         if count is not None and call.dims and len(call.dims[0]) > count:
-            yield from sides_of(call, count)
+            yield from _sides_of(call, count)
 
 
-def sides_of(call: Call, count: int) -> Iterator[tuple[Axis, Role]]:
+def _sides_of(call: Call, count: int) -> Iterator[tuple[Axis, Role]]:
     for dim, role in zip(call.dims[0][-count:], SIDES[count], strict=True):
         if len(dim) == 1 and dim[0].root.data:
             yield dim[0].root, role
@@ -246,7 +246,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a run came to. `finding` tells why it fails; `steps` only if asked for."""
+    """What a run came to. `finding` tells why it fails; `_steps` only if asked for."""
 
     state: State
     finding: Finding | None = None
@@ -260,39 +260,39 @@ UNSURE = Seen("unsure")
 def seen(program: Program, whole: bool) -> Seen:
     """A run in short; with `whole` also what each call gave."""
     trace = program.trace
-    passed = steps(program) if whole else ()
-    finding = refused(program)
+    passed = _steps(program) if whole else ()
+    finding = _refused(program)
     if finding is not None:
         drawn = finding.code == "index-out-of-range" and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
         return Seen("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
     if ended is not None:
-        return replace(ending(program, ended), steps=passed)
+        return replace(_ending(program, ended), steps=passed)
     if not trace.complete:
         return UNSURE
     return Seen("runs", None, tuple(f.shape for f in leaves(trace.output)), passed)
 
 
-def refused(program: Program) -> Finding | None:
+def _refused(program: Program) -> Finding | None:
     """The first call that torch refused, explained."""
     found = explained_with(program) if program.failures else []
     return found[0][0] if found else None
 
 
-def ending(program: Program, finding: Finding) -> Seen:
+def _ending(program: Program, finding: Finding) -> Seen:
     """An error of the program's own Python: what it demands itself is no failure."""
     if finding.code != "program-error":
         return Seen("fails", finding) if finding.code == "torch-error" else UNSURE
     told = python_errors.explain_python_error(program, finding)
-    if told.code == "size-check" or stated(program, finding):
+    if told.code == "size-check" or _stated(program, finding):
         return Seen("refuses", told)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
     return Seen("fails" if unpacks or python else "refuses", told)
 
 
-def stated(program: Program, finding: Finding) -> bool:
+def _stated(program: Program, finding: Finding) -> bool:
     """Whether an error is a `raise` or an `assert` of the program."""
     found = program.node(finding.span)
     if found is None:
@@ -304,7 +304,7 @@ def stated(program: Program, finding: Finding) -> bool:
     )
 
 
-def steps(program: Program) -> tuple[Step, ...]:
+def _steps(program: Program) -> tuple[Step, ...]:
     """What each call gave."""
     return tuple(
         Step(op.name, op.module, op.span, tuple(fact.shape for fact in op.outputs))
@@ -392,16 +392,16 @@ def at_sizes(
     Example: "at batch 1 in training, `bn` needs more than one value per channel".
     """
     where = joined.join(free.at(size) for free, size in sizes)
-    message = f"{where}{in_mode(training)}, {finding.message}"
+    message = f"{where}{_in_mode(training)}, {finding.message}"
     letters = ", ".join(f"{free.letter}={size}" for free, size in sizes)
     if not where:
-        message = f"{in_mode(training).strip()}, {finding.message}"
+        message = f"{_in_mode(training).strip()}, {finding.message}"
     else:
         message = f"at {message}"
     return replace(finding, severity=severity, message=message, sizes=letters, fixes=())
 
 
-def in_mode(training: bool | None) -> str:
+def _in_mode(training: bool | None) -> str:
     """` in training`."""
     if training is None:
         return ""

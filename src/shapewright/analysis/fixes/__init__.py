@@ -44,14 +44,14 @@ def candidates(program: Program, failure: Failure) -> list[Option]:
     """Fixes to try, each once, the likeliest first."""
     if failure.of_history:
         return []
-    return tidy(program, [*pointed(program, failure), *possible(program, failure)])
+    return _tidy(program, [*_pointed(program, failure), *_possible(program, failure)])
 
 
 OF_OPERANDS = frozenset({"not-flattened", "channels-last", "missing-transpose"})
 """Codes that say how an operand is to be changed."""
 
 
-def of_inputs(program: Program, fix: Fix) -> bool:
+def _of_inputs(program: Program, fix: Fix) -> bool:
     """Whether a fix changes what the program is tried with, not the program."""
     for edit in fix.edits:
         text = program.text(edit.span.file)
@@ -67,7 +67,7 @@ def of_program_error(program: Program, finding: Finding) -> list[Option]:
     """Fixes to try for an error that the program itself raised."""
     lines = suspects_of_error(program, finding.span)
     last = common_mistakes.left_out(program, len(program.trace.ops))
-    return tidy(
+    return _tidy(
         program,
         [
             *options("last-batch", 1.0, last),
@@ -82,16 +82,16 @@ def of_program_error(program: Program, finding: Finding) -> list[Option]:
     )
 
 
-def tidy(program: Program, found: Iterable[Option]) -> list[Option]:
+def _tidy(program: Program, found: Iterable[Option]) -> list[Option]:
     """Each change of the program once, in the order of their costs."""
     seen: dict[tuple[object, ...], Option] = {}
     for option in sorted(found, key=lambda option: option.cost):
         key = tuple((edit.span, edit.text) for edit in option.fix.edits)
         seen.setdefault(key, option)
-    return [each for each in seen.values() if not of_inputs(program, each.fix)]
+    return [each for each in seen.values() if not _of_inputs(program, each.fix)]
 
 
-def pointed(program: Program, failure: Failure) -> Iterator[Option]:
+def _pointed(program: Program, failure: Failure) -> Iterator[Option]:
     """What the call itself points at."""
     ordered = operands.of_order(program, failure, sure=True)
     yield from options("any-batch", 0.9, common_mistakes.of_any_size(program, failure))
@@ -126,7 +126,7 @@ FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
 """Kernels of evaluation; a flag that turns them off repairs nothing that they need."""
 
 
-def possible(program: Program, failure: Failure) -> Iterator[Option]:
+def _possible(program: Program, failure: Failure) -> Iterator[Option]:
     """Another word, name or number along the ways that led to the call."""
     lines = suspects(program, failure)
     yield from options("keyword", 3.0, keywords_and_methods.keywords(program, lines))

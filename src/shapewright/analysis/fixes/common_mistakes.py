@@ -30,39 +30,39 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
     name = op.name.rpartition(".")[2]
     code = failure.unmet.code if failure.unmet is not None else ""
     if code in ("target-shape", "one-hot-target"):
-        yield from class_numbers(program, failure, op)
+        yield from _class_numbers(program, failure, op)
     if name.startswith(("gather", "scatter", "take_along_dim")):
-        yield from indices(program, failure, op, name)
+        yield from _indices(program, failure, op, name)
     if code == "broadcast-mismatch":
-        yield from behind(program, failure, op)
+        yield from _behind(program, failure, op)
     if code == "normalized-shape":
-        yield from channels_last(program, op)
+        yield from _channels_last(program, op)
     if code == "wrong-rank":
-        yield from layer_kinds(program, op)
+        yield from _layer_kinds(program, op)
     if found is None:
         return
     text, node = found
     if name == "einsum" and isinstance(node, ast.Call):
-        yield from letters(text, node, op)
+        yield from _letters(text, node, op)
     if name in ("cat", "concat", "concatenate") and isinstance(node, ast.Call):
-        yield from joined_along(text, node)
+        yield from _joined_along(text, node)
     if code == "in-place-too-small" and isinstance(node, ast.AugAssign):
-        yield from assigned(text, node)
+        yield from _assigned(text, node)
     if name in ("view", "reshape", "unflatten") and isinstance(node, ast.Call):
-        yield from sizes(text, node, op)
+        yield from _sizes(text, node, op)
     if name in ("permute", "repeat", "expand", "tile") and isinstance(node, ast.Call):
-        yield from rows(text, node, op, name)
+        yield from _rows(text, node, op, name)
     if name in ("-", "sub", "rsub", "__rsub__", "__sub__", "neg"):
-        yield from inverted(text, node, op)
+        yield from _inverted(text, node, op)
     if name == "dot":
-        yield from flattened(program, op)
+        yield from _flattened(program, op)
     if name == "tensordot" and isinstance(node, ast.Call):
-        yield from other_counts(text, node)
+        yield from _other_counts(text, node)
     if name == "stack":
-        yield from padded(text, node)
+        yield from _padded(text, node)
 
 
-def behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """`scale[:, None, None, None]` for a number a sample, met by a batch of images."""
     shapes = [fact.shape for fact in op.inputs]
     for at, shape in enumerate(shapes):
@@ -73,7 +73,7 @@ def behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
                 yield from with_method(program, failure, at, f"[{', '.join(items)}]")
 
 
-def channels_last(program: Program, op: Op) -> Iterator[Fix]:
+def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
     """A norm of the last dim, around which the channels are brought there and back."""
     found = program.node(op.span)
     text, call = found if found is not None else (None, None)
@@ -90,7 +90,7 @@ def channels_last(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{shown}`", edits)
 
 
-def layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
+def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
     """`nn.BatchNorm1d` for `nn.BatchNorm2d`, as the rank of the input asks for."""
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -106,7 +106,7 @@ def layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{name[:-2]}{new}` for `{name}`", (Edit(place, new),))
 
 
-def letters(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _letters(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
     """An equation whose letters stand in another order."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -118,16 +118,16 @@ def letters(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
     longest = max(map(len, terms))
     for one in range(longest):
         for other in range(one + 1, longest):
-            turned = [exchanged(term, one, other) for term in terms]
-            for new in (turned, *singly(terms, turned)):
-                if new != terms and fitting(new, op):
+            turned = [_exchanged(term, one, other) for term in terms]
+            for new in (turned, *_singly(terms, turned)):
+                if new != terms and _fitting(new, op):
                     said = ",".join(new) + arrow + right
                     quote = text.written(first)[0]
                     edit = Edit(text.span(first), f"{quote}{said}{quote}")
                     yield Fix("fits", f"`{said}`", (edit,))
 
 
-def exchanged(term: str, one: int, other: int) -> str:
+def _exchanged(term: str, one: int, other: int) -> str:
     """A term with two letters exchanged."""
     if other >= len(term):
         return term
@@ -136,13 +136,13 @@ def exchanged(term: str, one: int, other: int) -> str:
     return "".join(row)
 
 
-def singly(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
+def _singly(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
     """Each term turned while the others stay."""
     for n, new in enumerate(turned):
         yield [*terms[:n], new, *terms[n + 1 :]]
 
 
-def fitting(terms: list[str], op: Op) -> bool:
+def _fitting(terms: list[str], op: Op) -> bool:
     """Whether each letter has one size."""
     sizes: dict[str, int] = {}
     for term, fact in zip(terms, op.inputs, strict=True):
@@ -152,7 +152,7 @@ def fitting(terms: list[str], op: Op) -> bool:
     return True
 
 
-def joined_along(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _joined_along(text: Text, call: ast.Call) -> Iterator[Fix]:
     """`torch.cat` along another dim than the first, where none is said."""
     if len(call.args) == 1 and not call.keywords:
         place = text.span(call).end
@@ -169,7 +169,7 @@ SIGNS = {
 }  # fmt: skip
 
 
-def assigned(text: Text, node: ast.AugAssign) -> Iterator[Fix]:
+def _assigned(text: Text, node: ast.AugAssign) -> Iterator[Fix]:
     """`x = x + y` for `x += y`, which cannot grow."""
     sign = SIGNS.get(type(node.op))
     if sign is not None:
@@ -182,7 +182,7 @@ def assigned(text: Text, node: ast.AugAssign) -> Iterator[Fix]:
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
+def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
     """Class numbers of a one-hot target, or all the positions as one batch."""
     if len(op.inputs) < 2:
         return
@@ -192,7 +192,7 @@ def class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
         yield from with_method(program, failure, 1, ".argmax(dim=1)")
 
 
-def indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
+def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
     """An index with a dim more: what is gathered loses it again, what is scattered
     spreads it."""
     places = tensor_expressions(program, op)
@@ -229,7 +229,7 @@ def indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[F
         yield Fix("fits", f"`{shown}.squeeze({dim})`", (*one.edits, back))
 
 
-def sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
     """The number that is left where all others are right; from dim 1 on as one dim."""
     if not op.inputs or not isinstance(call.func, ast.Attribute):
         return
@@ -245,23 +245,23 @@ def sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
             rest = prod(each for m, each in enumerate(known) if m != n)
             if rest and whole % rest == 0:
                 size = whole // rest
-                yield Fix("fits", f"`{size}`", (number(text, node, size),))
+                yield Fix("fits", f"`{size}`", (_number(text, node, size),))
     if len(given) == 2 and len(shape) > 2 and shape[0]:
         rows = prod(shape[1:])
         if isinstance(given[1], ast.Constant) and known[1] not in (-1, rows):
             yield Fix(
                 "fits",
                 f"`{text.written(call.func)}({text.written(given[0])}, {rows})`",
-                (number(text, given[1], rows),),
+                (_number(text, given[1], rows),),
             )
 
 
-def number(text: Text, node: ast.expr, value: int) -> Edit:
+def _number(text: Text, node: ast.expr, value: int) -> Edit:
     """A number in a place."""
     return Edit(text.span(node), str(value))
 
 
-def rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
+def _rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
     """As many numbers as there are dims."""
     given = list(call.args)
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
@@ -273,7 +273,7 @@ def rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
     if lacking > 0 and name in ("repeat", "expand", "tile"):
         words = ["1" if name != "expand" else "-1"] * lacking
         for new in ([*words, *written], [*written, *words]):
-            yield row_of(text, call, given, new)
+            yield _row_of(text, call, given, new)
     if name == "permute":
         dims = [node.value for node in given if isinstance(node, ast.Constant)]
         if len(dims) == len(given) and lacking:
@@ -282,10 +282,10 @@ def rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
             orders = [[*kept, *missing], [*missing, *kept]]
             for order in orders:
                 if sorted(order) == list(range(rank)):
-                    yield row_of(text, call, given, [str(d) for d in order])
+                    yield _row_of(text, call, given, [str(d) for d in order])
 
 
-def row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str]) -> Fix:
+def _row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str]) -> Fix:
     """The numbers of a call as a whole."""
     span = text.span(given[0]).until(text.span(given[-1]))
     new = ", ".join(words)
@@ -293,7 +293,7 @@ def row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str]) 
     return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
 
 
-def inverted(text: Text, node: ast.AST, op: Op) -> Iterator[Fix]:
+def _inverted(text: Text, node: ast.AST, op: Op) -> Iterator[Fix]:
     """`~mask` for `1 - mask`."""
     if not isinstance(node, ast.BinOp) or any(f.dtype != "bool" for f in op.inputs):
         return
@@ -304,7 +304,7 @@ def inverted(text: Text, node: ast.AST, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{new}`", (Edit(text.span(node), new),))
 
 
-def flattened(program: Program, op: Op) -> Iterator[Fix]:
+def _flattened(program: Program, op: Op) -> Iterator[Fix]:
     """Both vectors of a dot product in one dim."""
     found = program.node(op.span)
     edits: list[Edit] = []
@@ -317,16 +317,18 @@ def flattened(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", "`.flatten()` of both", tuple(edits))
 
 
-def other_counts(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _other_counts(text: Text, call: ast.Call) -> Iterator[Fix]:
     """`tensordot` over another number of dims."""
     for word in call.keywords:
         value = word.value.value if isinstance(word.value, ast.Constant) else None
         for count in (1, 2, 3, 4):
             if word.arg == "dims" and type(value) is int and count != value:
-                yield Fix("fits", f"`dims={count}`", (number(text, word.value, count),))
+                yield Fix(
+                    "fits", f"`dims={count}`", (_number(text, word.value, count),)
+                )
 
 
-def padded(text: Text, node: ast.AST) -> Iterator[Fix]:
+def _padded(text: Text, node: ast.AST) -> Iterator[Fix]:
     """Tensors of several lengths padded to the longest."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         new = "torch.nn.utils.rnn.pad_sequence"
@@ -343,7 +345,7 @@ VIEWS = frozenset({"view", "reshape"})
 
 def left_out(program: Program, at: int) -> Iterator[Fix]:
     """`drop_last=True`, for the loader whose last batch an op had to do with."""
-    for short in met(program, at):
+    for short in _met(program, at):
         for text, node in nodes_on(program, [(short.file, short.line)], ast.Call):
             if not isinstance(node, ast.Call) or last_name(node.func) != short.name:
                 continue
@@ -369,12 +371,12 @@ def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
     sizes = [value for _, value in op.arguments if type(value) is int]
     if len(sizes) != len(nodes) or -1 in sizes:
         return
-    for short in met(program, failure.op):
+    for short in _met(program, failure.op):
         if sizes[0] == short.usual:
             yield replaced(text, nodes[0], "-1")
 
 
-def met(program: Program, at: int) -> Iterator[Remainder]:
+def _met(program: Program, at: int) -> Iterator[Remainder]:
     """The last batch, with fewer samples, that the program worked with at an op."""
     for each in program.remainders:
         if each.began <= at < each.ended:

@@ -32,11 +32,11 @@ def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = wanted
-    for module, found in modules_of(program, op.inputs[at], dim):
+    for module, found in _modules_of(program, op.inputs[at], dim):
         size = has if found == needs else None
         if size is not None:
-            written = as_product(program, op.inputs[got[0]], got[1])
-            yield from with_size(program, module, needs, size, written)
+            written = _as_product(program, op.inputs[got[0]], got[1])
+            yield from _with_size(program, module, needs, size, written)
 
 
 def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -49,8 +49,8 @@ def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
         written = ""
         got = sides(failure)[1]
         if got is not None and op.inputs[got[0]].shape[got[1]] == has:
-            written = as_product(program, op.inputs[got[0]], got[1])
-        yield from with_size(program, layer.path, needs, has, written)
+            written = _as_product(program, op.inputs[got[0]], got[1])
+        yield from _with_size(program, layer.path, needs, has, written)
 
 
 def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
@@ -78,7 +78,9 @@ def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     if type(unmet.has) is int and type(unmet.needs) is int:
         for more in range(1, 5):
-            yield from with_size(program, layer.path, unmet.needs, unmet.has + more, "")
+            yield from _with_size(
+                program, layer.path, unmet.needs, unmet.has + more, ""
+            )
 
 
 def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -89,9 +91,9 @@ def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     needs, has = (op.inputs[at].shape[dim] for at, dim in (wanted, got))
     at, dim = got
-    for module, found in modules_of(program, op.inputs[at], dim):
+    for module, found in _modules_of(program, op.inputs[at], dim):
         if found == has:
-            yield from with_size(program, module, has, needs, "")
+            yield from _with_size(program, module, has, needs, "")
 
 
 def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -103,13 +105,13 @@ def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
     op = program.trace.ops[failure.op]
     if type(has) is not int or type(needs) is not int or needs < 2:
         return
-    for module, size in modules_of(program, op.inputs[0], unmet.got.dim or 1):
+    for module, size in _modules_of(program, op.inputs[0], unmet.got.dim or 1):
         factors = [each for _, each in op.arguments if type(each) is int and each > 1]
         squared = [has * each for each in factors if has % each == 0]
         near = (*squared, needs, lcm(has, needs), -(-has // needs) * needs)
         for new in dict.fromkeys(near):
             if new and size == has:
-                yield from with_size(program, module, has, new, "")
+                yield from _with_size(program, module, has, new, "")
 
 
 def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -122,12 +124,12 @@ def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     fact = program.trace.ops[failure.op].inputs[0]
     for dim in range(len(fact.shape)):
-        for module, size in modules_of(program, fact, dim):
+        for module, size in _modules_of(program, fact, dim):
             if size * needs % has == 0:
-                yield from with_size(program, module, size, size * needs // has, "")
+                yield from _with_size(program, module, size, size * needs // has, "")
 
 
-def modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
+def _modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
     """The layers whose parameters decided a size, and that size there."""
     found = way(program, fact, dim)
     if found.why != "parameter":
@@ -137,7 +139,7 @@ def modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, in
         yield path.rpartition(".")[0], found.fact.shape[found.dim]
 
 
-def with_size(
+def _with_size(
     program: Program, module: str, old: int, new: int, written: str
 ) -> Iterator[Fix]:
     """The layer's constructor with `new` where it has `old`.
@@ -151,18 +153,18 @@ def with_size(
         found = constructor(program, module)
         assert found is not None
         text, call = found
-        shown = written or in_words(text, node, old, new)
-        here = argument(text, call, name, node, shown)
+        shown = written or _in_words(text, node, old, new)
+        here = _argument(text, call, name, node, shown)
         named = any(True for _ in names_for(text, node, new))
         if named:
             yield here
         if isinstance(node, ast.Name):
-            yield from handed(program, module, text, call, node.id, (old, new))
+            yield from _handed(program, module, text, call, node.id, (old, new))
         if not named:
             yield here
 
 
-def handed(
+def _handed(
     program: Program,
     module: str,
     text: Text,
@@ -180,13 +182,13 @@ def handed(
             for own, node, _ in arguments_with(program, path):
                 if own == name and found is not None:
                     outer, around = found
-                    shown = in_words(outer, node, *sizes)
-                    yield argument(outer, around, own, node, shown)
+                    shown = _in_words(outer, node, *sizes)
+                    yield _argument(outer, around, own, node, shown)
             return
         path = path.rpartition(".")[0]
 
 
-def argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) -> Fix:
+def _argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) -> Fix:
     """One argument of a call replaced; the message shows the call."""
     span, outer = text.span(node), text.span(call)
     said = f"`{name}={shown}`"
@@ -197,7 +199,7 @@ def argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) 
     return Fix("fits", said, (Edit(span, shown),))
 
 
-def in_words(text: Text, node: ast.expr, old: int, new: int) -> str:
+def _in_words(text: Text, node: ast.expr, old: int, new: int) -> str:
     """A size as the author might write it: `hidden`, `n_items + 1`, `2 * hidden`."""
     written = text.written(node)
     for name in names_for(text, node, new):
@@ -212,7 +214,7 @@ def in_words(text: Text, node: ast.expr, old: int, new: int) -> str:
     return str(new)
 
 
-def as_product(program: Program, fact: Fact, dim: int) -> str:
+def _as_product(program: Program, fact: Fact, dim: int) -> str:
     """`16 * 4 * 4` for a size that a flatten put together, else nothing."""
     found = way(program, fact, dim)
     if found.why != "product" or found.op is None:
@@ -236,11 +238,11 @@ def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
         maker = program.producers.get(fact.tensor)
         if maker is None or maker.name.rpartition(".")[2] not in MAKERS:
             continue
-        yield from resized(program, failure, maker, fact.shape, shape)
-    for at, dim, size in wanted_sizes(failure):
+        yield from _resized(program, failure, maker, fact.shape, shape)
+    for at, dim, size in _wanted_sizes(failure):
         found = way(program, op.inputs[at], dim)
         if found.why == "parameter" and found.fact.tensor in program.states:
-            yield from state_with(program, failure, found.fact, found.dim, size)
+            yield from _state_with(program, failure, found.fact, found.dim, size)
         maker = found.op
         if maker is None or maker.inputs or found.dim >= len(found.fact.shape):
             continue
@@ -248,10 +250,10 @@ def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
             before = found.fact.shape
             if before[found.dim] == op.inputs[at].shape[dim]:
                 after = (*before[: found.dim], size, *before[found.dim + 1 :])
-                yield from resized(program, failure, maker, before, after)
+                yield from _resized(program, failure, maker, before, after)
 
 
-def state_with(
+def _state_with(
     program: Program, failure: Failure, fact: Fact, dim: int, size: int
 ) -> Iterator[Fix]:
     """A parameter or buffer of the program's own, made with another size."""
@@ -264,7 +266,9 @@ def state_with(
     for value in set_in(text, path.rpartition(".")[2]):
         for node in ast.walk(value):
             if isinstance(node, ast.Call) and last_name(node.func) in MAKERS:
-                yield from resized_call(program, failure, text, node, fact.shape, after)
+                yield from _resized_call(
+                    program, failure, text, node, fact.shape, after
+                )
 
 
 def wanted_shapes(
@@ -276,19 +280,19 @@ def wanted_shapes(
         if grant.argument in failure.arguments and isinstance(grant.value, Made):
             yield failure.arguments.index(grant.argument), tuple(grant.value.shape)
     for repair in failure.repairs:
-        shape = shape_after(op.inputs[repair.tensor].shape, repair)
+        shape = _shape_after(op.inputs[repair.tensor].shape, repair)
         if shape is not None:
             yield repair.tensor, shape
 
 
-def wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
+def _wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
     """Input, dim, size: one dim that fits with another size."""
     for repair in failure.repairs:
         if repair.kind == "size" and repair.dim is not None:
             yield repair.tensor, repair.dim, repair.new
 
 
-def shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
+def _shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
     """A shape with the change of a repair."""
     dim = repair.dim or 0
     if repair.kind == "size":
@@ -302,7 +306,7 @@ def shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | Non
     return None
 
 
-def resized(
+def _resized(
     program: Program,
     failure: Failure,
     maker: Op,
@@ -313,10 +317,10 @@ def resized(
     found = program.node(maker.span)
     text, call = found if found is not None else (None, None)
     if text is not None and isinstance(call, ast.Call):
-        yield from resized_call(program, failure, text, call, before, after)
+        yield from _resized_call(program, failure, text, call, before, after)
 
 
-def resized_call(
+def _resized_call(
     program: Program,
     failure: Failure,
     text: Text,
@@ -325,7 +329,7 @@ def resized_call(
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
     """A call that makes a tensor, with the sizes of another shape."""
-    nodes = sizes_of(text, call, len(before))
+    nodes = _sizes_of(text, call, len(before))
     if nodes is None:
         return
     written = [text.written(node) for node in nodes]
@@ -345,15 +349,15 @@ def resized_call(
         words.append(
             named[0] if named else size_in_words(program, failure, text, call, size)
         )
-    yield with_words(text, call, nodes, words)
+    yield _with_words(text, call, nodes, words)
 
 
-def sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
+def _sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
     """The expressions of the sizes in a call, one for each dim.
 
     A name among the arguments that stands for a tuple is looked up.
     """
-    values = [value_of(text, each) for each in call.args]
+    values = [_value_of(text, each) for each in call.args]
     for each in values:
         if isinstance(each, ast.Tuple | ast.List):
             sure = not any(isinstance(item, ast.Starred) for item in each.elts)
@@ -364,7 +368,7 @@ def sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
     return given
 
 
-def value_of(text: Text, node: ast.expr) -> ast.expr:
+def _value_of(text: Text, node: ast.expr) -> ast.expr:
     """The tuple that a name is given in the same function, else the node itself."""
     scope = function_around(text, node)
     if isinstance(node, ast.Name) and scope is not None:
@@ -378,7 +382,7 @@ def value_of(text: Text, node: ast.expr) -> ast.expr:
     return node
 
 
-def with_words(
+def _with_words(
     text: Text, call: ast.Call, nodes: list[ast.expr], words: list[str]
 ) -> Fix:
     """The sizes of a call replaced as a whole."""

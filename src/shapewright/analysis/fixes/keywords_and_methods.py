@@ -29,7 +29,7 @@ def near(program: Program, span: Span | None) -> Iterator[Fix]:
     """Words on the line of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
-        yield from unpacked(program, lines)
+        yield from _unpacked(program, lines)
         yield from keywords(program, lines)
         yield from flags(program, lines)
         yield from methods(program, lines)
@@ -40,7 +40,7 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         name = last_name(node.func)
-        if is_layer_call(node.func):
+        if _is_layer_call(node.func):
             continue
         given = {word.arg for word in node.keywords}
         if name in RECURRENT and "batch_first" not in given:
@@ -56,7 +56,7 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield with_keyword(text, node, "output_padding=1")
 
 
-def is_layer_call(node: ast.expr) -> bool:
+def _is_layer_call(node: ast.expr) -> bool:
     """`self.pool` of `self.pool(x)`, which takes what `forward` does."""
     while isinstance(node, ast.Subscript):
         node = node.value
@@ -88,7 +88,7 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
     calls = [
         (text, node)
         for text, node in nodes_on(program, lines, ast.Call)
-        if isinstance(node, ast.Call) and not is_layer_call(node.func)
+        if isinstance(node, ast.Call) and not _is_layer_call(node.func)
     ]
     for names, settings in FAMILIES:
         found = [
@@ -99,10 +99,10 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
         for text, node in found:
             for other, model in found:
                 if text.file == other.file:
-                    yield from settings_of(text, node, model, settings)
+                    yield from _settings_of(text, node, model, settings)
 
 
-def settings_of(
+def _settings_of(
     text: Text, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
     """A call with each setting that another one has otherwise."""
@@ -162,7 +162,7 @@ def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(span, TURNED[name]),))
 
 
-def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
+def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """`B, C, H, W = x.shape` with another number of names."""
     for file, number in lines:
         text = program.text(file)
@@ -171,7 +171,7 @@ def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 continue
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
-                yield from chunked(text, node.value, len(target.elts))
+                yield from _chunked(text, node.value, len(target.elts))
             if isinstance(target, ast.Tuple) and is_shape(node.value):
                 first = text.span(target.elts[0])
                 start = Span(
@@ -191,7 +191,7 @@ def unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 yield Fix("fits", f"`{text.written(target)}, _`", (Edit(end, ", _"),))
 
 
-def chunked(text: Text, call: ast.Call, parts: int) -> Iterator[Fix]:
+def _chunked(text: Text, call: ast.Call, parts: int) -> Iterator[Fix]:
     """`chunk(2, dim=1)` for what gave another number of parts."""
     name = last_name(call.func)
     if name not in ("unbind", "split", "chunk") or not isinstance(

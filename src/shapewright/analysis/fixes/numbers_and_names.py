@@ -24,11 +24,11 @@ from shapewright.program.source_text import Text
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
     """Numbers near the failure, changed so that the two sides may meet."""
     pairs = pairs_of(program, failure)
-    yield from of_names(program, failure, pairs[:1])
+    yield from _of_names(program, failure, pairs[:1])
     yield from changed(program, lines, pairs)
 
 
-def of_names(
+def _of_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
     """`n_classes + 1` for a name in the failing call, where one is missing."""
@@ -61,12 +61,12 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
     given = [*call.args, *(word.value for word in call.keywords)]
     for node in given:
         if isinstance(node, ast.Tuple | ast.List):
-            values = [signed(each) for each in node.elts]
+            values = [_signed(each) for each in node.elts]
             left = [v for v in values if v is not None and -rank <= v < rank]
             if left and len(left) < len(values) and None not in values:
                 new = str(left[0]) if len(left) == 1 else str(tuple(left))
                 yield replaced(text, node, new)
-        value = signed(node)
+        value = _signed(node)
         if value is None or -rank <= value < rank:
             continue
         near_first = sorted(range(-1, rank), key=lambda dim: dim < 0)
@@ -74,12 +74,12 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
             yield replaced(text, node, str(dim))
 
 
-def signed(node: ast.expr) -> int | None:
+def _signed(node: ast.expr) -> int | None:
     """A whole number with its sign."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = number_of(node.operand)
+        inner = _number_of(node.operand)
         return None if inner is None else -inner
-    return number_of(node)
+    return _number_of(node)
 
 
 def changed(
@@ -98,35 +98,35 @@ def changed(
     ]
     likely: list[tuple[int, Fix]] = []
     for place, (text, node) in enumerate(definitions(program, lines)):
-        if isinstance(node, ast.Name | ast.Attribute) and is_given(text, node):
+        if isinstance(node, ast.Name | ast.Attribute) and _is_given(text, node):
             for has, needs in pairs[:1]:
                 for new in (needs, has):
                     likely.append((50 + place, replaced(text, node, str(new))))
     for place, (text, node) in enumerate(found):
-        value = number_of(node)
+        value = _number_of(node)
         if value is None:
             continue
-        for closeness, new in numbers(value, pairs, text, node):
+        for closeness, new in _numbers(value, pairs, text, node):
             likely.append((closeness * 100 + place, replaced(text, node, str(new))))
     likely.sort(key=lambda pair: pair[0])
     for _, fix in likely:
         yield fix
 
 
-def is_given(text: Text, node: ast.expr) -> bool:
+def _is_given(text: Text, node: ast.expr) -> bool:
     """Whether an expression is an argument of a call."""
     around = text.parents.get(id(node))
     return isinstance(around, ast.Call | ast.keyword)
 
 
-def number_of(node: ast.expr) -> int | None:
+def _number_of(node: ast.expr) -> int | None:
     """The whole number that an expression is."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
 
 
-def numbers(
+def _numbers(
     value: int, pairs: list[tuple[int, int]], text: Text, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
     """Other numbers that may be meant, each with how far-fetched it is."""
@@ -188,29 +188,29 @@ def operands(program: Program, failure: Failure) -> Iterator[Fix]:
         return
     text, node = found
     if isinstance(node, ast.BinOp):
-        yield from swapped(text, node, node.left, node.right)
+        yield from _swapped(text, node, node.left, node.right)
     elif isinstance(node, ast.Call):
-        yield from arguments_of(text, node)
+        yield from _arguments_of(text, node)
 
 
 def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
     """Two neighbours among the arguments of a call the other way round."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
-        yield from arguments_of(text, node)
+        yield from _arguments_of(text, node)
 
 
-def arguments_of(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _arguments_of(text: Text, call: ast.Call) -> Iterator[Fix]:
     """Each two neighbours of one call, and of a tuple in it."""
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
     for row in rows:
         for one, other in pairwise(row):
             if not isinstance(one, ast.Starred) and not isinstance(other, ast.Starred):
-                yield from swapped(text, call, one, other)
+                yield from _swapped(text, call, one, other)
 
 
-def swapped(
+def _swapped(
     text: Text, whole: ast.expr, one: ast.expr, other: ast.expr
 ) -> Iterator[Fix]:
     """Two expressions exchanged."""
@@ -250,7 +250,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
         return
     text, call = found
     given = list(call.args) if isinstance(call, ast.Call) else []
-    before = [signed(node) for node in given]
+    before = [_signed(node) for node in given]
     shape = maker.inputs[0].shape
     for order in permutations(range(len(shape))) if len(shape) < 5 else ():
         fits = shape[order[got[1]]] == needs and len(given) == len(shape)
@@ -302,7 +302,7 @@ def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
         if not isinstance(inside, ast.Call) or inside.func is node:
             continue
         written = text.written(node)
-        for name in [each for each in beside(text, node) if each != written][:MOST]:
+        for name in [each for each in _beside(text, node) if each != written][:MOST]:
             shown = text.written(inside)
             said = f"`{name}` for `{written}`"
             if "\n" not in shown and len(shown) <= 72:
@@ -311,7 +311,7 @@ def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(text.span(node), name),))
 
 
-def beside(text: Text, node: ast.expr) -> Iterator[str]:
+def _beside(text: Text, node: ast.expr) -> Iterator[str]:
     """Names that may stand for a number where a name or an attribute of `self` does.
 
     For a name of a constructor its parameters and the numbers that it works out; for
@@ -322,18 +322,18 @@ def beside(text: Text, node: ast.expr) -> Iterator[str]:
         return
     if isinstance(node, ast.Name) and scope.name == "__init__":
         own = [each.arg for each in (*scope.args.args[1:], *scope.args.kwonlyargs)]
-        own += [name for name, _ in kept(scope, ast.Name, node.lineno)]
+        own += [name for name, _ in _kept(scope, ast.Name, node.lineno)]
         if node.id in own:
             yield from dict.fromkeys(own)
-    elif isinstance(node, ast.Attribute) and is_own(node):
+    elif isinstance(node, ast.Attribute) and _is_own(node):
         owner = text.around(node, ast.ClassDef)
         if owner is not None:
-            own = [f"self.{name}" for name, _ in kept(owner, ast.Attribute, None)]
+            own = [f"self.{name}" for name, _ in _kept(owner, ast.Attribute, None)]
             if text.written(node) in own:
                 yield from dict.fromkeys(own)
 
 
-def kept(
+def _kept(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
     """Names, or attributes of `self`, that are given a number in a scope."""
@@ -346,10 +346,10 @@ def kept(
         if isinstance(value, ast.Name | ast.BinOp | ast.Constant | ast.Attribute):
             if isinstance(target, ast.Name):
                 yield target.id, value
-            elif isinstance(target, ast.Attribute) and is_own(target):
+            elif isinstance(target, ast.Attribute) and _is_own(target):
                 yield target.attr, value
 
 
-def is_own(node: ast.Attribute) -> bool:
+def _is_own(node: ast.Attribute) -> bool:
     """Whether it is an attribute of `self`."""
     return isinstance(node.value, ast.Name) and node.value.id == "self"

@@ -40,11 +40,11 @@ def with_method(
     place = expressions[tensor] if tensor < len(expressions) else None
     if found is not None and place is not None:
         yield after(found[0], place[0], method)
-    for text, node in handed_in(program, op, op.inputs[tensor]):
+    for text, node in _handed_in(program, op, op.inputs[tensor]):
         yield after(text, node, method)
 
 
-def handed_in(program: Program, op: Op, fact: Fact) -> Iterator[tuple[Text, ast.expr]]:
+def _handed_in(program: Program, op: Op, fact: Fact) -> Iterator[tuple[Text, ast.expr]]:
     """The arguments by which a tensor came into the modules around a call.
 
     What only changed its elements on the way counts as the same tensor.
@@ -128,10 +128,10 @@ def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
             return  # a layer's input begins with the batch
         if repair.kind != "permute":
             continue
-        equal = turned_equal(op.inputs, repair)
+        equal = _turned_equal(op.inputs, repair)
         unmet = failure.unmet
         vague = unmet is not None and unmet.code in VAGUE
-        if ((keeps_batch(repair) or equal) and not vague) == sure:
+        if ((_keeps_batch(repair) or equal) and not vague) == sure:
             order = repair.new
             moved = [at for at, dim in enumerate(order) if at != dim]
             if len(moved) == 2:
@@ -145,14 +145,14 @@ VAGUE = frozenset({"shuffled-sizes", "element-count-mismatch", "does-not-divide"
 """Codes where that another order fits says little."""
 
 
-def turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
+def _turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
     """Whether the dims in their new order are those of another operand."""
     shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
     others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
     return len(set(shape)) > 1 and any(shape == other for other in others)
 
 
-def keeps_batch(repair: Repair) -> bool:
+def _keeps_batch(repair: Repair) -> bool:
     """Whether the first dim stays: dims of an image or a sequence changed places."""
     order = repair.new
     return len(order) > 2 and order[0] == 0
@@ -161,7 +161,7 @@ def keeps_batch(repair: Repair) -> bool:
 def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
     """A dim more, a dim less, dims made one: what takes away before what adds."""
     op = program.trace.ops[failure.op]
-    first = batch_of(program)
+    first = _batch_of(program)
     for kind in ("squeeze", "flatten", "unsqueeze"):
         found = [r for r in failure.repairs if r.kind == kind and not r.parameter]
         if kind == "unsqueeze":
@@ -170,7 +170,7 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             found = [
                 r for r in found if alone or len(op.inputs[r.tensor].shape) < most
             ]  # of two operands with as many dims it would make every pair
-            found.sort(key=lambda r: behind(op.inputs[r.tensor].shape, r, first))
+            found.sort(key=lambda r: _behind(op.inputs[r.tensor].shape, r, first))
         for repair in found:
             method = f".{kind}({repair.dim})"
             if repair.new is not None:
@@ -180,7 +180,7 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
             yield from with_method(program, failure, repair.tensor, method)
 
 
-def batch_of(program: Program) -> int | None:
+def _batch_of(program: Program) -> int | None:
     """The size of the first dim of what the program was given."""
     if not program.trace.calls:
         return None
@@ -189,7 +189,7 @@ def batch_of(program: Program) -> int | None:
     return facts[0].shape[0] if facts and facts[0].shape else None
 
 
-def behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
+def _behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
     """A new dim stands behind the batch where there is one, else in front."""
     dim = repair.dim or 0
     if shape and shape[0] == batch:
@@ -209,10 +209,10 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
     places = tensor_expressions(program, op)
     for at, place in enumerate(places):
         mine, other = op.inputs[at], op.inputs[1 - at]
-        lacking = larger_dims(mine, other)
+        lacking = _larger_dims(mine, other)
         if place is None or found is None or not lacking:
             continue
-        if is_table(program, mine) != table:
+        if _is_table(program, mine) != table:
             continue
         known = other_operand(program, failure, at)
         items = []
@@ -228,7 +228,7 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
         yield after(found[0], place[0], f"[{', '.join(items)}]")
 
 
-def is_table(program: Program, fact: Fact) -> bool:
+def _is_table(program: Program, fact: Fact) -> bool:
     """Whether a tensor is a state, or made of nothing but states."""
     waiting, seen = [fact], {fact.tensor}
     while waiting:
@@ -244,7 +244,7 @@ def is_table(program: Program, fact: Fact) -> bool:
     return True
 
 
-def larger_dims(mine: Fact, other: Fact) -> list[int]:
+def _larger_dims(mine: Fact, other: Fact) -> list[int]:
     """Dims that are longer than those of another tensor, the rest lines up."""
     found = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
@@ -271,10 +271,10 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
         yield Fix("fits", "`nn.Identity()`", (Edit(text.span(call), "nn.Identity()"),))
     found = program.node(op.span)
     if found is not None and isinstance(found[1], ast.Call) and found[1].args:
-        yield from left_out(found[0], found[1])
+        yield from _left_out(found[0], found[1])
 
 
-def left_out(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _left_out(text: Text, call: ast.Call) -> Iterator[Fix]:
     """A call replaced by what it was given."""
     if len(call.args) == 1 and not call.keywords:
         kept = text.written(call.args[0])
@@ -334,10 +334,10 @@ def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
         if not isinstance(node, ast.Assign) or not is_shape(node.value):
             continue
         assert text is not None
-        source = tensor_of(node.value)
+        source = _tensor_of(node.value)
         if source is None:
             continue
-        made = list(sources(text, source, node.lineno, DEEP))
+        made = list(_sources(text, source, node.lineno, DEEP))
         for methods in (FEWER, FEWER_STILL) if too_many else (MORE,):
             for method in methods:
                 for place in made:
@@ -354,7 +354,7 @@ def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
     made: dict[int, ast.expr] = {}
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            for place in sources(text, each, each.lineno, 2):
+            for place in _sources(text, each, each.lineno, 2):
                 if not isinstance(place, ast.Constant):
                     made.setdefault(id(place), place)
     for method in TURNS:
@@ -367,14 +367,14 @@ MOST = 5
 """Places of one kind that are tried."""
 
 
-def tensor_of(node: ast.expr) -> ast.expr | None:
+def _tensor_of(node: ast.expr) -> ast.expr | None:
     """`x` of `x.shape` or `x.size()`."""
     if isinstance(node, ast.Call):
         node = node.func
     return node.value if isinstance(node, ast.Attribute) else None
 
 
-def sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.expr]:
+def _sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.expr]:
     """The calls that a name stands for, and the arguments that it is handed."""
     if isinstance(node, ast.Call | ast.Subscript):
         yield node
@@ -382,7 +382,7 @@ def sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.ex
         for item in node.elts:
             if not isinstance(item, ast.Starred | ast.Constant):
                 yield item
-                yield from sources(text, item, line, deep - 1)
+                yield from _sources(text, item, line, deep - 1)
     if not isinstance(node, ast.Name) or not deep:
         return
     found = list(defining(text, node.id))
@@ -391,4 +391,4 @@ def sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.ex
         if isinstance(each, ast.Name) and each.id == node.id and each.lineno == line:
             continue
         yield each
-        yield from sources(text, each, each.lineno, deep - 1)
+        yield from _sources(text, each, each.lineno, deep - 1)

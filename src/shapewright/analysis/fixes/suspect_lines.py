@@ -35,7 +35,7 @@ def suspects(program: Program, failure: Failure) -> list[Line]:
     spans += [each.span for each in both_sides(program, failure)]
     layer = program.layer(op)
     if layer is not None:
-        spans += built_spans(program, layer.path)
+        spans += _built_spans(program, layer.path)
     _, got = sides(failure)
     for at, fact in enumerate(op.inputs):
         dims = [got[1]] if got is not None and got[0] == at else range(len(fact.shape))
@@ -43,12 +43,12 @@ def suspects(program: Program, failure: Failure) -> list[Line]:
             steps = way(program, fact, dim)
             for each in [*(step.op for step in steps.steps[:6]), steps.op]:
                 if each is not None:
-                    spans += spans_of(program, each)
-    for each in lineage(program, op):
-        spans += spans_of(program, each)
+                    spans += _spans_of(program, each)
+    for each in _lineage(program, op):
+        spans += _spans_of(program, each)
     for frame in reversed(op.frames):
         spans.append(frame.span)
-    found = dict.fromkeys(line for span in spans for line in lines_of(span))
+    found = dict.fromkeys(line for span in spans for line in _lines_of(span))
     for text, node in definitions(program, list(found)):
         if not isinstance(node, ast.Constant):
             found.setdefault((text.file, node.lineno))
@@ -57,14 +57,14 @@ def suspects(program: Program, failure: Failure) -> list[Line]:
 
 def suspects_of_error(program: Program, span: Span | None) -> list[Line]:
     """The line of an error of the program itself, and what its names stand for."""
-    found = dict.fromkeys(lines_of(span))
+    found = dict.fromkeys(_lines_of(span))
     for _ in range(2):
         for text, node in definitions(program, list(found)):
             found.setdefault((text.file, node.lineno))
     return list(found)
 
 
-def lineage(program: Program, op: Op) -> Iterator[Op]:
+def _lineage(program: Program, op: Op) -> Iterator[Op]:
     """The ops that made what an op was given, the nearest first."""
     seen: set[int] = set()
     queue = [fact.tensor for fact in op.inputs]
@@ -80,15 +80,15 @@ def lineage(program: Program, op: Op) -> Iterator[Op]:
         queue += [fact.tensor for fact in maker.inputs]
 
 
-def spans_of(program: Program, op: Op) -> Iterator[Span | None]:
+def _spans_of(program: Program, op: Op) -> Iterator[Span | None]:
     """Where an op stands, and where the layer that made it is built."""
     yield op.span
     layer = program.layer(op)
     if layer is not None:
-        yield from built_spans(program, layer.path)
+        yield from _built_spans(program, layer.path)
 
 
-def built_spans(program: Program, path: str) -> Iterator[Span]:
+def _built_spans(program: Program, path: str) -> Iterator[Span]:
     """Where a module is built, and each that holds it."""
     while path:
         if path in program.built:
@@ -96,7 +96,7 @@ def built_spans(program: Program, path: str) -> Iterator[Span]:
         path = path.rpartition(".")[0]
 
 
-def lines_of(span: Span | None) -> Iterator[Line]:
+def _lines_of(span: Span | None) -> Iterator[Line]:
     """Every line of a span."""
     if span is not None:
         for number in range(span.line, span.end_line + 1):
@@ -179,7 +179,7 @@ def named_facts(
             continue
         target = statement.targets[0]
         if isinstance(target, ast.Tuple):
-            made_by = module_call(program, op, text, statement.value)
+            made_by = _module_call(program, op, text, statement.value)
             output = made_by.output if made_by is not None else None
             if isinstance(output, tuple | list) and len(output) == len(target.elts):
                 for each, value in zip(target.elts, output, strict=True):
@@ -190,20 +190,20 @@ def named_facts(
             if maker is not None:
                 found[target.id] = maker.outputs[0]
             else:
-                fact = called(program, op, text, statement.value)
+                fact = _called(program, op, text, statement.value)
                 if fact is not None:
                     found[target.id] = fact
     return found
 
 
-def called(program: Program, op: Op, text: Text, node: ast.expr) -> Fact | None:
+def _called(program: Program, op: Op, text: Text, node: ast.expr) -> Fact | None:
     """What the module call at an expression returned, where it is one tensor."""
-    call = module_call(program, op, text, node)
+    call = _module_call(program, op, text, node)
     facts = leaves(call.output) if call is not None else []
     return facts[0] if len(facts) == 1 else None
 
 
-def module_call(
+def _module_call(
     program: Program, op: Op, text: Text, node: ast.expr
 ) -> ModuleCall | None:
     """The module call that an expression made before an op."""
@@ -245,17 +245,17 @@ def names_for(text: Text, node: ast.expr, value: int) -> Iterator[str]:
         for each in ast.walk(text.tree) if text.tree is not None else ():
             if not isinstance(each, ast.Attribute) or each.attr == node.attr:
                 continue
-            if text.written(each.value) == base and stands(text, each.attr, value):
+            if text.written(each.value) == base and _stands(text, each.attr, value):
                 yield f"{base}.{each.attr}"
     scope = function_around(text, node)
     if isinstance(node, ast.Name) and isinstance(scope, ast.FunctionDef):
         own = [each.arg for each in (*scope.args.args, *scope.args.kwonlyargs)]
         for name in own:
-            if name not in (node.id, "self") and stands(text, name, value):
+            if name not in (node.id, "self") and _stands(text, name, value):
                 yield name
 
 
-def stands(text: Text, name: str, value: int) -> bool:
+def _stands(text: Text, name: str, value: int) -> bool:
     """Whether a name stands for a number wherever it is defined."""
     known = [known_value(each) for each in defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

@@ -53,9 +53,9 @@ def turns(
     number of its call, that of the tensor it cuts, and its constant ends.
     """
     found: dict[Any, Turn] = {}
-    known = Free(free, known)
+    known = _Free(free, known)
     for guard in guards.guards:
-        formulas = {read: formula_of(read, known) for read in all_reads(guard)}
+        formulas = {read: _formula_of(read, known) for read in _all_reads(guard)}
         letters = frozenset[str]().union(
             *(each.letters() for each in formulas.values() if each is not None)
         )
@@ -64,20 +64,20 @@ def turns(
             key: Any = (guard.span, tuple(map(str, formulas.values())), shown[1:])
             periodic = any("%" in side for side in shown)
             found.setdefault(
-                key, Turn(letters, guard.span, periodic, of_guard(guard, formulas))
+                key, Turn(letters, guard.span, periodic, _of_guard(guard, formulas))
             )
     for call, tensor, ends in slices:
         for formula in known.get(tensor, ()):
             for end in ends if formula is not None and formula.letters() else ():
                 if formula is not None:
                     turn = Turn(
-                        formula.letters(), None, False, beyond(formula, end), call
+                        formula.letters(), None, False, _beyond(formula, end), call
                     )
                     found.setdefault((str(formula), end), turn)
     return list(found.values())
 
 
-class Free(Mapping[int, Dims]):
+class _Free(Mapping[int, Dims]):
     """The formulas of tensors, as far as letters of the inputs alone decide them."""
 
     def __init__(self, free: Collection[str], known: Mapping[int, Dims]) -> None:
@@ -97,18 +97,18 @@ class Free(Mapping[int, Dims]):
         return len(self.known)
 
 
-def all_reads(guard: Guard) -> Iterator[Read]:
+def _all_reads(guard: Guard) -> Iterator[Read]:
     """Every size that a comparison read."""
     yield from reads_of(guard.left, guard.right)
 
 
-def formula_of(read: Read, known: Mapping[int, Dims]) -> Expression | None:
+def _formula_of(read: Read, known: Mapping[int, Dims]) -> Expression | None:
     """The formula of a size that was read."""
     dims = known.get(read.tensor, ())
     return dims[read.dim] if -len(dims) <= read.dim < len(dims) else None
 
 
-def of_guard(guard: Guard, formulas: Mapping[Read, Expression | None]) -> Outcome:
+def _of_guard(guard: Guard, formulas: Mapping[Read, Expression | None]) -> Outcome:
     """How a comparison comes out at other sizes."""
 
     def outcome(sizes: Sizes) -> bool:
@@ -125,7 +125,7 @@ def of_guard(guard: Guard, formulas: Mapping[Read, Expression | None]) -> Outcom
     return outcome
 
 
-def beyond(formula: Expression, end: int) -> Outcome:
+def _beyond(formula: Expression, end: int) -> Outcome:
     """Whether a size reaches beyond the constant end of a slice."""
 
     def outcome(sizes: Sizes) -> bool:
@@ -152,7 +152,7 @@ def points(
         step = max(steps[letter], 1)
         sizes: Sequence[int] = range(low[letter], high[letter] + 1, step)
         if len(sizes) > fine:
-            sizes = grid(low[letter], high[letter], step)
+            sizes = _grid(low[letter], high[letter], step)
         outcomes = [turn.outcome({**base, letter: size}) for size in sizes]
         if turn.periodic:
             usual = turn.outcome(base)
@@ -161,12 +161,12 @@ def points(
             continue
         for at in range(1, len(sizes)):
             if outcomes[at] != outcomes[at - 1]:
-                first = edge(turn, {**base}, letter, sizes[at - 1], sizes[at], step)
+                first = _edge(turn, {**base}, letter, sizes[at - 1], sizes[at], step)
                 found.append(Point(letter, first, turn))
     return found
 
 
-def edge(
+def _edge(
     turn: Turn, base: dict[str, int], letter: str, below: int, above: int, step: int
 ) -> int:
     """The first size at which a turn comes out as at `above`."""
@@ -180,7 +180,7 @@ def edge(
     return above
 
 
-def grid(low: int, high: int, step: int) -> list[int]:
+def _grid(low: int, high: int, step: int) -> list[int]:
     """Sizes of a range: the first ones, the last, and some between."""
     near = range(low, min(high, low + NEAR * step) + 1, step)
     wide = step * max(1, (high - low) // (FAR * step))

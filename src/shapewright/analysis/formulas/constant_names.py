@@ -40,10 +40,10 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 """Keywords of sizes; those of `rearrange` are all sizes."""
 
 
-def sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
+def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
     """The arguments of a call that are sizes, the ends of a slice."""
-    if isinstance(node, ast.Call) and called(node) in SHAPING | FIRST:
-        name = called(node)
+    if isinstance(node, ast.Call) and _called(node) in SHAPING | FIRST:
+        name = _called(node)
         yield from node.args[:1] if name in FIRST else node.args
         for word in node.keywords:
             if word.arg in WORDS or name == "rearrange":
@@ -54,17 +54,17 @@ def sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
                 yield each.upper
 
 
-def sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
+def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
     """The sizes that the layers built in an expression give."""
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and called(each) in MADE:
-            at, name = MADE[called(each)]
+        if isinstance(each, ast.Call) and _called(each) in MADE:
+            at, name = MADE[_called(each)]
             if len(each.args) > at:
                 yield each.args[at]
             yield from (word.value for word in each.keywords if word.arg == name)
 
 
-def called(call: ast.Call) -> str:
+def _called(call: ast.Call) -> str:
     """`view` of ``x.view(4)``, `Linear` of ``nn.Linear(4, 2)``."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
@@ -83,7 +83,7 @@ Told = tuple[int, str]
 
 
 @dataclass(slots=True)
-class Wording:
+class _Wording:
     """One function of a module, whose names have these numbers."""
 
     function: ast.FunctionDef
@@ -112,8 +112,8 @@ class Wording:
             if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
                 for one, other in zip(target.elts, value.elts, strict=True):
                     self.assign(one, other)
-        elif self.function.name == "__init__" and attribute(target):
-            self.kept.setdefault(ast.unparse(value), []).append(attribute(target))
+        elif self.function.name == "__init__" and _attribute(target):
+            self.kept.setdefault(ast.unparse(value), []).append(_attribute(target))
 
     def told(
         self, size: ast.expr, constants: Collection[int], dims: Collection[int]
@@ -126,7 +126,7 @@ class Wording:
         """
         for part, within in self.parts(size):
             found = self.value(part)
-            if found is not None and not named(found[1]):
+            if found is not None and not _named(found[1]):
                 if found[0] in constants and not within:
                     yield found
                 continue
@@ -136,12 +136,12 @@ class Wording:
                 below = self.value(part.right)
                 if not isinstance(part.op, ast.FloorDiv) or below is None:
                     continue
-                if not self.unpacked(part.left) or not named(below[1]):
+                if not self.unpacked(part.left) or not _named(below[1]):
                     continue
                 for value in constants:
                     over = self.name_of(value * below[0])
                     if over and value * below[0] in dims and not self.names(value):
-                        yield value, f"{over} // {bracketed(below[1])}"
+                        yield value, f"{over} // {_bracketed(below[1])}"
 
     def parts(
         self, size: ast.expr, within: bool = False, steps: int = STEPS
@@ -188,7 +188,7 @@ class Wording:
             left, right = (self.value(e, steps - 1) for e in (node.left, node.right))
             if left is None or right is None or type(node.op) not in SIGNS:
                 return None
-            return computed(left, type(node.op), right)
+            return _computed(left, type(node.op), right)
         if isinstance(node, ast.Name) and (set_to := self.set_to(node)) is not None:
             return self.value(set_to, steps - 1)
         if isinstance(node, ast.Name | ast.Attribute):
@@ -197,14 +197,14 @@ class Wording:
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
         """The number of an attribute, of a config's, or of an argument that is kept."""
-        own = attribute(node) or self.kept_as(node)
+        own = _attribute(node) or self.kept_as(node)
         if own in self.numbers.own:
             return self.numbers.own[own], own
         if isinstance(node, ast.Attribute):
             base: ast.expr | None = node.value
             if isinstance(base, ast.Name):
                 base = self.set_to(base) or base
-            config = attribute(base) or self.kept_as(base)
+            config = _attribute(base) or self.kept_as(base)
             values: Mapping[str, int] = self.numbers.configs.get(config, {})
             if node.attr in values:
                 return values[node.attr], node.attr
@@ -219,7 +219,7 @@ class Wording:
 
     def alone(self, value: int, text: str) -> bool:
         """Whether a text is a number's only name, or computes one that has none."""
-        if not named(text):
+        if not _named(text):
             return False
         if text.isidentifier():
             return self.name_of(value) == text
@@ -238,9 +238,9 @@ class Wording:
         return own or sorted(theirs)
 
 
-def computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
+def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     """Two numbers computed: ``3 * n_embd``."""
-    text = f"{bracketed(left[1])} {SIGNS[sign]} {bracketed(right[1])}"
+    text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
     if sign is ast.Add:
         return left[0] + right[0], text
     if sign is ast.Sub:
@@ -250,19 +250,19 @@ def computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
     return (left[0] // right[0], text) if right[0] else None
 
 
-def attribute(node: ast.expr | None) -> str:
+def _attribute(node: ast.expr | None) -> str:
     """`n_head` of ``self.n_head``, empty for anything else."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "self" else ""
     return ""
 
 
-def bracketed(text: str) -> str:
+def _bracketed(text: str) -> str:
     """A text as a part of another."""
     return f"({text})" if " " in text else text
 
 
-def named(text: str) -> bool:
+def _named(text: str) -> bool:
     """Whether a text has a name in it."""
     return any(each.isalpha() for each in text)
 
@@ -278,12 +278,12 @@ def names_of(trace: Trace, numbers: Mapping[str, Numbers]) -> tuple[Named, ...]:
     is written with it; one of two that have the same value does not, nor one whose
     value is written as a bare number beside it.
     """
-    naming = Naming(trace, numbers)
+    naming = _Naming(trace, numbers)
     found: dict[Told, Named] = {}
     for owner, told in naming.read().items():
         for value, texts in told.items():
             (text, *others) = texts
-            if not others and named(text):
+            if not others and _named(text):
                 found.setdefault((value, text), Named(value, text, owner))
     return tuple(found.values())
 
@@ -293,14 +293,14 @@ Written = tuple[ast.FunctionDef, str, list[ast.expr]]
 
 
 @dataclass(slots=True)
-class Naming:
+class _Naming:
     """The texts of a trace, and the names of its modules."""
 
     trace: Trace
     numbers: Mapping[str, Numbers]
     texts: dict[str, Text] = field(default_factory=dict)
     written: dict[Span, Written | None] = field(default_factory=dict)
-    wordings: dict[tuple[int, str], Wording] = field(default_factory=dict)
+    wordings: dict[tuple[int, str], _Wording] = field(default_factory=dict)
     made: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
 
     def read(self) -> dict[str, dict[int, dict[str, None]]]:
@@ -320,7 +320,7 @@ class Naming:
             if owner not in alike:
                 alike[owner] = first.setdefault(str(mine), owner)
             owner = alike[owner]
-            constants = constants_of(op) - letters
+            constants = _constants_of(op) - letters
             dims.setdefault(owner, set()).update(constants)
             key = (owner, layer, op.span, tuple(sorted(constants)))
             if not constants or key in known:
@@ -341,17 +341,17 @@ class Naming:
 
     def sizes(
         self, op: Op, owner: str, layer: str
-    ) -> Iterator[tuple[Wording, ast.expr]]:
+    ) -> Iterator[tuple[_Wording, ast.expr]]:
         """The expressions that tell sizes of what an op gives, where they stand."""
         classes = self.numbers[owner].classes
         if layer:
             for init in self.constructors(classes[0]):
                 for each in ast.walk(init):
                     if isinstance(each, ast.Assign) and any(
-                        attribute(target) == layer for target in each.targets
+                        _attribute(target) == layer for target in each.targets
                     ):
                         wording = self.wording(init, owner)
-                        yield from ((wording, e) for e in sizes_of_layers(each.value))
+                        yield from ((wording, e) for e in _sizes_of_layers(each.value))
         elif op.span is not None:
             if op.span not in self.written:
                 self.written[op.span] = self.look(op.span)
@@ -367,7 +367,7 @@ class Naming:
             return None
         text = self.text(source.file, source.text)
         node = text.node(span)
-        sizes = list(sizes_of_call(node)) if node is not None else []
+        sizes = list(_sizes_of_call(node)) if node is not None else []
         if node is None or not sizes:
             return None
         function = text.around(node, ast.FunctionDef)
@@ -376,11 +376,11 @@ class Naming:
             return function, inside.name, sizes
         return None
 
-    def wording(self, function: ast.FunctionDef, owner: str) -> Wording:
+    def wording(self, function: ast.FunctionDef, owner: str) -> _Wording:
         """How a function writes the numbers of a module; read once."""
         key = id(function), owner
         if key not in self.wordings:
-            self.wordings[key] = Wording(function, self.numbers[owner])
+            self.wordings[key] = _Wording(function, self.numbers[owner])
         return self.wordings[key]
 
     def constructors(self, name: str) -> list[ast.FunctionDef]:
@@ -406,7 +406,7 @@ class Naming:
         return self.texts[file]
 
 
-def constants_of(op: Op) -> set[int]:
+def _constants_of(op: Op) -> set[int]:
     """The sizes of what an op gives that have no letters, and the factors of others."""
     found: set[int] = set()
     for fact in op.outputs:

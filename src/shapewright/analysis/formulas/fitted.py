@@ -33,7 +33,7 @@ class Sample(Protocol):
     def numbers(self) -> tuple[tuple[int, ...], ...]: ...
 
 
-def aligned(base: Sample, other: Sample) -> Sequence[int | None]:
+def _aligned(base: Sample, other: Sample) -> Sequence[int | None]:
     """For each call of `base` the same call of `other`, None where it made none.
 
     The n-th call of a key is the n-th call of that key.
@@ -126,7 +126,7 @@ class Work:
             name: tuple(each.letters[name] for each in samples) for name in base.letters
         }
         self.fitters = {(True,) * len(samples): Fitter(self.columns)}
-        self.places = [aligned(base, each) for each in samples]
+        self.places = [_aligned(base, each) for each in samples]
         self.made: dict[tuple[object, ...], CallFormulas] = {}
         self.result = Fitted([], [], [])
         self.said: set[tuple[Expression, Expression]] = set()
@@ -160,7 +160,7 @@ class Work:
         steps = tuple([sample.steps[place] for sample, place in runs])
         numbers = tuple([sample.numbers[place] for sample, place in runs])
         if len(runs) < ENOUGH and self.left_out(present):
-            return unknown(self.samples[0], at)
+            return _unknown(self.samples[0], at)
         key = (present, given, taken, steps, numbers)
         found = self.made.get(key)
         if found is None:
@@ -189,18 +189,18 @@ class Work:
         numbers: tuple[Column, ...],
     ) -> CallFormulas:
         fitter = self.fitter(present)
-        near = [column for each in columns_of(taken) for column in each]
+        near = [column for each in _columns_of(taken) for column in each]
         hints = [n for n in numbers[0] if 1 < n <= 4096]
-        wholes = columns_of(taken)
+        wholes = _columns_of(taken)
         shapes = []
-        for nth, one in enumerate(columns_of(given)):
+        for nth, one in enumerate(_columns_of(given)):
             dims: list[Formula] = [UNKNOWN] * (0 if one else len(given[0][nth]))
             for column in one:
                 dims.append(self.formula(present, at, column, near, hints, wholes))
                 near.append(column)
             shapes.append(tuple(dims))
         strides = []
-        for one, own in zip(columns_of(steps), columns_of(given), strict=False):
+        for one, own in zip(_columns_of(steps), _columns_of(given), strict=False):
             beside = [*own, *near]
             strides.append(
                 tuple(
@@ -227,7 +227,7 @@ class Work:
             if place is not None
         )
         found: list[Dims] = []
-        for each in columns_of(taken):
+        for each in _columns_of(taken):
             fits = [fitter.fit(column) for column in each]
             found.append(tuple(fit.formula if fit else None for fit in fits))
         return found
@@ -237,7 +237,7 @@ class Work:
         found = self.fitters.get(present)
         if found is None:
             found = Fitter(
-                {n: within(all_, present) for n, all_ in self.columns.items()}
+                {n: _within(all_, present) for n, all_ in self.columns.items()}
             )
             self.fitters[present] = found
         for runs, wider in self.fitters.items():
@@ -245,7 +245,7 @@ class Work:
                 inner = tuple(
                     here for here, there in zip(present, runs, strict=True) if there
                 )
-                learn(found, wider, inner)
+                _learn(found, wider, inner)
         return found
 
     def formula(
@@ -259,7 +259,7 @@ class Work:
     ) -> Formula:
         """The formula of a dim; one that has none becomes a letter of its own."""
         fitter = self.fitter(present)
-        fit = fitter.fit(column, near, hints) or part_of(fitter, column, wholes)
+        fit = fitter.fit(column, near, hints) or _part_of(fitter, column, wholes)
         if fit is None:
             name = f"v{len(self.result.varying) + 1}"
             runs = zip(self.samples, present, strict=True)
@@ -300,8 +300,8 @@ class Work:
         fewer = tuple(here and next(left) for here in present)
         return self.plain(
             self.fitter(fewer),
-            within(column, several),
-            [within(each, several) for each in near],
+            _within(column, several),
+            [_within(each, several) for each in near],
         )
 
     def compare(self, fit: Fit) -> None:
@@ -313,7 +313,7 @@ class Work:
                 self.result.rivals.append(pair)
 
 
-def unknown(sample: Sample, at: int) -> CallFormulas:
+def _unknown(sample: Sample, at: int) -> CallFormulas:
     """A call of which too little is known."""
     return CallFormulas(
         tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
@@ -322,7 +322,7 @@ def unknown(sample: Sample, at: int) -> CallFormulas:
     )
 
 
-def part_of(
+def _part_of(
     fitter: Fitter, column: Column, wholes: Sequence[Sequence[Column]]
 ) -> Fit | None:
     """A size that is a fixed part of all elements of a tensor: `view(-1, 128)`."""
@@ -342,16 +342,16 @@ def part_of(
     return None
 
 
-def within(column: Column, present: tuple[bool, ...]) -> Column:
+def _within(column: Column, present: tuple[bool, ...]) -> Column:
     """A column over fewer runs."""
     return tuple(n for n, here in zip(column, present, strict=True) if here)
 
 
-def learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
+def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
     """What a fitter over more runs knows, over fewer."""
     for at in range(fitter.learnt.get(id(wider), 0), len(wider.pool)):
         column = wider.pool[at]
-        fewer = within(column, present)
+        fewer = _within(column, present)
         fit = wider.known[column]
         if fit is not None and len(set(fewer)) > 1 and fewer not in fitter.known:
             fitter.known[fewer] = fit
@@ -359,7 +359,7 @@ def learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
     fitter.learnt[id(wider)] = len(wider.pool)
 
 
-def columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
+def _columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
     """For each tensor of a call its dims, each as a column over the runs.
 
     A tensor whose rank is not the same in all runs has none.
@@ -383,7 +383,7 @@ def operands(
     work = Work(samples)
     work.done()
     found = work.entering(call)
-    places = [aligned(first, each)[call] for each in checks]
+    places = [_aligned(first, each)[call] for each in checks]
     made = [
         (each, at) for each, at in zip(checks, places, strict=True) if at is not None
     ]

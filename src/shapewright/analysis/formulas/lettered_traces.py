@@ -62,7 +62,7 @@ class _Letters:
         self.read = True
         if self.trace.calls:
             args, kwargs = self.trace.calls[0].inputs
-            entered = facts_in([args, kwargs])
+            entered = _facts_in([args, kwargs])
             for fact, dims in zip(entered, self.given, strict=False):
                 self.known.setdefault((fact.tensor, fact.shape), (dims, ()))
         for op, formulas in zip(self.trace.ops, self.formulas, strict=False):
@@ -81,8 +81,8 @@ class _Letters:
             shapes, strides = self.known.get((fact.tensor, fact.shape), ((), ()))
             found = replace(
                 fact,
-                shape=with_formulas(fact.shape, shapes),
-                stride=with_formulas(fact.stride, strides),
+                shape=_with_formulas(fact.shape, shapes),
+                stride=_with_formulas(fact.stride, strides),
             )
             self.facts[fact] = found
         return found
@@ -98,7 +98,7 @@ class _Letters:
                 inputs=tuple(self.fact(each) for each in op.inputs),
                 outputs=tuple(self.fact(each) for each in op.outputs),
                 arguments=tuple(
-                    (name, numbered(value, numbers)) for name, value in op.arguments
+                    (name, _numbered(value, numbers)) for name, value in op.arguments
                 ),
             )
 
@@ -129,10 +129,10 @@ class _Letters:
             if self.strides is None:
                 fact = self.fact(value)
             else:
-                steps = with_formulas(value.stride, next(strides, ()))
+                steps = _with_formulas(value.stride, next(strides, ()))
                 fact = replace(value, stride=steps)
             plain = tuple(map(int, fact.shape))
-            return replace(fact, shape=with_formulas(plain, dims)) if dims else fact
+            return replace(fact, shape=_with_formulas(plain, dims)) if dims else fact
         if isinstance(value, dict):
             return {
                 key: self.returned(each, shapes, strides) for key, each in value.items()
@@ -156,7 +156,7 @@ class _Letters:
         return value
 
 
-def with_formulas(sizes: Any, formulas: Dims) -> Any:
+def _with_formulas(sizes: Any, formulas: Dims) -> Any:
     """Sizes with their formulas, where there is one for each."""
     if sizes is None or len(sizes) != len(formulas):
         return sizes
@@ -165,25 +165,25 @@ def with_formulas(sizes: Any, formulas: Dims) -> Any:
     )
 
 
-def numbered(value: Any, formulas: Iterator[Any]) -> Any:
+def _numbered(value: Any, formulas: Iterator[Any]) -> Any:
     """The whole numbers of an argument with their formulas, in order."""
     if isinstance(value, tuple):
-        return tuple(numbered(each, formulas) for each in value)
+        return tuple(_numbered(each, formulas) for each in value)
     if isinstance(value, list):
-        return [numbered(each, formulas) for each in value]
+        return [_numbered(each, formulas) for each in value]
     if isinstance(value, int) and not isinstance(value, bool):
         return sized(value, next(formulas, None))
     return value
 
 
-def facts_in(nest: Any) -> list[Fact]:
+def _facts_in(nest: Any) -> list[Fact]:
     """The facts of a nest, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
-        return [fact for value in nest.values() for fact in facts_in(value)]
+        return [fact for value in nest.values() for fact in _facts_in(value)]
     if isinstance(nest, list | tuple):
-        return [fact for value in nest for fact in facts_in(value)]
+        return [fact for value in nest for fact in _facts_in(value)]
     return []
 
 
@@ -191,7 +191,7 @@ def shortened(
     calls: Sequence[CallFormulas], steps: Mapping[str, int]
 ) -> list[CallFormulas]:
     """The formulas where each letter is a multiple of its step: `2*(H//2)` is `H`."""
-    return changed(calls, lambda formula: on_multiples(formula, steps))
+    return _changed(calls, lambda formula: on_multiples(formula, steps))
 
 
 def without(
@@ -200,10 +200,10 @@ def without(
     """The formulas, those that are not sure left out."""
     if not open_:
         return list(calls)
-    return changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
+    return _changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
 
 
-def changed(
+def _changed(
     calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
 ) -> list[CallFormulas]:
     """The formulas, each changed once."""
@@ -245,8 +245,8 @@ def holds(
     """
     values: dict[Expression, int | None] = {}
     letters = sample.letters
-    for at in firsts(calls, classes):
-        for formulas, numbers in beside(calls[at], sample, at):
+    for at in _firsts(calls, classes):
+        for formulas, numbers in _beside(calls[at], sample, at):
             for formula, number in zip(formulas, numbers, strict=False):
                 if formula is None:
                     continue
@@ -259,7 +259,7 @@ def holds(
     return True
 
 
-def firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[int]:
+def _firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[int]:
     """The first call of each class."""
     seen: set[int] = set()
     for at in range(len(calls)):
@@ -269,7 +269,7 @@ def firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[in
             yield at
 
 
-def beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
+def _beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
     """Formulas of a call, and the numbers that stand there in a sample."""
     yield from zip(call.shapes, sample.given[at], strict=False)
     for formulas, steps, shape in zip(
@@ -288,7 +288,7 @@ def are_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
     """Whether all formulas are sums and products: none is rounded, none bounded."""
     found = {
         formula
-        for at in firsts(calls, classes)
+        for at in _firsts(calls, classes)
         for dims in (*calls[at].shapes, *calls[at].strides, calls[at].numbers)
         for formula in dims
         if formula is not None

@@ -36,13 +36,13 @@ def ignored_here(program: Program, finding: Finding) -> bool:
     if span is None or text is None or "shapewright:" not in text.text:
         return False
     lines = text.lines[span.line - 1 : span.end_line]
-    first = statement_line(program, finding) - 1
+    first = _statement_line(program, finding) - 1
     if first > 0 and text.lines[first - 1].lstrip().startswith("#"):
         lines.append(text.lines[first - 1])
-    return any(finding.code in codes(line) for line in lines)
+    return any(finding.code in _codes(line) for line in lines)
 
 
-def statement_line(program: Program, finding: Finding) -> int:
+def _statement_line(program: Program, finding: Finding) -> int:
     """The line on which the statement begins that holds a finding."""
     import ast
 
@@ -56,7 +56,7 @@ def statement_line(program: Program, finding: Finding) -> int:
 
 
 @lru_cache(maxsize=256)
-def codes(line: str) -> frozenset[str]:
+def _codes(line: str) -> frozenset[str]:
     """The codes that a comment in a line switches off."""
     found = COMMENT.search(line)
     if found is None:
@@ -93,13 +93,13 @@ def hazards(
     `ignored` are codes that are switched off.
     """
     scene = Scene(program)
-    unsure = behind_failures(program)
+    unsure = _behind_failures(program)
     found: dict[tuple[object, ...], Finding] = {}
     kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
     for code in sorted(KINDS, key=ORDER.index):
         if code in ignored or (code in STRICT and not strict):
             continue
-        for finding in looked_for(code, KINDS[code], scene):
+        for finding in _looked_for(code, KINDS[code], scene):
             if finding.code in ignored or ignored_here(program, finding):
                 continue
             if finding.span in unsure and finding.code not in CERTAIN:
@@ -111,14 +111,14 @@ def hazards(
             elif kinds[key] == code:
                 found[key] = replace(old, count=old.count + 1)
             kinds.setdefault(key, code)
-    return sorted(found.values(), key=place)
+    return sorted(found.values(), key=_place)
 
 
 CERTAIN = frozenset({"cpu-tensor"})
 """Kinds that do not depend on the shapes of what comes in."""
 
 
-def behind_failures(program: Program) -> set[Span]:
+def _behind_failures(program: Program) -> set[Span]:
     """The places of calls on what came of a call that torch refused.
 
     The run supposed its shape there; once the error is mended they are looked at.
@@ -135,7 +135,7 @@ def behind_failures(program: Program) -> set[Span]:
     return found
 
 
-def looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
+def _looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
     """What one kind finds. A mistake of our own is told, and stops nothing else."""
     try:
         return list(find(scene))
@@ -145,7 +145,7 @@ def looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
         return [Finding(code, "note", message)]
 
 
-def place(finding: Finding) -> tuple[str, int, int]:
+def _place(finding: Finding) -> tuple[str, int, int]:
     """Where a finding stands, for their order."""
     span = finding.span
     return (span.file, span.line, span.column) if span is not None else ("", 0, 0)

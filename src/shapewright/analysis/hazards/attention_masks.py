@@ -20,7 +20,7 @@ PLAIN = frozenset(
 )
 
 
-def order(scene: Scene, fact: Fact) -> str | None:
+def _order(scene: Scene, fact: Fact) -> str | None:
     """Whether a mask is true in the past or in the future of the diagonal.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
@@ -32,12 +32,12 @@ def order(scene: Scene, fact: Fact) -> str | None:
             return None
         name, first = call.name, call.op.inputs[0]
         if name in ("tril", "triu", "tril_", "triu_"):
-            if not of_ones(scene, first):
+            if not _of_ones(scene, first):
                 return None
             found = "past" if name.startswith("tril") else "future"
             return OTHER[found] if turned else found
         if name in ("<", "<=", ">", ">=", "lt", "le", "gt", "ge"):
-            compared = of_comparison(scene, call)
+            compared = _of_comparison(scene, call)
             return OTHER[compared] if turned else compared
         if name in ("==", "eq", "!=", "ne"):
             number = call.given(1)
@@ -47,7 +47,7 @@ def order(scene: Scene, fact: Fact) -> str | None:
         elif name in ("~", "logical_not", "bitwise_not", "invert"):
             turned = not turned
         elif name == "[]":
-            if first.shape[-2:] != fact.shape[-2:] and not corner(call):
+            if first.shape[-2:] != fact.shape[-2:] and not _corner(call):
                 return None
         elif name not in PLAIN:
             return None
@@ -55,7 +55,7 @@ def order(scene: Scene, fact: Fact) -> str | None:
     return None
 
 
-def corner(call: Call) -> bool:
+def _corner(call: Call) -> bool:
     """Whether an index cuts a square from the front of both dims."""
     items = call.given(1)
     items = items if isinstance(items, tuple) else (items,)
@@ -65,7 +65,7 @@ def corner(call: Call) -> bool:
     return all(item.startswith(":") for item in cuts) and len(cuts) == 2
 
 
-def of_ones(scene: Scene, fact: Fact) -> bool:
+def _of_ones(scene: Scene, fact: Fact) -> bool:
     """Whether a tensor is all ones, which `tril` and `triu` make a mask of."""
     maker = scene.program.producers.get(fact.tensor)
     if maker is None:
@@ -76,10 +76,10 @@ def of_ones(scene: Scene, fact: Fact) -> bool:
     if name == "full":
         value = dict(maker.arguments).get("1", dict(maker.arguments).get("fill_value"))
         return value is True or value == 1
-    return name in PLAIN and bool(maker.inputs) and of_ones(scene, maker.inputs[0])
+    return name in PLAIN and bool(maker.inputs) and _of_ones(scene, maker.inputs[0])
 
 
-def of_comparison(scene: Scene, call: Call) -> str | None:
+def _of_comparison(scene: Scene, call: Call) -> str | None:
     """Where `i[:, None] >= j[None, :]` of two ranges is true."""
     if len(call.op.inputs) != 2:
         return None
@@ -120,36 +120,39 @@ def mask_axes(scene: Scene) -> Iterator[Finding]:
         if call.op.span is None:
             continue
         if call.name in ("masked_fill", "masked_fill_") and len(call.dims) > 1:
-            yield from of_fill(scene, call)
+            yield from _of_fill(scene, call)
         elif call.name in ("where", "+", "add") and len(call.dims) > 1:
-            yield from of_others(scene, call)
+            yield from _of_others(scene, call)
         elif call.name == "scaled_dot_product_attention" and len(call.dims) > 3:
-            yield from of_attention(scene, call)
+            yield from _of_attention(scene, call)
 
 
-def of_fill(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_fill(scene: Scene, call: Call) -> Iterator[Finding]:
     """Scores that are filled before a softmax."""
     value = call.given(2, "value")
     if not isinstance(value, int | float) or value > HIDES:
         return
-    user = softmax_after(scene, call.op.outputs[0])
+    user = _softmax_after(scene, call.op.outputs[0])
     if user is None:
-        if goes_to_attention(scene, call) and order(scene, call.op.inputs[1]) == "past":
-            yield reversed_mask(scene, call, 1, "hides")
+        if (
+            _goes_to_attention(scene, call)
+            and _order(scene, call.op.inputs[1]) == "past"
+        ):
+            yield _reversed_mask(scene, call, 1, "hides")
         return
     at = softmax_dim(user)
     if at is None:
         return
     back = at - len(user.shape)
     mask = call.dims[1]
-    if -back <= len(mask) and flat(mask, back) and length(call.dims[0][back]) > 1:
-        if not other_mask(scene, call, back):
-            yield constant(scene, call, 1, back, user)
-    elif order(scene, call.op.inputs[1]) == "past":
-        yield reversed_mask(scene, call, 1, "hides")
+    if -back <= len(mask) and _flat(mask, back) and length(call.dims[0][back]) > 1:
+        if not _other_mask(scene, call, back):
+            yield _constant(scene, call, 1, back, user)
+    elif _order(scene, call.op.inputs[1]) == "past":
+        yield _reversed_mask(scene, call, 1, "hides")
 
 
-def goes_to_attention(scene: Scene, call: Call) -> bool:
+def _goes_to_attention(scene: Scene, call: Call) -> bool:
     """Whether zeros that are filled are the mask of `nn.MultiheadAttention`."""
     maker = scene.maker(call.op.inputs[0])
     users = scene.users.get(call.op.outputs[0].tensor, ())
@@ -158,24 +161,24 @@ def goes_to_attention(scene: Scene, call: Call) -> bool:
     )
 
 
-def of_others(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_others(scene: Scene, call: Call) -> Iterator[Finding]:
     """Scores that are hidden by `where`, or by adding large negative numbers."""
-    at = 0 if call.name == "where" else hiding(scene, call)
-    if at is None or (call.name == "where" and not hides_rest(scene, call)):
+    at = 0 if call.name == "where" else _hiding(scene, call)
+    if at is None or (call.name == "where" and not _hides_rest(scene, call)):
         return
-    user = softmax_after(scene, call.op.outputs[0])
+    user = _softmax_after(scene, call.op.outputs[0])
     along = softmax_dim(user) if user is not None else None
     if user is None or along is None:
         return
     back = along - len(user.shape)
     mask, scores = call.dims[at], call.dims[1 - at]
-    if -back > min(len(mask), len(scores)) or not flat(mask, back):
+    if -back > min(len(mask), len(scores)) or not _flat(mask, back):
         return
-    if length(scores[back]) > 1 and not other_mask(scene, call, back):
-        yield constant(scene, call, at, back, user)
+    if length(scores[back]) > 1 and not _other_mask(scene, call, back):
+        yield _constant(scene, call, at, back, user)
 
 
-def hiding(scene: Scene, call: Call) -> int | None:
+def _hiding(scene: Scene, call: Call) -> int | None:
     """Which of two terms is a mask times a large negative number."""
     for at, fact in enumerate(call.op.inputs[:2]):
         maker = scene.maker(fact)
@@ -186,7 +189,7 @@ def hiding(scene: Scene, call: Call) -> int | None:
     return None
 
 
-def hides_rest(scene: Scene, call: Call) -> bool:
+def _hides_rest(scene: Scene, call: Call) -> bool:
     """Whether `where` takes a large negative number where its mask is false."""
     number = call.given(2, "other")
     if number is None and len(call.op.inputs) > 2:
@@ -195,17 +198,17 @@ def hides_rest(scene: Scene, call: Call) -> bool:
     return isinstance(number, int | float) and number <= HIDES
 
 
-def of_attention(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_attention(scene: Scene, call: Call) -> Iterator[Finding]:
     """The mask of a fused attention: true where a key is seen."""
     fact, mask = call.op.inputs[3], call.dims[3]
     keys = call.dims[1][-2]
-    if length(mask[-1]) == 1 and length(keys) > 1 and flat(mask, -1):
-        yield constant(scene, call, 3, -1, call)
-    elif fact.dtype == "bool" and order(scene, fact) == "future":
-        yield reversed_mask(scene, call, 3, "shows")
+    if length(mask[-1]) == 1 and length(keys) > 1 and _flat(mask, -1):
+        yield _constant(scene, call, 3, -1, call)
+    elif fact.dtype == "bool" and _order(scene, fact) == "future":
+        yield _reversed_mask(scene, call, 3, "shows")
 
 
-def flat(mask: tuple[Any, ...], back: int) -> bool:
+def _flat(mask: tuple[Any, ...], back: int) -> bool:
     """Whether a mask says the same of all places along a dim, but not along another."""
     others = [dim for at, dim in enumerate(mask) if at != len(mask) + back]
     near = others[-1:] if others else []
@@ -214,7 +217,7 @@ def flat(mask: tuple[Any, ...], back: int) -> bool:
     )
 
 
-def softmax_after(scene: Scene, fact: Fact) -> Call | None:
+def _softmax_after(scene: Scene, fact: Fact) -> Call | None:
     """The softmax that scores go into, masks and scales in between."""
     for _ in range(4):
         users = scene.users.get(fact.tensor, [])
@@ -231,7 +234,7 @@ def softmax_after(scene: Scene, fact: Fact) -> Call | None:
     return None
 
 
-def other_mask(scene: Scene, call: Call, back: int) -> bool:
+def _other_mask(scene: Scene, call: Call, back: int) -> bool:
     """Whether another mask covers the keys, before or after this one."""
     near = [*scene.users.get(call.op.outputs[0].tensor, ())]
     before = scene.maker(call.op.inputs[0])
@@ -244,7 +247,7 @@ def other_mask(scene: Scene, call: Call, back: int) -> bool:
     )
 
 
-def constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Finding:
+def _constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Finding:
     fact = call.op.inputs[at]
     name = scene.names(call.op)[at].rsplit(" (", 1)[0]
     keys = call.dims[1][-2] if at == 3 else call.dims[1 - at][back]
@@ -262,7 +265,7 @@ def constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Findin
     )
 
 
-def reversed_mask(scene: Scene, call: Call, at: int, verb: str) -> Finding:
+def _reversed_mask(scene: Scene, call: Call, at: int, verb: str) -> Finding:
     fact = call.op.inputs[at]
     rest = "the future" if verb == "shows" else "the past, and shows the future"
     message = (

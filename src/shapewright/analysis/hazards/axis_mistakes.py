@@ -35,10 +35,10 @@ def lost_batches(scene: Scene) -> Iterator[Finding]:
         ones = [d for d, dim in enumerate(dims) if length(dim) == 1 and d != at]
         if at is None or not (ones or length(dims[at]) == 1):
             continue
-        yield told(scene, call, at, ones)
+        yield _told(scene, call, at, ones)
 
 
-def told(scene: Scene, call: Call, at: int, ones: list[int]) -> Finding:
+def _told(scene: Scene, call: Call, at: int, ones: list[int]) -> Finding:
     op = call.op
     before, after = shape_text(op.inputs[0]), shape_text(op.outputs[0])
     lost = op.inputs[0].shape[at] == 1
@@ -70,18 +70,18 @@ def mixing_views(scene: Scene) -> Iterator[Finding]:
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
-        moved = None if skewed(scene, op, block) else moved_axis(block)
+        moved = None if _skewed(scene, op, block) else _moved_axis(block)
         joined = moved is not None and block.axes[0].kind == "parts"
-        cat = joining(scene, op.inputs[0], block) if joined else None
+        cat = _joining(scene, op.inputs[0], block) if joined else None
         if moved is not None and cat is not None and scene.is_batch((moved,)):
-            yield of_parts(scene, cat, op)
+            yield _of_parts(scene, cat, op)
         elif moved is not None:
-            yield of_move(scene, op, block, moved)
-        elif cuts_samples(scene, op, block):
-            yield of_cut(scene, op, block)
+            yield _of_move(scene, op, block, moved)
+        elif _cuts_samples(scene, op, block):
+            yield _of_cut(scene, op, block)
 
 
-def moved_axis(block: Block) -> Axis | None:
+def _moved_axis(block: Block) -> Axis | None:
     """The axis that has another place now, as far as sizes tell; None without one."""
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
@@ -97,7 +97,7 @@ def moved_axis(block: Block) -> Axis | None:
             continue
         if not axis.data and axis.size <= SMALL:
             continue
-        if block.aligned and (axis.size <= SMALL or not mixed(block)):
+        if block.aligned and (axis.size <= SMALL or not _mixed(block)):
             continue
         if axis.kind == "part" and id(axis.of) in kept:
             continue
@@ -105,7 +105,7 @@ def moved_axis(block: Block) -> Axis | None:
     return None
 
 
-def skewed(scene: Scene, op: Op, block: Block) -> bool:
+def _skewed(scene: Scene, op: Op, block: Block) -> bool:
     """Whether a slice comes next, as where scores are shifted by their own view."""
     out = op.outputs[0]
     for user in scene.users.get(out.tensor, ()):
@@ -116,7 +116,7 @@ def skewed(scene: Scene, op: Op, block: Block) -> bool:
     return False
 
 
-def mixed(block: Block) -> bool:
+def _mixed(block: Block) -> bool:
     """Whether pieces of a data axis are put together with others, or all is moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
@@ -132,7 +132,7 @@ def mixed(block: Block) -> bool:
     )
 
 
-def cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
+def _cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
     """Whether rows of the result hold elements of different samples."""
     axes = block.axes
     if block.before[0] != 0 or block.aligned or len(axes) < 2:
@@ -144,9 +144,9 @@ def cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
     )
 
 
-def of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
+def _of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
-    old = place_of(scene, op, axis)
+    old = _place_of(scene, op, axis)
     new = block.after[0] + [length(dim) for dim in block.dims].index(axis.size)
     name = scene.names(op)[0].rsplit(" (", 1)[0]
     message = (
@@ -160,7 +160,7 @@ def of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
     )
 
 
-def joining(scene: Scene, fact: Fact, block: Block) -> Op | None:
+def _joining(scene: Scene, fact: Fact, block: Block) -> Op | None:
     """The `cat` that put the parts after each other, along dim 0."""
     for _ in range(STEPS):
         op = scene.program.producers.get(fact.tensor)
@@ -177,7 +177,7 @@ STEPS = 12
 """Ops between a `cat` and the view that pairs its rows."""
 
 
-def of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
+def _of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
     """Parts that are joined along the batch, and viewed as if along the features."""
     names = ", ".join(scene.names(cat))
     message = (
@@ -193,7 +193,7 @@ def of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
     )
 
 
-def place_of(scene: Scene, op: Op, axis: Axis) -> int:
+def _place_of(scene: Scene, op: Op, axis: Axis) -> int:
     """The dim of the input in which an axis stands."""
     for at, dim in enumerate(scene.flow.of(op.inputs[0])):
         if any(each is axis for each in dim):
@@ -201,7 +201,7 @@ def place_of(scene: Scene, op: Op, axis: Axis) -> int:
     return 0
 
 
-def of_cut(scene: Scene, op: Op, block: Block) -> Finding:
+def _of_cut(scene: Scene, op: Op, block: Block) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
     count = block.axes[0].size
     message = (
@@ -215,23 +215,23 @@ def of_cut(scene: Scene, op: Op, block: Block) -> Finding:
 @hazard("wrong-axis")
 def wrong_axes(scene: Scene) -> Iterator[Finding]:
     """Softmax over queries, over the batch, or over any axis that is not summed."""
-    yield from softmax_of_one(scene)
-    yield from default_dims(scene)
+    yield from _softmax_of_one(scene)
+    yield from _default_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
     told: set[int] = set()
     for call in scene.calls if scene.flow.weights else ():
-        for summed, weights, values in sums(scene, call):
-            at = misused(scene, by_index, summed, weights, values)
+        for summed, weights, values in _sums(scene, call):
+            at = _misused(scene, by_index, summed, weights, values)
             if at is not None and at not in told and at in by_index:
                 told.add(at)
-                yield of_softmax(scene, by_index[at], call, summed)
+                yield _of_softmax(scene, by_index[at], call, summed)
 
 
 DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 """Functions that run along dim 1 where no `dim` is written: the place of `dim`."""
 
 
-def default_dims(scene: Scene) -> Iterator[Finding]:
+def _default_dims(scene: Scene) -> Iterator[Finding]:
     """Vectors in the last dim, compared or normalised along dim 1 by default.
 
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
@@ -240,9 +240,9 @@ def default_dims(scene: Scene) -> Iterator[Finding]:
         if call.name not in DEFAULTS or not call.dims or len(call.dims[0]) < 3:
             continue
         dims = call.dims[0]
-        if not along_data(dims[1]) or dims[-1][0].kind != "feature":
+        if not _along_data(dims[1]) or dims[-1][0].kind != "feature":
             continue
-        if names_no_dim(scene, call, DEFAULTS[call.name]):
+        if _names_no_dim(scene, call, DEFAULTS[call.name]):
             shape, last = shape_text(call.op.inputs[0]), len(dims) - 1
             message = (
                 f"{scene.operation(call.op)} of {shape} runs along dim 1, by default;"
@@ -251,7 +251,7 @@ def default_dims(scene: Scene) -> Iterator[Finding]:
             yield scene.finding("wrong-axis", call.op, message)
 
 
-def names_no_dim(scene: Scene, call: Call, place: int) -> bool:
+def _names_no_dim(scene: Scene, call: Call, place: int) -> bool:
     """Whether the text calls a function without its `dim`."""
     found = scene.program.node(call.op.span)
     node = found[1] if found is not None else None
@@ -262,12 +262,12 @@ def names_no_dim(scene: Scene, call: Call, place: int) -> bool:
     return len(node.args) <= place and not starred and not keywords & {"dim", None}
 
 
-def along_data(dim: Dim) -> bool:
+def _along_data(dim: Dim) -> bool:
     """Whether a dim counts steps or places of what the program was given."""
     return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
-def softmax_of_one(scene: Scene) -> Iterator[Finding]:
+def _softmax_of_one(scene: Scene) -> Iterator[Finding]:
     """Weights along a dim that a layer makes of size 1: each of them is one."""
     for call in scene.calls:
         if call.name not in ("softmax", "softmin") or not call.dims:
@@ -287,14 +287,14 @@ def softmax_of_one(scene: Scene) -> Iterator[Finding]:
             yield scene.finding("wrong-axis", call.op, message, (maker, why))
 
 
-def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
+def _sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
     """Weighted sums: the dim of the weights that is summed, the weights, the values."""
     made = contraction(call)
     if made is not None and len(call.dims) == 2:
         if len(made.left) == 1:
-            if not turned(scene, call, 0):
+            if not _turned(scene, call, 0):
                 yield made.left[0], call.dims[0], call.dims[1]
-            if not turned(scene, call, 1):
+            if not _turned(scene, call, 1):
                 yield made.right[0], call.dims[1], call.dims[0]
         return
     if call.name in ("*", "mul", "multiply") and len(call.dims) == 2:
@@ -310,7 +310,7 @@ def sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
                     yield one[back], one, other
 
 
-def turned(scene: Scene, call: Call, at: int) -> bool:
+def _turned(scene: Scene, call: Call, at: int) -> bool:
     """Whether a matrix was transposed for the product, as `soft.T @ x` says openly."""
     fact = call.op.inputs[at]
     maker = scene.maker(fact)
@@ -320,7 +320,7 @@ def turned(scene: Scene, call: Call, at: int) -> bool:
 TURNING = frozenset({"T", "t", "mT", "transpose", "swapaxes"})
 
 
-def misused(
+def _misused(
     scene: Scene, calls: dict[int, Call], summed: Dim, weights: Dims, values: Dims
 ) -> int | None:
     """The softmax of weights that are summed along another axis than their own."""
@@ -332,13 +332,13 @@ def misused(
         axis = dim[0]
         if len(dim) != 1 or axis.softmax is None or axis.size < 2:
             continue
-        if axis.data or between_products(scene, calls.get(axis.softmax)):
+        if axis.data or _between_products(scene, calls.get(axis.softmax)):
             return axis.softmax
         return None
     return None
 
 
-def between_products(scene: Scene, call: Call | None) -> bool:
+def _between_products(scene: Scene, call: Call | None) -> bool:
     """Whether a softmax of scores runs along neither queries nor keys: the heads."""
     if call is None:
         return False
@@ -370,7 +370,7 @@ def is_marked(dim: Dim) -> bool:
     return any(axis.softmax is not None for axis in dim)
 
 
-def of_softmax(scene: Scene, call: Call, use: Call, summed: Dim) -> Finding:
+def _of_softmax(scene: Scene, call: Call, use: Call, summed: Dim) -> Finding:
     at = softmax_dim(call) or 0
     rank = len(call.shape)
     own = call.dims[0][at]

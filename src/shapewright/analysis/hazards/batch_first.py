@@ -38,9 +38,9 @@ def layouts(scene: Scene) -> Iterator[Finding]:
     """What speaks against the dim that a layer takes for the batch."""
     told: set[object] = set()
     for claim in scene.claims:
-        if claim.role != "batch" or not is_sequence(claim) or claim.axis.size < 2:
+        if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
             continue
-        found = against(scene, claim)
+        found = _against(scene, claim)
         if found is None:
             continue
         finding, key = found
@@ -49,48 +49,50 @@ def layouts(scene: Scene) -> Iterator[Finding]:
             yield finding
 
 
-def is_sequence(claim: Claim) -> bool:
+def _is_sequence(claim: Claim) -> bool:
     name = claim.call.name
     return name in RECURRENT or name == "multi_head_attention_forward"
 
 
-def against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
+def _against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
     """The first thing that speaks against what a layer takes for the batch."""
     time_first = claim.dim == 1
     for fact in claim.call.op.outputs[1:]:
         for call in scene.users.get(fact.tensor, ()):
-            if call.name == "[]" and step_of(call, claim.axis) == -1:
-                return of_state(scene, claim, call)
-    for call in used_later(scene, claim):
+            if call.name == "[]" and _step_of(call, claim.axis) == -1:
+                return _of_state(scene, claim, call)
+    for call in _used_later(scene, claim):
         if call.name in ("[]", "select"):
-            item = step_of(call, claim.axis)
+            item = _step_of(call, claim.axis)
             if item is None:
                 continue
             token = item == 0 and claim.call.name not in RECURRENT
             if time_first and (item == -1 or token):
-                return of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
+                return _of_layer(scene, claim, call.op, f"its dim 1 is taken at {item}")
             if item == -1 and not time_first:
-                return of_step(scene, claim, call)
-        elif time_first and call.name in STATISTICS and averaged(call, claim.axis):
-            return of_layer(scene, claim, call.op, f"`{call.op.name}` runs along dim 1")
+                return _of_step(scene, claim, call)
+        elif time_first and call.name in STATISTICS and _averaged(call, claim.axis):
+            return _of_layer(
+                scene, claim, call.op, f"`{call.op.name}` runs along dim 1"
+            )
     if time_first:
-        place = positions(scene, claim.axis)
+        place = _positions(scene, claim.axis)
         if place is not None:
-            return of_layer(
+            return _of_layer(
                 scene, claim, place.op, "positions are added along its dim 1"
             )
-        line = unpacked(scene, claim)
+        line = _unpacked(scene, claim)
         if line:
-            return of_layer(scene, claim, None, f"the text says `{line}`")
-        line = comment(scene, claim)
+            return _of_layer(scene, claim, None, f"the text says `{line}`")
+        line = _comment(scene, claim)
         if line:
-            return of_layer(scene, claim, None, f"a comment says `{line}`")
+            return _of_layer(scene, claim, None, f"a comment says `{line}`")
         return None
-    place = positions(scene, claim.axis)
-    return of_positions(scene, claim, place) if place is not None else None
+    place = _positions(scene, claim.axis)
+    return _of_positions(scene, claim, place) if place is not None else None
 
 
-def used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
+def _used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
     """Calls on what a layer gave, through what leaves the dims as they are."""
     waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
     seen = set(waiting)
@@ -101,18 +103,18 @@ def used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
                 continue
             yield call
             for fact in call.op.outputs[:1]:
-                if fact.tensor not in seen and in_place(scene.flow.of(fact), claim):
+                if fact.tensor not in seen and _in_place(scene.flow.of(fact), claim):
                     seen.add(fact.tensor)
                     waiting.append(fact.tensor)
 
 
-def in_place(dims: Dims, claim: Claim) -> bool:
+def _in_place(dims: Dims, claim: Claim) -> bool:
     """Whether a tensor still has the batch in the dim in which the layer has it."""
     at = claim.dim
     return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
 
 
-def step_of(call: Call, axis: Axis) -> int | None:
+def _step_of(call: Call, axis: Axis) -> int | None:
     """The number at which an index takes an axis; None where it does not."""
     dims = call.dims[0]
     if call.name == "select":
@@ -130,7 +132,7 @@ def step_of(call: Call, axis: Axis) -> int | None:
     return None
 
 
-def averaged(call: Call, axis: Axis) -> bool:
+def _averaged(call: Call, axis: Axis) -> bool:
     """Whether a reduction runs along one axis and no other."""
     gone = reduced_dims(call)
     dims = call.dims[0]
@@ -140,7 +142,7 @@ def averaged(call: Call, axis: Axis) -> bool:
     return len(dim) == 1 and dim[0] is axis
 
 
-def positions(scene: Scene, axis: Axis) -> Call | None:
+def _positions(scene: Scene, axis: Axis) -> Call | None:
     """Where a table of positions is added along an axis."""
     for call in scene.calls:
         if (
@@ -154,12 +156,12 @@ def positions(scene: Scene, axis: Axis) -> Call | None:
                 for dim, other in zip(own[:2], table[:2], strict=True):
                     if len(dim) != 1 or dim[0] is not axis or length(other) < 2:
                         continue
-                    if is_table(other) or looked_up(scene, call.op.inputs[1 - at]):
+                    if _is_table(other) or _looked_up(scene, call.op.inputs[1 - at]):
                         return call
     return None
 
 
-def looked_up(scene: Scene, fact: Fact) -> bool:
+def _looked_up(scene: Scene, fact: Fact) -> bool:
     """Whether a tensor is the rows of an embedding for 0, 1, 2, ..."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
@@ -174,12 +176,12 @@ def looked_up(scene: Scene, fact: Fact) -> bool:
     return False
 
 
-def is_table(dim: tuple[Axis, ...]) -> bool:
+def _is_table(dim: tuple[Axis, ...]) -> bool:
     """Whether a dim counts the rows of a parameter or buffer."""
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
 
 
-def unpacked(scene: Scene, claim: Claim) -> str:
+def _unpacked(scene: Scene, claim: Claim) -> str:
     """`batch, steps, _ = x.shape` on what a layer is given, which has time first."""
     op = claim.call.op
     found = scene.program.node(op.span)
@@ -199,7 +201,7 @@ def unpacked(scene: Scene, claim: Claim) -> str:
         target = each.targets[0]
         if isinstance(target, ast.Name) and target.id == given.id:
             line = max(line, each.lineno)
-        if isinstance(target, ast.Tuple) and sizes_of(each.value) == given.id:
+        if isinstance(target, ast.Tuple) and _sizes_of(each.value) == given.id:
             names = [getattr(part, "id", "") for part in target.elts]
             if (
                 len(names) == 3
@@ -215,7 +217,7 @@ BATCH = re.compile(r"batch\w*|bsz|bs|b", re.IGNORECASE)
 TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE)
 
 
-def sizes_of(node: ast.expr) -> str:
+def _sizes_of(node: ast.expr) -> str:
     """`x` of `x.shape` and `x.size()`."""
     if isinstance(node, ast.Call):
         node = node.func
@@ -224,7 +226,7 @@ def sizes_of(node: ast.expr) -> str:
     return ""
 
 
-def comment(scene: Scene, claim: Claim) -> str:
+def _comment(scene: Scene, claim: Claim) -> str:
     """What a comment says of a layout with the batch in front, where none says else.
 
     Only where what the layer is given is laid out as the model's inputs are.
@@ -250,13 +252,13 @@ def comment(scene: Scene, claim: Claim) -> str:
     return ""
 
 
-def of_layer(
+def _of_layer(
     scene: Scene, claim: Claim, op: Op | None, why: str
 ) -> tuple[Finding, object]:
     layer, fact = claim.call.op, claim.call.op.inputs[0]
     other = fact.shape[0]
     message = (
-        f"{outer_name(scene, layer)} takes dim 1 of {shape_text(fact)} for the batch"
+        f"{_outer_name(scene, layer)} takes dim 1 of {shape_text(fact)} for the batch"
         f" and dim 0 for time ({claim.axis.size} samples of {other} steps), but"
         f" {why}"
     )
@@ -270,7 +272,7 @@ def of_layer(
     return finding, (layer.span, "layout")
 
 
-def outer_name(scene: Scene, op: Op) -> str:
+def _outer_name(scene: Scene, op: Op) -> str:
     """The layer as the program's text calls it: `encoder`, not the attention in it."""
     for call in scene.program.trace.calls:
         if call.span is not None and call.span == op.span and call.parent is not None:
@@ -278,11 +280,11 @@ def outer_name(scene: Scene, op: Op) -> str:
     return scene.operation(op)
 
 
-def of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
         f"the last sample is taken of {shape_text(fact)}, not the last step:"
-        f" {outer_name(scene, claim.call.op)} has the batch in dim 0"
+        f" {_outer_name(scene, claim.call.op)} has the batch in dim 0"
     )
     finding = scene.finding(
         "wrong-axis",
@@ -293,22 +295,22 @@ def of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     return finding, (call.op.span, "step")
 
 
-def of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
         f"the last sample of the state {shape_text(fact)} is taken, not the last layer:"
-        f" {outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
+        f" {_outer_name(scene, claim.call.op)} has the layers in dim 0, then the batch"
     )
     said = "its states are (layers, batch, features), whatever `batch_first` says"
     finding = scene.finding("wrong-axis", call.op, message, (claim.call.op, said))
     return finding, (call.op.span, "state")
 
 
-def of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     one, other = (shape_text(fact) for fact in call.op.inputs[:2])
     message = (
         f"positions are added along dim 0 of {one} + {other}, which"
-        f" {outer_name(scene, claim.call.op)} takes for the batch"
+        f" {_outer_name(scene, claim.call.op)} takes for the batch"
     )
     finding = scene.finding(
         "batch-axis",

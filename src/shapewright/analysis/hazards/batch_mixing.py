@@ -34,19 +34,19 @@ def batch_axes(scene: Scene) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name in RUNNING and call.op.span is not None and scene.sure:
             along = call.given(1, "dim")
-            if isinstance(along, int) and accumulates(scene, call, along):
-                yield report_batch_axis(scene, call, along % len(call.dims[0]))
+            if isinstance(along, int) and _accumulates(scene, call, along):
+                yield _report_batch_axis(scene, call, along % len(call.dims[0]))
         if call.name == "einsum" and call.op.span is not None and scene.sure:
-            letter = find_summed_letter(scene, call)
+            letter = _find_summed_letter(scene, call)
             if letter is not None:
-                yield of_einsum(scene, call, letter)
+                yield _of_einsum(scene, call, letter)
         if call.name in NORMALISERS and call.op.span is not None:
-            at = normalised(call)
-            if at is not None and competes(scene, call, at):
-                yield report_batch_axis(scene, call, at)
+            at = _normalised(call)
+            if at is not None and _competes(scene, call, at):
+                yield _report_batch_axis(scene, call, at)
 
 
-def find_summed_letter(scene: Scene, call: Call) -> str | None:
+def _find_summed_letter(scene: Scene, call: Call) -> str | None:
     """The letter of the samples, where an einsum with weights of a layer sums them."""
     states = scene.program.states
     found, letters = equation(call), einsum_letters(call)
@@ -61,7 +61,7 @@ def find_summed_letter(scene: Scene, call: Call) -> str | None:
     return None
 
 
-def of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
+def _of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
     message = (
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
         f" one {shape_text(call.op.outputs[0])}"
@@ -70,13 +70,13 @@ def of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
     return scene.finding("batch-axis", call.op, message, (call.op, why))
 
 
-def accumulates(scene: Scene, call: Call, at: int) -> bool:
+def _accumulates(scene: Scene, call: Call, at: int) -> bool:
     """Whether a running sum goes from sample to sample."""
     dims = call.dims[0]
     return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
 
 
-def normalised(call: Call) -> int | None:
+def _normalised(call: Call) -> int | None:
     """The dim along which a call normalises."""
     if call.name == "normalize":
         at = call.given(2, "dim", default=1)
@@ -84,7 +84,7 @@ def normalised(call: Call) -> int | None:
     return softmax_dim(call)
 
 
-def competes(scene: Scene, call: Call, at: int) -> bool:
+def _competes(scene: Scene, call: Call, at: int) -> bool:
     """Whether samples compete that should not, as far as the run tells."""
     dims = call.dims[0]
     if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
@@ -96,10 +96,10 @@ def competes(scene: Scene, call: Call, at: int) -> bool:
         return False  # all samples have one score, or each is compared with each
     if not any(axis.kind in ("feature", "part") for dim in others for axis in dim):
         return False
-    return not used_along(scene, call)
+    return not _used_along(scene, call)
 
 
-def used_along(scene: Scene, call: Call) -> bool:
+def _used_along(scene: Scene, call: Call) -> bool:
     """Whether what comes out is summed, or chosen from, along that axis: pooling."""
     if call.name != "softmax":
         return False
@@ -118,7 +118,7 @@ def used_along(scene: Scene, call: Call) -> bool:
     return False
 
 
-def report_batch_axis(scene: Scene, call: Call, at: int) -> Finding:
+def _report_batch_axis(scene: Scene, call: Call, at: int) -> Finding:
     batch = scene.batch
     assert batch is not None
     shape = shape_text(call.op.inputs[0])
@@ -153,14 +153,14 @@ def batch_dependences(scene: Scene) -> Iterator[Finding]:
     for call in scene.calls:
         if call.name not in ("/", "div", "true_divide") or len(call.dims) != 2:
             continue
-        if call.op.span is None or not per_sample(scene, call):
+        if call.op.span is None or not _per_sample(scene, call):
             continue
-        found = extreme(scene, call)
-        if found is not None and not rounded(scene, call):
-            yield report_batch_dependence(scene, call, found)
+        found = _extreme(scene, call)
+        if found is not None and not _rounded(scene, call):
+            yield _report_batch_dependence(scene, call, found)
 
 
-def per_sample(scene: Scene, call: Call) -> bool:
+def _per_sample(scene: Scene, call: Call) -> bool:
     """Whether a tensor of samples is divided by one number."""
     dims, by = call.dims
     batch = [dim for dim in dims if scene.is_batch(dim) and length(dim) > 1]
@@ -168,9 +168,9 @@ def per_sample(scene: Scene, call: Call) -> bool:
     return not by and bool(batch) and len(data) > 1 and len(dims) > 2
 
 
-def extreme(scene: Scene, call: Call) -> Call | None:
+def _extreme(scene: Scene, call: Call) -> Call | None:
     """The extreme in a divisor that was taken over the tensor that is divided."""
-    numerator = ancestors(scene, call.op.inputs[0])
+    numerator = _ancestors(scene, call.op.inputs[0])
     waiting, steps = [call.op.inputs[1]], 0
     while waiting and steps < STEPS:
         steps += 1
@@ -182,14 +182,14 @@ def extreme(scene: Scene, call: Call) -> Call | None:
             whole = gone is not None and len(gone) == len(maker.dims[0])
             if whole and maker.op.inputs[0].tensor in numerator:
                 return maker
-            if whole and magnitudes(scene, maker.op.inputs[0], numerator):
+            if whole and _magnitudes(scene, maker.op.inputs[0], numerator):
                 return maker
             continue
         waiting += [fact for fact in maker.op.inputs if not fact.shape]
     return None
 
 
-def magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
+def _magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
     """Whether a tensor is the magnitudes of one of these: `x.abs()`."""
     maker = scene.maker(fact)
     return (
@@ -199,7 +199,7 @@ def magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
     )
 
 
-def ancestors(scene: Scene, fact: Fact) -> set[int]:
+def _ancestors(scene: Scene, fact: Fact) -> set[int]:
     """A tensor, and what it is after a number was taken off."""
     found = {fact.tensor}
     maker = scene.maker(fact)
@@ -208,7 +208,7 @@ def ancestors(scene: Scene, fact: Fact) -> set[int]:
     return found
 
 
-def rounded(scene: Scene, call: Call) -> bool:
+def _rounded(scene: Scene, call: Call) -> bool:
     """Whether what comes out is rounded: a scale for all, as for quantisation."""
     fact = call.op.outputs[0]
     for _ in range(3):
@@ -221,7 +221,7 @@ def rounded(scene: Scene, call: Call) -> bool:
     return False
 
 
-def report_batch_dependence(scene: Scene, call: Call, found: Call) -> Finding:
+def _report_batch_dependence(scene: Scene, call: Call, found: Call) -> Finding:
     batch = scene.batch
     assert batch is not None
     whole = shape_text(found.op.inputs[0])
@@ -256,7 +256,7 @@ def einsums(scene: Scene) -> Iterator[Finding]:
         where = [term.find(first) for term in terms] if first else []
         front = bool(first) and not any(where) and any(len(t) > 1 for t in terms)
         if front and (
-            is_sum_over_samples(scene, call.dims[0][0])
+            _is_sum_over_samples(scene, call.dims[0][0])
             or len(shared) < len(set("".join(terms)))
         ):
             message = (
@@ -278,6 +278,6 @@ def einsums(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def is_sum_over_samples(scene: Scene, dim: object) -> bool:
+def _is_sum_over_samples(scene: Scene, dim: object) -> bool:
     """Whether the letter in front counts samples."""
     return isinstance(dim, tuple) and scene.is_batch(dim)

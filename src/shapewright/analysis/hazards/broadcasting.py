@@ -72,7 +72,7 @@ FRESH = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class _Pair:
     """A call that pairs samples: which input is the column, who made it, what follows.
 
     `origin` made the other, `backward` is the backward pass of the loss.
@@ -85,16 +85,18 @@ class Pair:
     backward: Op | None = None
 
 
-def paired_in_losses(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator[Pair]:
+def _paired_in_losses(
+    ops: Sequence[Op], producers: Mapping[int, Op]
+) -> Iterator[_Pair]:
     """Pairs of a trained column and fresh data of the same length, in a loss."""
-    if not any(short(op) == "backward" for op in ops):
+    if not any(_short(op) == "backward" for op in ops):
         return
-    found: dict[Span, list[Pair]] = {}
+    found: dict[Span, list[_Pair]] = {}
     refused: set[Span] = set()
     inside: dict[int, set[Span]] = {}  # what is made of pairs alone
     reached: dict[Span, Op] = {}
     for op in ops:
-        name = short(op)
+        name = _short(op)
         if name == "backward":
             for fact in op.inputs:
                 for span in inside.get(fact.tensor, ()):
@@ -104,8 +106,8 @@ def paired_in_losses(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator
         if name in ALONG or name in PAIRING or name in LOSSES:
             own.update(*(inside.get(fact.tensor, ()) for fact in op.inputs))
         if (name in PAIRING or name in LOSSES) and op.span is not None:
-            faced = faces(op)
-            pair = pair_of(op, faced, producers) if faced is not None else None
+            faced = _faces(op)
+            pair = _pair_of(op, faced, producers) if faced is not None else None
             if pair is not None:
                 found.setdefault(op.span, []).append(pair)
                 own.add(op.span)
@@ -119,15 +121,17 @@ def paired_in_losses(ops: Sequence[Op], producers: Mapping[int, Op]) -> Iterator
         again = len(pairs) > 1 and len(origins) == len(pairs)
         if again and span in reached and span not in refused:
             first = pairs[0]
-            yield Pair(first.op, first.longer, first.maker, first.origin, reached[span])
+            yield _Pair(
+                first.op, first.longer, first.maker, first.origin, reached[span]
+            )
 
 
-def short(op: Op) -> str:
+def _short(op: Op) -> str:
     """The last part of a call's name."""
     return op.name.rpartition(".")[2]
 
 
-def faces(op: Op) -> int | None:
+def _faces(op: Op) -> int | None:
     """Which of two inputs is a column that faces a row: `(S, 1)` with `(T,)`."""
     for at, fact in enumerate(op.inputs[:2] if len(op.inputs) > 1 else ()):
         shape, other = fact.shape, op.inputs[1 - at].shape
@@ -136,21 +140,21 @@ def faces(op: Op) -> int | None:
     return None
 
 
-def pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> Pair | None:
+def _pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
     """The pair, where a trained column meets fresh data of the same length."""
     column, row = op.inputs[longer], op.inputs[1 - longer]
     if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
         return None
-    maker = made(column, producers)
-    origin = made(row, producers)
-    if maker is None or origin is None or short(origin) not in FRESH:
+    maker = _made(column, producers)
+    origin = _made(row, producers)
+    if maker is None or origin is None or _short(origin) not in FRESH:
         return None
-    is_column = short(maker) in COLUMNS
-    is_column |= short(maker) == "sum" and bool(dict(maker.arguments).get("keepdim"))
-    return Pair(op, longer, maker, origin) if is_column else None
+    is_column = _short(maker) in COLUMNS
+    is_column |= _short(maker) == "sum" and bool(dict(maker.arguments).get("keepdim"))
+    return _Pair(op, longer, maker, origin) if is_column else None
 
 
-def made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
+def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
     """The call that made a tensor's shape: back through those that keep it."""
     before: int | None = None
     while (op := producers.get(fact.tensor)) is not None:
@@ -158,8 +162,8 @@ def made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
             return None  # written again since
         before = op.index
         alike = [each for each in op.inputs if each.shape == fact.shape]
-        keeps = short(op) in PAIRING or short(op) in ALONG - {"stack", "cat"}
-        flattened = short(op) in ("squeeze", "flatten", "view", "reshape")
+        keeps = _short(op) in PAIRING or _short(op) in ALONG - {"stack", "cat"}
+        flattened = _short(op) in ("squeeze", "flatten", "view", "reshape")
         if flattened and len(fact.shape) == 1 and op.inputs:
             alike, keeps = [op.inputs[0]], True
         if not keeps or not alike or alike[0].tensor == fact.tensor:
@@ -177,16 +181,18 @@ def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
         if (loss or call.name in ARITHMETIC) and len(call.op.inputs) > 1:
             if call.op.span is None:
                 continue
-            found = paired(scene, call.dims[0], call.dims[1], loss)
+            found = _paired(scene, call.dims[0], call.dims[1], loss)
             if found is not None:
                 seen.add(call.op.span)
-                yield told(scene, call, *found, loss)
-    for pair in paired_in_losses(scene.program.trace.ops, scene.program.producers):
+                yield _told(scene, call, *found, loss)
+    for pair in _paired_in_losses(scene.program.trace.ops, scene.program.producers):
         if pair.op.span not in seen:
-            yield of_steps(scene, pair)
+            yield _of_steps(scene, pair)
 
 
-def paired(scene: Scene, one: Dims, other: Dims, loss: bool) -> tuple[Axis, int] | None:
+def _paired(
+    scene: Scene, one: Dims, other: Dims, loss: bool
+) -> tuple[Axis, int] | None:
     """The samples that two tensors share in different dims, and whose is longer."""
     if len(one) == len(other):
         return None
@@ -194,9 +200,9 @@ def paired(scene: Scene, one: Dims, other: Dims, loss: bool) -> tuple[Axis, int]
     back = len(longer) - len(shorter)
     for at, dim in enumerate(shorter):
         facing = longer[at + back]
-        if length(facing) != 1 or not is_sample(scene, dim):
+        if length(facing) != 1 or not _is_sample(scene, dim):
             continue
-        if not loss and not by_accident(facing):
+        if not loss and not _by_accident(facing):
             continue
         for front, before in enumerate(longer[: at + back]):
             own = front - back
@@ -206,7 +212,7 @@ def paired(scene: Scene, one: Dims, other: Dims, loss: bool) -> tuple[Axis, int]
     return None
 
 
-def by_accident(dim: Dim) -> bool:
+def _by_accident(dim: Dim) -> bool:
     """Whether a dim of size 1 stands there without having been asked for."""
     return not dim[0].explicit and dim[0].kind in ACCIDENTS
 
@@ -214,7 +220,7 @@ def by_accident(dim: Dim) -> bool:
 ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})
 
 
-def is_sample(scene: Scene, dim: Dim) -> bool:
+def _is_sample(scene: Scene, dim: Dim) -> bool:
     """Whether a dim counts the samples of an input."""
     if len(dim) != 1 or dim[0].size < 2:
         return False
@@ -224,7 +230,7 @@ def is_sample(scene: Scene, dim: Dim) -> bool:
     return any(dims and dims[0][0].root is root for dims in scene.flow.inputs)
 
 
-def told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Finding:
+def _told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Finding:
     op = call.op
     names = scene.names(op)
     if op.outputs[0].shape:
@@ -250,7 +256,7 @@ def told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Findi
     )
 
 
-def of_steps(scene: Scene, pair: Pair) -> Finding:
+def _of_steps(scene: Scene, pair: _Pair) -> Finding:
     """The finding of a pair of which the run shows that a loss is made of it."""
     op, names = pair.op, scene.names(pair.op)
     size = op.inputs[1 - pair.longer].shape[0]
@@ -286,14 +292,14 @@ def one_samples(scene: Scene) -> Iterator[Finding]:
         elif one[1:] == other[1:] and 1 in (one[0], other[0]):
             many = max(one[0], other[0])
             if {1, many} <= set(scene.flow.samples) and many in alike.get(op.span, ()):
-                yield of_last_batch(scene, call, many)
+                yield _of_last_batch(scene, call, many)
         elif loss:
-            found = picked(scene, call)
+            found = _picked(scene, call)
             if found is not None:
-                yield of_pick(scene, call, *found)
+                yield _of_pick(scene, call, *found)
 
 
-def picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
+def _picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
     """Which side is one sample of the batch that the other counts, and its index."""
     for at in (0, 1):
         one, other = call.dims[at], call.dims[1 - at]
@@ -304,21 +310,21 @@ def picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
         ):
             continue
         back = len(other) - len(one)
-        if back != 1 or not is_sample(scene, other[0]):
+        if back != 1 or not _is_sample(scene, other[0]):
             continue
-        index = index_of(scene, call, at, other[0][0])
+        index = _index_of(scene, call, at, other[0][0])
         if index is not None:
             return at, other[0][0], index
     return None
 
 
-def index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
+def _index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
     """The index that took one sample of a batch, on the way to a call."""
     maker = scene.maker(call.op.inputs[at])
     for _ in range(FARTHEST):
         if maker is None or not maker.op.inputs:
             return None
-        if takes_one(maker, maker.dims[0], batch):
+        if _takes_one(maker, maker.dims[0], batch):
             return maker.op
         if maker.name not in KEEPS:
             return None
@@ -326,7 +332,7 @@ def index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
     return None
 
 
-def takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
+def _takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
     """Whether a call takes one sample: `x[0]`, `x.select(0, 0)`."""
     if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
         return False
@@ -336,7 +342,7 @@ def takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
     return items is not None and type(items[0]) is int
 
 
-def of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Finding:
+def _of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Finding:
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares one sample"
@@ -354,7 +360,7 @@ def of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Findin
     )
 
 
-def of_last_batch(scene: Scene, call: Call, many: int) -> Finding:
+def _of_last_batch(scene: Scene, call: Call, many: int) -> Finding:
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} broadcasts a batch of"

@@ -31,7 +31,7 @@ MOVES = frozenset("to cuda cpu xpu type_as".split())
 def cpu_tensors(scene: Scene) -> Iterator[Finding]:
     """Calls that get a tensor of the model and one that nobody put anywhere."""
     program = scene.program
-    given = set(program.inputs) or given_to_models(program)
+    given = set(program.inputs) or _given_to_models(program)
     if not scene.model or not given:
         return
     home = given | set(program.states)
@@ -46,13 +46,13 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
             if name == "to" and len(op.inputs) > 1:
                 home.update(fact.tensor for fact in op.outputs)
             continue
-        if not op.inputs and made_nowhere(scene, op, name):
+        if not op.inputs and _made_nowhere(scene, op, name):
             for fact in op.outputs:
                 nowhere[fact.tensor] = op
-        if not op.inputs or is_of_script(scene, op):
+        if not op.inputs or _is_of_script(scene, op):
             continue
         for at, fact in enumerate(op.inputs):
-            if fact.tensor not in seen and plain_attribute(scene, op, at):
+            if fact.tensor not in seen and _plain_attribute(scene, op, at):
                 nowhere[fact.tensor] = op
         seen.update(fact.tensor for fact in (*op.inputs, *op.outputs))
         lost = [fact for fact in op.inputs if fact.tensor in nowhere]
@@ -60,7 +60,9 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
         if lost and ours and name not in FREE and "device" not in dict(op.arguments):
             wide = [fact for fact in lost if fact.shape]
             if wide and any(fact.shape for fact in ours) and op.span is not None:
-                yield told(scene, op, nowhere[wide[0].tensor], op.inputs.index(wide[0]))
+                yield _told(
+                    scene, op, nowhere[wide[0].tensor], op.inputs.index(wide[0])
+                )
                 for fact in wide:  # once for each tensor
                     nowhere.pop(fact.tensor, None)
         if "device" in dict(op.arguments):
@@ -72,13 +74,13 @@ def cpu_tensors(scene: Scene) -> Iterator[Finding]:
                 nowhere.setdefault(fact.tensor, nowhere[lost[0].tensor])
 
 
-def given_to_models(program: Program) -> set[int]:
+def _given_to_models(program: Program) -> set[int]:
     """What a script calls its modules with: it is where the script put it."""
     calls = (call for call in program.trace.calls if call.parent == 0)
     return {fact.tensor for call in calls for fact in leaves(call.inputs)}
 
 
-def is_of_script(scene: Scene, op: Op) -> bool:
+def _is_of_script(scene: Scene, op: Op) -> bool:
     """Whether a call was made outside of all modules, by a script."""
     if not scene.of_function and scene.program.inputs:
         return False
@@ -86,10 +88,10 @@ def is_of_script(scene: Scene, op: Op) -> bool:
     return call is None or call.parent is None
 
 
-def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
+def _made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     """Whether a factory was called without a device, by the program's own text."""
     arguments = dict(op.arguments)
-    if is_of_script(scene, op):
+    if _is_of_script(scene, op):
         return False  # a script that makes its tensors where it makes its model
     return (
         name in FACTORIES
@@ -101,7 +103,7 @@ def made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     )
 
 
-def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
+def _plain_attribute(scene: Scene, op: Op, at: int) -> bool:
     """Whether the text names an attribute of a module that is no parameter or buffer.
 
     `model.to` does not move it.
@@ -110,7 +112,7 @@ def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
     if not fact.shape or fact.device != "cpu" or fact.requires_grad:
         return False
     maker = scene.program.producers.get(fact.tensor)
-    if op.span is None or (maker is not None and not is_of_script(scene, maker)):
+    if op.span is None or (maker is not None and not _is_of_script(scene, maker)):
         return False
     word = scene.words(op)[at].strip("`")
     # A buffer that `forward` replaces is one before and after.
@@ -118,7 +120,7 @@ def plain_attribute(scene: Scene, op: Op, at: int) -> bool:
     return word.startswith("self.") and word.rpartition(".")[2] not in paths
 
 
-def told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
+def _told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
     name = scene.names(op)[at]
     attribute = maker.name.rpartition(".")[2] not in FACTORIES
     how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"

@@ -33,12 +33,12 @@ def repeated_indices(scene: Scene) -> Iterator[Finding]:
         if op.name == "[]=" and op.span is not None and len(op.inputs) == 3:
             target, index, value = op.inputs
             added = last.get(value.tensor)
-            places = places_of(op, target)
-            is_sum = added is not None and adds(added, target, index, producers)
-            entries = numbers(index)
+            places = _places_of(op, target)
+            is_sum = added is not None and _adds(added, target, index, producers)
+            entries = _numbers(index)
             if added is None or not is_sum or not 0 < places < entries:
                 continue
-            if is_once(index, producers):
+            if _is_once(index, producers):
                 continue
             alone = len(added.inputs) == 1 or not added.inputs[1].shape
             names = scene.names(op)
@@ -54,7 +54,7 @@ def repeated_indices(scene: Scene) -> Iterator[Finding]:
             last[fact.tensor] = op
 
 
-def numbers(fact: Fact) -> int:
+def _numbers(fact: Fact) -> int:
     """How many entries a tensor of whole numbers has; 0 for others."""
     if not fact.dtype.startswith(("int", "uint")):
         return 0
@@ -64,7 +64,7 @@ def numbers(fact: Fact) -> int:
     return count
 
 
-def places_of(op: Op, target: Fact) -> int:
+def _places_of(op: Op, target: Fact) -> int:
     """The size of the dim that an index of one tensor is for, 0 if unclear."""
     written = dict(op.arguments).get("1")
     if written is None:
@@ -78,26 +78,26 @@ def places_of(op: Op, target: Fact) -> int:
     return target.shape[at] if plain and not is_bool and at < len(target.shape) else 0
 
 
-def adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> bool:
+def _adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> bool:
     """Whether a sum is of what stood at the same index, and of something new.
 
     A step from there to somewhere (`x[i] += 0.1 * (y - x[i])`) may be taken once.
     """
     if added.name.rpartition(".")[2] not in SUMS:
         return False
-    old = [fact.tensor for fact in added.inputs if is_read(fact, target, producers)]
+    old = [fact.tensor for fact in added.inputs if _is_read(fact, target, producers)]
     if not old or producers[old[0]].inputs[1].tensor != index.tensor:
         return False
     others = [fact for fact in added.inputs if fact.tensor not in old]
     return len(old) == 1 and not any(
         fact.tensor == target.tensor
         for other in others
-        for op in makers(other, producers)
+        for op in _makers(other, producers)
         for fact in op.inputs
     )
 
 
-def is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
+def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
     """Whether a tensor was read out of another by an index."""
     read = producers.get(fact.tensor)
     if read is None or read.name != "[]" or len(read.inputs) != 2:
@@ -105,16 +105,16 @@ def is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
     return read.inputs[0].tensor == target.tensor
 
 
-def is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
+def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
     """Whether an index comes of what has each place once, or of a mask."""
     return any(
         op.name.rpartition(".")[2] in ONCE
         or any(fact.dtype == "bool" for fact in op.inputs)
-        for op in makers(index, producers)
+        for op in _makers(index, producers)
     )
 
 
-def makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
+def _makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
     """The calls that a tensor comes of, the nearest first."""
     waiting, seen = [fact.tensor], set[int]()
     while waiting and len(seen) < FARTHEST:

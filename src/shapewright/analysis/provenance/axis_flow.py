@@ -102,7 +102,7 @@ class Flow:
         self.take_inputs()
         # Else the program makes its data itself.
         self.rooted = bool(self.inputs) or bool(program.batches)
-        self.initial = frozenset[int]() if self.rooted else makers_of_states(program)
+        self.initial = frozenset[int]() if self.rooted else _makers_of_states(program)
         for op in program.trace.ops:
             self.step(op)
 
@@ -206,7 +206,7 @@ class Flow:
                 self.dims[fact.tensor] = self.first_sight(fact)
             return
         given = [self.of(fact) for fact in op.inputs]
-        if wrote_itself(op):
+        if _wrote_itself(op):
             self.written(op, given)
             return
         name = op.name.rpartition(".")[2]
@@ -229,10 +229,10 @@ class Flow:
             every = found if isinstance(found, list) else [found]
         for at, fact in enumerate(op.outputs):
             dims = every[at] if at < len(every) else None
-            if dims is None or not fits(dims, fact.shape):
+            if dims is None or not _fits(dims, fact.shape):
                 dims = self.lined_up(given, fact.shape, bool(op.inputs))
             if self.weights and name not in KEEPS:
-                dims = tuple(map(plain, dims))
+                dims = tuple(map(_plain, dims))
             if fact.tensor in self.program.batches and fact.shape:
                 dims = self.of_loader(fact)
             self.dims[fact.tensor] = dims
@@ -283,7 +283,7 @@ class Flow:
         return made
 
 
-def makers_of_states(program: Program) -> frozenset[int]:
+def _makers_of_states(program: Program) -> frozenset[int]:
     """The ops, by index, whose results only became parameters and buffers.
 
     A parameter is a tensor of its own: what it was made of has its shape, and no op
@@ -309,7 +309,7 @@ def makers_of_states(program: Program) -> frozenset[int]:
     return frozenset(made)
 
 
-def wrote_itself(op: Op) -> bool:
+def _wrote_itself(op: Op) -> bool:
     """Whether an op gives back its first input, written into, in its shape."""
     if op.kind != "inplace" or not op.inputs:
         return False
@@ -317,7 +317,7 @@ def wrote_itself(op: Op) -> bool:
     return one.tensor == out.tensor and one.shape == out.shape
 
 
-def plain(dim: Dim) -> Dim:
+def _plain(dim: Dim) -> Dim:
     """A dim of what is no longer weights that sum to one."""
     if len(dim) == 1 and dim[0].softmax is not None:
         axis = dim[0]
@@ -344,7 +344,7 @@ def length(dim: Dim) -> int:
     return size
 
 
-def fits(dims: Dims, shape: tuple[int, ...]) -> bool:
+def _fits(dims: Dims, shape: tuple[int, ...]) -> bool:
     """Whether these are dims of a tensor of this shape."""
     return len(dims) == len(shape) and all(
         length(dim) == size for dim, size in zip(dims, shape, strict=True)

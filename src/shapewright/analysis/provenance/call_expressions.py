@@ -48,23 +48,23 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
     text, node = found
     layer = program.layer(op)
     if layer is not None:
-        return of_layer(text, node, written_call(program, layer), op)
-    if isinstance(node, ast.Call) and not is_call_of(node, op):
+        return _of_layer(text, node, _written_call(program, layer), op)
+    if isinstance(node, ast.Call) and not _is_call_of(node, op):
         return none
     around = text.parents.get(id(node))
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    given = operands(around if written and isinstance(around, ast.Assign) else node)
-    if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and is_number(node.left):
+    given = _operands(around if written and isinstance(around, ast.Assign) else node)
+    if len(op.inputs) == 1 and isinstance(node, ast.BinOp) and _is_number(node.left):
         given = given[::-1]  # `1 - mask`
     result = list(none)
-    for at, place in enumerate(tensor_places(op, len(given))[: len(op.inputs)]):
-        expr = expression_at(given, place)
+    for at, place in enumerate(_tensor_places(op, len(given))[: len(op.inputs)]):
+        expr = _expression_at(given, place)
         if expr is not None:
-            result[at] = (expr, quoted(text, expr))
+            result[at] = (expr, _quoted(text, expr))
     return result
 
 
-def is_call_of(node: ast.Call, op: Op) -> bool:
+def _is_call_of(node: ast.Call, op: Op) -> bool:
     """Whether a call in the text is that of the op, not of a function around it."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
@@ -72,7 +72,7 @@ def is_call_of(node: ast.Call, op: Op) -> bool:
     return name in own or f"_{name}" in own  # as that of packed sequences is
 
 
-def written_call(program: Program, layer: ModuleCall) -> ModuleCall:
+def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
     """The call that stands in the text: of the container, for a layer inside one."""
     while layer.parent is not None:
         around = program.trace.calls[layer.parent]
@@ -82,7 +82,7 @@ def written_call(program: Program, layer: ModuleCall) -> ModuleCall:
     return layer
 
 
-def of_layer(
+def _of_layer(
     text: Text, node: ast.AST, layer: ModuleCall, op: Op
 ) -> list[tuple[ast.expr, str] | None]:
     """Inputs of a layer's operator that the layer itself was given."""
@@ -102,11 +102,11 @@ def of_layer(
     for at, fact in enumerate(op.inputs):
         given = by_tensor.get(fact.tensor)
         if given is not None:
-            result[at] = (given, quoted(text, given))
+            result[at] = (given, _quoted(text, given))
     return result
 
 
-def operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
+def _operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
     """What a call is given, in the order of the call; keywords with their names."""
     if isinstance(node, ast.Call):
         first = receiver(node)
@@ -133,7 +133,7 @@ def operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
     return []
 
 
-def is_number(node: ast.expr) -> bool:
+def _is_number(node: ast.expr) -> bool:
     """Whether it is written as a number: `1`, `-0.5`."""
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     return isinstance(inner, ast.Constant)
@@ -149,7 +149,7 @@ def is_namespace(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in NAMESPACES
 
 
-def tensor_places(op: Op, count: int) -> Sequence[str]:
+def _tensor_places(op: Op, count: int) -> Sequence[str]:
     """Where each tensor of an op stands in its call: "0", "1.2", "weight"."""
     if op.places:
         return op.places
@@ -157,7 +157,7 @@ def tensor_places(op: Op, count: int) -> Sequence[str]:
     return [str(at) for at in range(count) if str(at) not in plain]
 
 
-def expression_at(
+def _expression_at(
     given: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
     """The expression at a place of a call."""
@@ -178,7 +178,7 @@ def expression_at(
     return expr
 
 
-def quoted(text: Text, node: ast.expr) -> str:
+def _quoted(text: Text, node: ast.expr) -> str:
     """The text of an expression, empty where it is too long to quote."""
     written = flat(text.written(node))
     return written if len(written) <= LONGEST else ""
@@ -189,7 +189,7 @@ def words_of(program: Program, failure: Failure) -> dict[str, str]:
     op = program.trace.ops[failure.op]
     names = tensor_names(program, op)
     words = dict(zip(failure.arguments, names, strict=False))
-    given = by_keyword(program, op)
+    given = _by_keyword(program, op)
     for name, word in words.items():
         if word.startswith("a ") and (name in given or "_" in name):
             words[name] = given.get(name, f"`{name}`")
@@ -197,12 +197,12 @@ def words_of(program: Program, failure: Failure) -> dict[str, str]:
     return {**flat, "op": operation(program, op)}
 
 
-def by_keyword(program: Program, op: Op) -> dict[str, str]:
+def _by_keyword(program: Program, op: Op) -> dict[str, str]:
     """What the program's call gives by name: a layer may hand on a copy of it."""
     found = program.node(op.span)
     if found is None:
         return {}
     text, node = found
     given = node.keywords if isinstance(node, ast.Call) else []
-    words = {word.arg: quoted(text, word.value) for word in given if word.arg}
+    words = {word.arg: _quoted(text, word.value) for word in given if word.arg}
     return {name: f"`{written}`" for name, written in words.items() if written}

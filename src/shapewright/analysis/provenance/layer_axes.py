@@ -17,24 +17,24 @@ PRODUCTS = frozenset({"matmul", "@", "mm", "bmm", "mv", "__matmul__", "__rmatmul
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction:
+class _Contraction:
     """The dims that a product sums over, for each of its two tensors."""
 
     left: Dims
     right: Dims
 
 
-def contraction(call: Call) -> Contraction | None:
+def contraction(call: Call) -> _Contraction | None:
     """What a matrix product or an einsum of two tensors sums over."""
     if call.name == "einsum":
-        return einsum_contraction(call)
+        return _einsum_contraction(call)
     if call.name not in PRODUCTS or len(call.dims) < 2:
         return None
     one, other = call.dims[0], call.dims[1]
     if not one or not other:
         return None
     row = other[-2] if len(other) > 1 else other[-1]
-    return Contraction((one[-1],), (row,))
+    return _Contraction((one[-1],), (row,))
 
 
 @follows(*PRODUCTS)
@@ -50,7 +50,7 @@ def product(flow: Flow, call: Call) -> Outputs:
 
 @follows("linear")
 def linear(flow: Flow, call: Call) -> Outputs:
-    return (*call.dims[0][:-1], feature(call, 1, 0, call.shape[-1]))
+    return (*call.dims[0][:-1], _feature(call, 1, 0, call.shape[-1]))
 
 
 @follows("addmm", "baddbmm")
@@ -71,7 +71,7 @@ def cdist(flow: Flow, call: Call) -> Outputs:
     return (*fronts, one[-2], other[-2])
 
 
-def feature(call: Call, at: int, dim: int, size: int) -> Dim:
+def _feature(call: Call, at: int, dim: int, size: int) -> Dim:
     """What a layer's weight makes: its outputs."""
     path = ""
     if at < len(call.op.inputs):
@@ -82,7 +82,7 @@ def feature(call: Call, at: int, dim: int, size: int) -> Dim:
 
 @follows("embedding")
 def embedding(flow: Flow, call: Call) -> Outputs:
-    return (*call.dims[0], feature(call, 1, 1, call.shape[-1]))
+    return (*call.dims[0], _feature(call, 1, 1, call.shape[-1]))
 
 
 @follows("one_hot")
@@ -146,7 +146,7 @@ def output_letters(terms: list[str], out: str | None) -> str:
     return "".join(sorted(c for c in set(every) if every.count(c) == 1))
 
 
-def einsum_contraction(call: Call) -> Contraction | None:
+def _einsum_contraction(call: Call) -> _Contraction | None:
     found = equation(call)
     if found is None or len(found[0]) != 2:
         return None
@@ -154,7 +154,7 @@ def einsum_contraction(call: Call) -> Contraction | None:
     gone = [c for c in one if c in other and c not in out]
     first = dict(zip(one, call.dims[0], strict=True))
     second = dict(zip(other, call.dims[1], strict=True))
-    return Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
+    return _Contraction(tuple(first[c] for c in gone), tuple(second[c] for c in gone))
 
 
 CONVOLUTIONS = {
@@ -168,7 +168,7 @@ def convolution(flow: Flow, call: Call) -> Outputs:
     spatial = CONVOLUTIONS[call.name]
     dims, shape = call.dims[0], call.shape
     front = len(shape) - spatial - 1
-    channel = feature(call, 1, 1 if "transpose" in call.name else 0, shape[front])
+    channel = _feature(call, 1, 1 if "transpose" in call.name else 0, shape[front])
     after = zip(dims[front + 1 :], shape[front + 1 :], strict=True)
     return (*dims[:front], channel, *(changed(dim, size) for dim, size in after))
 
@@ -181,11 +181,11 @@ def convolution(flow: Flow, call: Call) -> Outputs:
 )  # fmt: skip
 def resized(flow: Flow, call: Call) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
-    made = tuple(resized_dim(call, dim, size) for dim, size in pairs)
+    made = tuple(_resized_dim(call, dim, size) for dim, size in pairs)
     return [made] * len(call.op.outputs)
 
 
-def resized_dim(call: Call, dim: Dim, size: int) -> Dim:
+def _resized_dim(call: Call, dim: Dim, size: int) -> Dim:
     made = changed(dim, size)
     if call.name == "pad" and made is not dim:
         made[0].explicit = True  # longer by what the program asks for
@@ -223,7 +223,7 @@ def cell(flow: Flow, call: Call) -> Outputs:
 @follows("multi_head_attention_forward")
 def multihead(flow: Flow, call: Call) -> Outputs:
     query, key = call.dims[0], call.dims[1]
-    out = (*query[:-1], feature(call, 5, 0, call.shape[-1]))
+    out = (*query[:-1], _feature(call, 5, 0, call.shape[-1]))
     if len(query) != 3 or len(call.op.outputs) < 2:
         return [out]
     weights = (query[1], query[0], key[0])

@@ -18,7 +18,7 @@ from shapewright.record.ops import Fact, Op
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class _Origin:
     """Dims of one input. `how`: "same", "product", "changed", "joined", "parameter"."""
 
     how: str
@@ -32,45 +32,45 @@ PRODUCTS = frozenset("matmul @ mm bmm mv dot __matmul__ __rmatmul__".split())
 JOINS = frozenset("cat concat concatenate".split())
 
 
-def origin(op: Op, out: Fact, dim: int) -> Origin | None:
+def origin(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Where a dim came from, None where that is not known."""
-    found = followed(op, out, dim)
+    found = _followed(op, out, dim)
     for at, place in found.places if found is not None else ():
         if not 0 <= place < len(op.inputs[at].shape):
             return None  # of a call that torch refused
     return found
 
 
-def followed(op: Op, out: Fact, dim: int) -> Origin | None:
+def _followed(op: Op, out: Fact, dim: int) -> _Origin | None:
     """The same by the operator, were the call one that torch takes."""
     name = op.name.rpartition(".")[2]
     if not op.inputs or dim >= len(out.shape):
         return None
     first = op.inputs[0]
     if name in SHAPING:
-        return of_shaping(first, out, dim)
+        return _of_shaping(first, out, dim)
     if op.kind == "view" and first.stride is not None and out.stride is not None:
-        return of_view(first, out, dim)
+        return _of_view(first, out, dim)
     if name == "linear" and len(op.inputs) > 1:
         if dim == len(out.shape) - 1:
-            return Origin("parameter", ((1, 0),))
-        return Origin("same", ((0, dim),))
+            return _Origin("parameter", ((1, 0),))
+        return _Origin("same", ((0, dim),))
     if name in CONVOLVING | TRANSPOSED and len(op.inputs) > 1:
-        return of_convolution(op, out, dim, name in TRANSPOSED)
+        return _of_convolution(op, out, dim, name in TRANSPOSED)
     if name == "embedding" and len(op.inputs) > 1:
         if dim == len(out.shape) - 1:
-            return Origin("parameter", ((1, 1),))
-        return Origin("same", ((0, dim),))
+            return _Origin("parameter", ((1, 1),))
+        return _Origin("same", ((0, dim),))
     if name in PRODUCTS and len(op.inputs) == 2:
-        return of_product(op.inputs[0], op.inputs[1], out, dim)
+        return _of_product(op.inputs[0], op.inputs[1], out, dim)
     if name in JOINS:
-        return of_join(op, out, dim)
+        return _of_join(op, out, dim)
     if name == "stack":
         return None
-    return of_others(op, out, dim)
+    return _of_others(op, out, dim)
 
 
-def of_shaping(before: Fact, after: Fact, dim: int) -> Origin | None:
+def _of_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """Sizes are multiplied together, or taken apart, from the left."""
     i = j = 0
     one, two = before.shape, after.shape
@@ -89,12 +89,12 @@ def of_shaping(before: Fact, after: Fact, dim: int) -> Origin | None:
             dims = [d for d in range(start, i) if one[d] != 1] or [start]
             if j - place == 1:
                 how = "same" if len(dims) == 1 else "product"
-                return Origin(how, tuple((0, d) for d in dims))
-            return Origin("part", tuple((0, d) for d in dims))
+                return _Origin(how, tuple((0, d) for d in dims))
+            return _Origin("part", tuple((0, d) for d in dims))
     return None
 
 
-def of_view(before: Fact, after: Fact, dim: int) -> Origin | None:
+def _of_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
     """A dim with the same step through the storage, or else the only one as long."""
     assert before.stride is not None
     assert after.stride is not None
@@ -105,63 +105,63 @@ def of_view(before: Fact, after: Fact, dim: int) -> Origin | None:
         if pair == (size, step)
     ]
     if same:
-        return Origin("same", ((0, same[0]),))
+        return _Origin("same", ((0, same[0]),))
     stepped = [d for d, s in enumerate(before.stride) if s == step and step]
     if stepped:
-        return Origin("changed", ((0, stepped[0]),))
+        return _Origin("changed", ((0, stepped[0]),))
     return None
 
 
-def of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> Origin | None:
+def _of_convolution(op: Op, out: Fact, dim: int, transposed: bool) -> _Origin | None:
     rank = len(op.inputs[1].shape)
     channels = len(out.shape) - rank + 1
     if dim == channels:
-        return Origin("parameter", ((1, 1 if transposed else 0),))
+        return _Origin("parameter", ((1, 1 if transposed else 0),))
     if len(op.inputs[0].shape) != len(out.shape):
         return None  # refused: what came has too few dims
     same = op.inputs[0].shape[dim] == out.shape[dim]
-    return Origin("same" if same else "changed", ((0, dim),))
+    return _Origin("same" if same else "changed", ((0, dim),))
 
 
-def of_product(one: Fact, other: Fact, out: Fact, dim: int) -> Origin | None:
+def _of_product(one: Fact, other: Fact, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
     if len(other.shape) > 1 and dim == rank - 1:
-        return Origin("same", ((1, len(other.shape) - 1),))
+        return _Origin("same", ((1, len(other.shape) - 1),))
     if len(other.shape) == 1 or dim == rank - 2:
         rows = len(one.shape) - (1 if len(other.shape) == 1 else 2)
         if dim == rank - (1 if len(other.shape) == 1 else 2) and rows >= 0:
-            return Origin("same", ((0, rows),))
+            return _Origin("same", ((0, rows),))
     back = rank - dim
     for at, fact in ((0, one), (1, other)):
         place = len(fact.shape) - back
         if place >= 0 and fact.shape[place] == out.shape[dim]:
-            return Origin("same", ((at, place),))
+            return _Origin("same", ((at, place),))
     return None
 
 
-def of_join(op: Op, out: Fact, dim: int) -> Origin | None:
+def _of_join(op: Op, out: Fact, dim: int) -> _Origin | None:
     rank = len(out.shape)
     facts = [fact for fact in op.inputs if len(fact.shape) == rank]
     if not facts:
         return None
     if sum(fact.shape[dim] for fact in facts) == out.shape[dim] and len(facts) > 1:
-        return Origin("joined", tuple((n, dim) for n in range(len(facts))))
-    return Origin("same", ((0, dim),))
+        return _Origin("joined", tuple((n, dim) for n in range(len(facts))))
+    return _Origin("same", ((0, dim),))
 
 
-def of_others(op: Op, out: Fact, dim: int) -> Origin | None:
+def _of_others(op: Op, out: Fact, dim: int) -> _Origin | None:
     """Sizes lined up from the right; the same place where ranks are equal."""
     size, back = out.shape[dim], len(out.shape) - dim
     for at, fact in enumerate(op.inputs):
         place = len(fact.shape) - back
         fits = len(fact.shape) <= len(out.shape) and place >= 0
         if fits and fact.shape[place] == size:
-            return Origin("same", ((at, place),))
+            return _Origin("same", ((at, place),))
     first = op.inputs[0]
     if len(first.shape) == len(out.shape):
-        return Origin("changed", ((0, dim),))
+        return _Origin("changed", ((0, dim),))
     same = [d for d, each in enumerate(first.shape) if each == size]
-    return Origin("same", ((0, same[0]),)) if len(same) == 1 else None
+    return _Origin("same", ((0, same[0]),)) if len(same) == 1 else None
 
 
 def product_text(sizes: tuple[int, ...]) -> str:
@@ -238,17 +238,17 @@ def decided(program: Program, failure: Failure) -> Iterator[Related]:
     if found is None:
         return
     text, node = found
-    yield from assigned(text, node)
-    yield from attributes(program, op)
+    yield from _assigned(text, node)
+    yield from _attributes(program, op)
     for fact in op.inputs:
         maker = program.producers.get(fact.tensor)
         made = program.node(maker.span) if maker is not None else None
         if made is not None and maker is not None and len(maker.inputs) < 2:
-            yield from assigned(*made)
+            yield from _assigned(*made)
     unmet = failure.unmet
     wanted = (unmet.has, unmet.needs) if unmet is not None else ()
     numbers = {each for each in wanted if type(each) is int and each > 1}
-    yield from numbers_of(text, node, numbers)
+    yield from _numbers_of(text, node, numbers)
 
 
 def of_line(program: Program, span: Span | None) -> Iterator[Related]:
@@ -257,9 +257,9 @@ def of_line(program: Program, span: Span | None) -> Iterator[Related]:
     if text is None or span is None:
         return
     for node in text.near(span.line):
-        yield from assigned(text, node)
-        for name in names_in(node):
-            for place in sources(text, name, None, DEEP):
+        yield from _assigned(text, node)
+        for name in _names_in(node):
+            for place in _sources(text, name, None, DEEP):
                 said = f"`{name}` is {known_value(place)} from here"
                 yield Related(text.span(place), said)
         return
@@ -277,7 +277,7 @@ def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Relat
     return found
 
 
-def assigned(text: Text, node: ast.AST) -> Iterator[Related]:
+def _assigned(text: Text, node: ast.AST) -> Iterator[Related]:
     """The last assignment of each name of a line, in the same function."""
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
@@ -290,13 +290,13 @@ def assigned(text: Text, node: ast.AST) -> Iterator[Related]:
                 for name in ast.walk(target):
                     if isinstance(name, ast.Name):
                         last[name.id] = each.value
-    for word in names_in(node):
+    for word in _names_in(node):
         value = last.get(word)
         if value is not None:
-            yield Related(text.span(value), f"`{word}` is{quoted(text, value)}")
+            yield Related(text.span(value), f"`{word}` is{_quoted(text, value)}")
 
 
-def names_in(node: ast.AST) -> list[str]:
+def _names_in(node: ast.AST) -> list[str]:
     """The names that an expression reads, each once."""
     found = [
         each.id
@@ -306,13 +306,13 @@ def names_in(node: ast.AST) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def quoted(text: Text, node: ast.expr) -> str:
+def _quoted(text: Text, node: ast.expr) -> str:
     """` `x.mean(1)``, or that it is set there."""
     written = " ".join(text.written(node).split())
     return f" `{written}`" if len(written) <= LONGEST else " set here"
 
 
-def attributes(program: Program, op: Op) -> Iterator[Related]:
+def _attributes(program: Program, op: Op) -> Iterator[Related]:
     """Where the class sets the parameters and buffers that a call of its own meets."""
     if program.layer(op) is not None:
         return
@@ -339,18 +339,18 @@ def set_in(text: Text, name: str) -> Iterator[ast.expr]:
                 yield node
 
 
-def numbers_of(text: Text, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
+def _numbers_of(text: Text, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
     """Where a name of a call got a number that does not fit."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
             name = each.id if isinstance(each, ast.Name) else each.attr
-            for place in sources(text, name, wanted, DEEP):
+            for place in _sources(text, name, wanted, DEEP):
                 said = f"{known_value(place)} comes from here"
                 yield Related(text.span(place), said)
                 break
 
 
-def sources(
+def _sources(
     text: Text, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
     """Numbers that a name stands for in the end, where given those of these values."""
@@ -361,8 +361,8 @@ def sources(
         elif isinstance(value, ast.Name | ast.Attribute):
             inner = value.id if isinstance(value, ast.Name) else value.attr
             if inner != name or isinstance(value, ast.Name):
-                yield from sources(text, inner, wanted, deep - 1)
+                yield from _sources(text, inner, wanted, deep - 1)
         elif isinstance(value, ast.Subscript):
             key = value.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield from sources(text, key.value, wanted, deep - 1)
+                yield from _sources(text, key.value, wanted, deep - 1)

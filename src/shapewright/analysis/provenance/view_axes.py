@@ -17,7 +17,7 @@ from shapewright.analysis.provenance.axis_flow import (
 )
 
 
-def explicit_one() -> Dim:
+def _explicit_one() -> Dim:
     """A dim of size 1 that the program's text asks for."""
     return (Axis(1, "one", explicit=True),)
 
@@ -65,7 +65,7 @@ def movedim(flow: Flow, call: Call) -> Outputs:
 def unsqueeze(flow: Flow, call: Call) -> Outputs:
     dims = list(call.dims[0])
     at = call.given(1, "dim") % (len(dims) + 1)
-    return (*dims[:at], explicit_one(), *dims[at:])
+    return (*dims[:at], _explicit_one(), *dims[at:])
 
 
 @follows("squeeze")
@@ -121,10 +121,10 @@ def repeat_interleave(flow: Flow, call: Call) -> Outputs:
 @follows("chunk", "split", "tensor_split", "split_with_sizes")
 def split(flow: Flow, call: Call) -> Outputs:
     at = call.given(2, "dim", default=0) % len(call.dims[0])
-    return [sliced(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
+    return [_sliced(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
 
 
-def sliced(dims: Dims, at: int, size: int) -> Dims:
+def _sliced(dims: Dims, at: int, size: int) -> Dims:
     """Dims with one of them cut down."""
     own = dims[at]
     if len(own) > 1 and own[0].kind == "parts" and length(own[1:]) == size:
@@ -135,7 +135,7 @@ def sliced(dims: Dims, at: int, size: int) -> Dims:
 @follows("narrow")
 def narrow(flow: Flow, call: Call) -> Outputs:
     at = call.given(1, "dim") % len(call.dims[0])
-    return sliced(call.dims[0], at, call.shape[at])
+    return _sliced(call.dims[0], at, call.shape[at])
 
 
 @follows("unbind")
@@ -167,7 +167,7 @@ def indexed(flow: Flow, call: Call) -> Outputs:
     lists = sum(1 for item in items if item == "tensor" or isinstance(item, list))
     for item in items:
         if item is None:
-            made.append(explicit_one())
+            made.append(_explicit_one())
         elif item == "...":
             made += dims[at : at + room]
             at += room
@@ -189,7 +189,7 @@ def indexed(flow: Flow, call: Call) -> Outputs:
             at += 1
         else:
             size = call.shape[len(made)]
-            made.append(dims[at] if item == ":" else sliced(dims, at, size)[at])
+            made.append(dims[at] if item == ":" else _sliced(dims, at, size)[at])
             at += 1
     return tuple(made)
 
@@ -202,7 +202,7 @@ def items_of(call: Call) -> tuple[Any, ...] | None:
     return key if isinstance(key, tuple) else (key,)
 
 
-def best(dims: list[Dim]) -> Dim:
+def _best(dims: list[Dim]) -> Dim:
     """The dim that tells most."""
     found = dims[0]
     for dim in dims[1:]:
@@ -219,11 +219,11 @@ def cat(flow: Flow, call: Call) -> Outputs:
     made: list[Dim] = []
     for dim in range(rank):
         own = [dims[dim] for dims in parts]
-        made.append(joined(flow, own, call.shape[dim]) if dim == at else best(own))
+        made.append(_joined(flow, own, call.shape[dim]) if dim == at else _best(own))
     return tuple(made)
 
 
-def joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
+def _joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
     """The dim along which parts were joined: equal parts can be told apart again."""
     first = dims[0]
     if len(dims) == 1:
@@ -245,7 +245,7 @@ def joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
 def stack(flow: Flow, call: Call) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", default=0) % rank
-    every = [best(list(own)) for own in zip(*call.dims, strict=True)]
+    every = [_best(list(own)) for own in zip(*call.dims, strict=True)]
     count = len(call.op.inputs)
     known = flow.by_size.get(count)
     steps: Dim = (

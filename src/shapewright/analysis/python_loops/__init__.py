@@ -59,7 +59,7 @@ def python_loops(
     the ops of the trace are searched. `tried` runs an `Experiment` and says whether
     both of its programs give the same.
     """
-    suspects = stepping(trace.ops) if places is None else places
+    suspects = _stepping(trace.ops) if places is None else places
     found: list[Finding] = []
     seen: set[tuple[str, int, int]] = set()
     by_file: dict[str, dict[Place, list[Op]]] = {}
@@ -75,16 +75,16 @@ def python_loops(
                 break
             seen.add(root)
             if not by_file:
-                by_file = ops_by_place(trace.ops)
+                by_file = _ops_by_place(trace.ops)
             recorded = Recorded(text.text, by_file.get(span.file, {}))
-            finding = finding_of(text, nest, recorded, span.file, tried)
+            finding = _finding_of(text, nest, recorded, span.file, tried)
             if finding is not None:
                 found.append(finding)
                 break
     return tuple(found)
 
 
-def stepping(ops: Iterable[Op]) -> list[Span]:
+def _stepping(ops: Iterable[Op]) -> list[Span]:
     """The expressions that reached many places, by the ops of a trace."""
     reached: dict[Span, set[Any]] = {}
     for op in ops:
@@ -101,7 +101,7 @@ def stepping(ops: Iterable[Op]) -> list[Span]:
     return [span for span, where in reached.items() if len(where) >= AT_LEAST]
 
 
-def ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
+def _ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
     """The ops of each file, by the expression that made them."""
     found: dict[str, dict[Place, list[Op]]] = {}
     for op in ops:
@@ -111,7 +111,7 @@ def ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
     return found
 
 
-def finding_of(
+def _finding_of(
     text: Text, nest: Nest, recorded: Recorded, file: str, tried: Tried
 ) -> Finding | None:
     """The note on one loop; None where nothing does the same at once."""
@@ -119,14 +119,14 @@ def finding_of(
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
         ranges: dict[str, Range] = {}
         for loop in nest.loops:
-            ranges[loop.letter] = range_of(loop, recorded, ranges)
+            ranges[loop.letter] = _range_of(loop, recorded, ranges)
         case = Case(text, nest, recorded, ranges)
         rounds = max(
             prod(ranges[x].stop - ranges[x].start for x in step.letters)
             for step in nest.steps
         )
-        rounds = min(rounds, max(rounds_of(s.node, recorded) for s in nest.steps))
-        if rounds < AT_LEAST or aliased(nest, recorded):
+        rounds = min(rounds, max(_rounds_of(s.node, recorded) for s in nest.steps))
+        if rounds < AT_LEAST or _aliased(nest, recorded):
             return None
         for step in nest.steps:
             name = base_of(step.target)
@@ -145,10 +145,10 @@ def finding_of(
         return None
     if chosen is None:
         return None
-    return said(nest, recorded, file, chosen)
+    return _said(nest, recorded, file, chosen)
 
 
-def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+def _range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     """Which values a letter takes, as the record has them."""
     if loop.range is None:
         assert loop.header is not None
@@ -168,7 +168,7 @@ def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     if not 1 <= len(args) <= 2:
         raise Unread
     if loop.triangular:
-        return observed(loop, recorded, outer)
+        return _observed(loop, recorded, outer)
     first = args[0] if len(args) == 2 else ast.Constant(0)
     if not isinstance(first, ast.Constant) or type(first.value) is not int:
         raise Unread
@@ -179,7 +179,7 @@ def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     elif seen:
         stop = max(seen) + 1
     else:
-        stop = size_of(last, recorded)
+        stop = _size_of(last, recorded)
     if start < 0 or (seen and (min(seen), max(seen)) != (start, stop - 1)):
         raise Unread
     if seen and len(seen) != stop - start:
@@ -187,7 +187,7 @@ def range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     return Range(start, stop, last)
 
 
-def observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+def _observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     """The values of a letter whose ends depend on others: all that it took."""
     seen = recorded.seen.get(loop.letter, set())
     if not seen or len(seen) != max(seen) + 1 - min(seen):
@@ -197,7 +197,7 @@ def observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
     return Range(min(seen), stop, ends[0] if ends else ast.Constant(stop))
 
 
-def size_of(node: ast.expr, recorded: Recorded) -> int:
+def _size_of(node: ast.expr, recorded: Recorded) -> int:
     """`len(x)`, `x.shape[0]`, `x.size(0)` as the record has it."""
     try:
         if isinstance(node, ast.Call) and dotted(node.func) == "len":
@@ -215,7 +215,7 @@ def size_of(node: ast.expr, recorded: Recorded) -> int:
     raise Unread
 
 
-def aliased(nest: Nest, recorded: Recorded) -> bool:
+def _aliased(nest: Nest, recorded: Recorded) -> bool:
     """Whether a tensor that is written shares its storage with one that is read."""
     targets = {base_of(step.target) for step in nest.steps}
     written = {f.storage for name, f in recorded.facts.items() if name in targets}
@@ -226,10 +226,10 @@ def aliased(nest: Nest, recorded: Recorded) -> bool:
 # -- words -----------------------------------------------------------------------------
 
 
-def said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding:
+def _said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding:
     """The finding, in words."""
     heart = nest.heart or nest.steps[0].node
-    count = rounds_of(heart, recorded)
+    count = _rounds_of(heart, recorded)
     lines = recorded.text.split("\n")
     message = (
         f"`{quoted(heart)}` ran {count:,} times: `{chosen.text}`{chosen.place} does "
@@ -251,7 +251,7 @@ def said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding
     )  # fmt: skip
 
 
-def rounds_of(stmt: ast.AST, recorded: Recorded) -> int:
+def _rounds_of(stmt: ast.AST, recorded: Recorded) -> int:
     """How often a statement ran, in the whole run."""
     most = 1
     for node in ast.walk(stmt):

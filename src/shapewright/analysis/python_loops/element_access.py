@@ -32,7 +32,7 @@ from shapewright.record.ops import Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class _Item:
     """One index: a `letter` with a number added, a `value` that is read, or neither."""
 
     node: ast.expr
@@ -56,29 +56,29 @@ def flat(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
     return name, items
 
 
-def base_node(node: ast.expr) -> ast.expr:
+def _base_node(node: ast.expr) -> ast.expr:
     """The tensor of `x[i][j]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
-def items_of(reader: Vectoriser, name: str, given: list[ast.expr]) -> list[Item]:
+def _items_of(reader: Vectoriser, name: str, given: list[ast.expr]) -> list[_Item]:
     """The indices, one for each dim."""
     fact = reader.facts.get(name)
     if fact is None or len(given) > fact.ndim:
         raise Unread
-    items = [item_of(reader, node) for node in given]
-    return items + [Item(ALL)] * (fact.ndim - len(items))
+    items = [_item_of(reader, node) for node in given]
+    return items + [_Item(ALL)] * (fact.ndim - len(items))
 
 
-def item_of(reader: Vectoriser, node: ast.expr) -> Item:
+def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
     """What one index is."""
     if isinstance(node, ast.Slice):
         if node.step is not None or names_read(node) & set(reader.ranges):
             raise Unread
         whole = node.lower is None and node.upper is None
-        return Item(ALL if whole else node)
+        return _Item(ALL if whole else node)
     letter, added = dotted(node), 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
@@ -86,20 +86,20 @@ def item_of(reader: Vectoriser, node: ast.expr) -> Item:
             sign = 1 if isinstance(node.op, ast.Add) else -1
             letter, added = dotted(node.left), sign * right.value
     if letter in reader.ranges:
-        return Item(node, letter, added)
+        return _Item(node, letter, added)
     if isinstance(node, ast.Constant | ast.UnaryOp):
         if not isinstance(ast.literal_eval(node), int):
             raise Unread
-        return Item(node)
+        return _Item(node)
     if dotted(node) and dotted(node) not in reader.facts:
-        return Item(node)
+        return _Item(node)
     value = reader.read(node)
     if value.number or any(axis.startswith("~") for axis in value.axes):
         raise Unread
-    return Item(node, value=value)
+    return _Item(node, value=value)
 
 
-def span_of(reader: Vectoriser, item: Item, size: int) -> ast.expr:
+def _span_of(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
     """The places that a letter goes through, of a dim of this size."""
     known = reader.ranges[item.letter]
     low, high = known.start + item.added, known.stop + item.added
@@ -115,25 +115,25 @@ def span_of(reader: Vectoriser, item: Item, size: int) -> ast.expr:
 def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
     """An element that is read: `x[i, j]`, `x[index[i, j], j]`, `x[:, i]`."""
     name, given = flat(node)
-    items, base = items_of(reader, name, given), base_node(node)
+    items, base = _items_of(reader, name, given), _base_node(node)
     shape = reader.facts[name].shape
     letters = [item.letter for item in items if item.letter]
     if len(set(letters)) < len(letters):
-        return diagonal(reader, base, items, shape)
+        return _diagonal(reader, base, items, shape)
     values = [item for item in items if item.value is not None]
     if not values:
-        return sliced(reader, base, items, shape)
-    gathered = gather(reader, base, items, reader.facts[name])
+        return _sliced(reader, base, items, shape)
+    gathered = _gather(reader, base, items, reader.facts[name])
     if gathered is not None:
         return gathered
     used = {axis for item in values if item.value for axis in item.value.axes}
     if len(values) == 1 and not used & set(letters):
-        return in_place(reader, base, items, shape)
-    return everywhere(reader, base, items, shape)
+        return _in_place(reader, base, items, shape)
+    return _everywhere(reader, base, items, shape)
 
 
-def laid_out(
-    reader: Vectoriser, items: list[Item], shape: tuple[int, ...]
+def _laid_out(
+    reader: Vectoriser, items: list[_Item], shape: tuple[int, ...]
 ) -> tuple[list[ast.expr], list[str]]:
     """What stands in the brackets at once, and the axis that each of it makes."""
     where: list[ast.expr] = []
@@ -141,7 +141,7 @@ def laid_out(
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
     for item, size in zip(items, shape, strict=True):
         if item.letter:
-            where.append(span_of(reader, item, size))
+            where.append(_span_of(reader, item, size))
             axes.append(item.letter)
         else:
             where.append(item.node)
@@ -151,30 +151,30 @@ def laid_out(
     return where, axes
 
 
-def sliced(
-    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
+def _sliced(
+    reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """Letters, slices and numbers only."""
-    where, axes = laid_out(reader, items, shape)
+    where, axes = _laid_out(reader, items, shape)
     return Vec(indexed(base, where), tuple(axes))
 
 
-def diagonal(
-    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
+def _diagonal(
+    reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """`x[i, i]`."""
     if len(items) != 2 or items[0].letter != items[1].letter or shape[0] != shape[1]:
         raise Unread
-    if any(span_of(reader, item, shape[0]) is not ALL for item in items):
+    if any(_span_of(reader, item, shape[0]) is not ALL for item in items):
         raise Unread
     return Vec(method(base, "diagonal"), (items[0].letter,))
 
 
-def gather(
-    reader: Vectoriser, base: ast.expr, items: list[Item], fact: Fact
+def _gather(
+    reader: Vectoriser, base: ast.expr, items: list[_Item], fact: Fact
 ) -> Vec | None:
     """`torch.gather(x, dim, index)`: the other dims are the index's own."""
-    found = gather_dim(items)
+    found = _gather_dim(items)
     if found is None:
         return None
     dim, index = found
@@ -188,7 +188,7 @@ def gather(
     return Vec(node, index.axes)
 
 
-def gather_dim(items: list[Item]) -> tuple[int, Vec] | None:
+def _gather_dim(items: list[_Item]) -> tuple[int, Vec] | None:
     """The dim that an index is for, where the others are letters of that index."""
     values = [(d, item.value) for d, item in enumerate(items) if item.value]
     if len(values) != 1:
@@ -205,8 +205,8 @@ def gather_dim(items: list[Item]) -> tuple[int, Vec] | None:
     return dim, index
 
 
-def in_place(
-    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
+def _in_place(
+    reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """`x[:, index]`: what the index names takes the place of that dim."""
     where: list[ast.expr] = []
@@ -217,7 +217,7 @@ def in_place(
             where.append(item.value.node)
             axes += item.value.axes
         elif item.letter:
-            where.append(span_of(reader, item, size))
+            where.append(_span_of(reader, item, size))
             axes.append(item.letter)
         elif isinstance(item.node, ast.Slice):
             where.append(item.node)
@@ -228,16 +228,16 @@ def in_place(
     return Vec(indexed(base, where), tuple(axes))
 
 
-def everywhere(
-    reader: Vectoriser, base: ast.expr, items: list[Item], shape: tuple[int, ...]
+def _everywhere(
+    reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
     """`x[torch.arange(n), index]`: every index a tensor, broadcast together."""
-    where, axes, rest = broadcast_indices(reader, items)
+    where, axes, rest = _broadcast_indices(reader, items)
     return Vec(indexed(base, where), (*axes, *rest))
 
 
-def broadcast_indices(
-    reader: Vectoriser, items: list[Item]
+def _broadcast_indices(
+    reader: Vectoriser, items: list[_Item]
 ) -> tuple[list[ast.expr], tuple[str, ...], tuple[str, ...]]:
     """Index tensors that meet by their letters; whole rows may only follow them."""
     vecs: list[Vec] = []
@@ -275,41 +275,41 @@ def writes(reader: Vectoriser, step: Step, fresh: str) -> Iterator[list[ast.stmt
     just made it, "" where it has not.
     """
     if isinstance(step.target, ast.Subscript):
-        yield from elements(reader, step, step.target, fresh)
+        yield from _elements(reader, step, step.target, fresh)
         return
     if step.operator == "append":
         raise Unread
     if step.condition is not None:
         raise Unread
-    value = reader.summed(reader.read(step.value), missing(step.letters, ()))
+    value = reader.summed(reader.read(step.value), _missing(step.letters, ()))
     if value.number or any(axis[0] not in "~" for axis in value.axes):
         raise Unread
     if fresh == "zeros" and step.operator == "+":
         yield [assign(step.target, value.node)]
-    yield [augment(step.target, step.operator, value.node)]
+    yield [_augment(step.target, step.operator, value.node)]
 
 
-def missing(letters: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
+def _missing(letters: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
     """The letters that a target lacks: they are summed over."""
     return tuple(letter for letter in letters if letter not in axes)
 
 
-def elements(
+def _elements(
     reader: Vectoriser, step: Step, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """`out[i, j] = ...`, `out[index[i], j] += ...`."""
     name, given = flat(target)
-    items = items_of(reader, name, given)
+    items = _items_of(reader, name, given)
     if any(item.value is not None for item in items):
-        yield from scattered(reader, step, target, items)
+        yield from _scattered(reader, step, target, items)
         return
     shape = reader.facts[name].shape
-    where, axes = laid_out(reader, items, shape)
+    where, axes = _laid_out(reader, items, shape)
     if len(set(axes)) < len(axes):
         raise Unread
-    base = base_node(target)
+    base = _base_node(target)
     value = reader.read(step.value)
-    over = missing(step.letters, tuple(axes))
+    over = _missing(step.letters, tuple(axes))
     if over and step.operator == "=":
         raise Unread  # a later round replaces an earlier one
     if step.condition is not None:
@@ -333,18 +333,18 @@ def elements(
             place = ast.Subscript(base, ast.Slice(), ast.Store())
         yield [assign(place, node)]
     else:
-        yield [augment(place, step.operator, node)]
+        yield [_augment(place, step.operator, node)]
 
 
-def scattered(
-    reader: Vectoriser, step: Step, target: ast.Subscript, items: list[Item]
+def _scattered(
+    reader: Vectoriser, step: Step, target: ast.Subscript, items: list[_Item]
 ) -> Iterator[list[ast.stmt]]:
     """A write where an index says: `scatter_add_`, `index_add_`, `out[index] = ...`."""
     if step.condition is not None:
         raise Unread
     value = reader.read(step.value)
-    base = base_node(target)
-    if add_one(step) and len(items) == 1 and plain(reader, items):
+    base = _base_node(target)
+    if _add_one(step) and len(items) == 1 and _plain(reader, items):
         (only,) = (item.value for item in items)
         if only is not None and set(only.axes) == set(step.letters):
             flattened = (
@@ -353,12 +353,12 @@ def scattered(
             count = call("torch.bincount", flattened)
             size = constant(reader.facts[base_of(step.target)].shape[0])
             count.keywords.append(ast.keyword("minlength", size))
-            yield [augment(base, "+", count)]
+            yield [_augment(base, "+", count)]
     if step.operator == "-":
         value = replace(value, node=ast.UnaryOp(ast.USub(), value.node), factors=())
     add = step.operator != "="
-    found = gather_dim(items)
-    if found is not None and plain(reader, items):
+    found = _gather_dim(items)
+    if found is not None and _plain(reader, items):
         dim, index = found
         name = "scatter_add_" if add else "scatter_"
         source = value.node
@@ -368,24 +368,24 @@ def scattered(
             source = method(node, "expand_as", index.node)
             ok = True
         if set(step.letters) == set(index.axes) and ok:
-            yield [expression(method(base, name, dim, index.node, source))]
+            yield [_expression(method(base, name, dim, index.node, source))]
     values = [(d, item.value) for d, item in enumerate(items) if item.value]
     others = [item.letter for item in items if item.letter]
-    if len(values) == 1 and plain(reader, items):
+    if len(values) == 1 and _plain(reader, items):
         dim, only = values[0]
         assert only is not None
-        axes = axes_of(items)
+        axes = _axes_of(items)
         free = len(only.axes) == 1 and only.axes[0] not in others
         if free and set(step.letters) == {*only.axes, *others}:
             if not value.number and set(value.axes) == set(axes) and add:
                 node = reader.aligned(value, axes)
                 made = method(base, "index_add_", dim, only.node, node)
-                yield [expression(made)]
+                yield [_expression(made)]
             if not add:
                 where = [i.value.node if i.value else ALL for i in items]
                 node = reader.aligned(value, axes)
                 yield [assign(indexed(base, where), node)]
-    where, met, rest = broadcast_indices(reader, items)
+    where, met, rest = _broadcast_indices(reader, items)
     if set(met) != set(step.letters) or (add and rest):
         return
     node = reader.aligned(value, (*met, *rest))
@@ -400,16 +400,16 @@ def scattered(
     indices = ast.Tuple(where, ast.Load())
     made = method(base, "index_put_", indices, node)
     made.keywords.append(ast.keyword("accumulate", ast.Constant(True)))
-    yield [expression(made)]
+    yield [_expression(made)]
 
 
-def add_one(step: Step) -> bool:
+def _add_one(step: Step) -> bool:
     """`count[index[i]] += 1`."""
     value = step.value
     return step.operator == "+" and isinstance(value, ast.Constant) and value.value == 1
 
 
-def axes_of(items: list[Item]) -> list[str]:
+def _axes_of(items: list[_Item]) -> list[str]:
     """The dims of what is written, in the order of the target's."""
     kept = sum(isinstance(i.node, ast.Slice) and not i.letter for i in items)
     axes: list[str] = []
@@ -424,7 +424,7 @@ def axes_of(items: list[Item]) -> list[str]:
     return axes
 
 
-def plain(reader: Vectoriser, items: list[Item]) -> bool:
+def _plain(reader: Vectoriser, items: list[_Item]) -> bool:
     """Whether letters begin at 0 and slices are whole."""
     return all(
         not item.added and reader.ranges[item.letter].start == 0
@@ -449,12 +449,12 @@ def assign(target: ast.expr, value: ast.expr) -> ast.stmt:
     return ast.Assign([target], value, lineno=0)
 
 
-def augment(target: ast.expr, operator: str, value: ast.expr) -> ast.stmt:
+def _augment(target: ast.expr, operator: str, value: ast.expr) -> ast.stmt:
     """`target += value`."""
     return ast.AugAssign(target, OPERATORS[operator], value)  # type: ignore[arg-type]
 
 
-def expression(value: ast.expr) -> ast.stmt:
+def _expression(value: ast.expr) -> ast.stmt:
     """A call that stands alone."""
     return ast.Expr(value)
 

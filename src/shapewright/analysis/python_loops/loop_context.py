@@ -226,10 +226,10 @@ def nests_around(text: Text, node: ast.AST) -> Iterator[Nest]:
             if isinstance(outer, ast.For):
                 nest = Nest(outer, function=text.function(outer))
                 read_for(nest, outer, ())
-                appended(text, nest)
+                _appended(text, nest)
             elif isinstance(outer, ast.Call) and dotted(outer.func) in STACKS:
                 nest = Nest(outer, function=text.function(outer))
-                stack(nest, outer, ())
+                _stack(nest, outer, ())
             else:
                 continue
         except Unread:
@@ -239,7 +239,7 @@ def nests_around(text: Text, node: ast.AST) -> Iterator[Nest]:
             yield nest
 
 
-def stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
+def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
     """`torch.stack([... for i in range(n)])`, also one in the other."""
     listed = call.args[0] if call.args else None
     dim = {key.arg: ast.unparse(key.value) for key in call.keywords}
@@ -253,7 +253,7 @@ def stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
     elt = listed.elt
     joined = dotted(call.func) == "torch.cat"
     if isinstance(elt, ast.Call) and dotted(elt.func) == "torch.stack" and not joined:
-        stack(nest, elt, inner)
+        _stack(nest, elt, inner)
         return
     if joined and letters:
         raise Unread
@@ -262,7 +262,7 @@ def stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
     nest.steps.append(Step(loaded(MADE), operator, value, listed.elt, inner))
 
 
-def appended(text: Text, nest: Nest) -> None:
+def _appended(text: Text, nest: Nest) -> None:
     """A list that a loop fills: it is stacked later, and used for nothing else."""
     for step in nest.steps:
         if step.operator != "append":
@@ -282,7 +282,7 @@ def appended(text: Text, nest: Nest) -> None:
             raise Unread
         first, last = text.above[before[0]], text.above[after[0]]
         empty = isinstance(first, ast.Assign) and ast.unparse(first.value) == "[]"
-        if not empty or not same_rounds(text, first, nest.root):
+        if not empty or not _same_rounds(text, first, nest.root):
             raise Unread
         if not isinstance(last, ast.Call) or ast.unparse(last) not in (
             f"torch.stack({name})",
@@ -293,7 +293,7 @@ def appended(text: Text, nest: Nest) -> None:
         nest.bound[MADE] = last
 
 
-def same_rounds(text: Text, earlier: ast.AST, later: ast.AST) -> bool:
+def _same_rounds(text: Text, earlier: ast.AST, later: ast.AST) -> bool:
     """Whether a statement runs each time before another does."""
     above = list(text.around(later))
     return (
@@ -324,7 +324,7 @@ def before(text: Text, nest: Nest, name: str) -> ast.expr | None:
         if isinstance(above, ast.Attribute) and above.attr in ("shape", "size"):
             continue
         if isinstance(above, ast.Assign) and above.targets == [node]:
-            return above.value if same_rounds(text, above, nest.root) else None
+            return above.value if _same_rounds(text, above, nest.root) else None
         return None
     return None
 

@@ -121,7 +121,7 @@ def loaded(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
+def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
     """`tensor[index]`."""
     return ast.Subscript(tensor, index, ast.Load())
 
@@ -129,12 +129,12 @@ def element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 # -- headers ---------------------------------------------------------------------------
 
 
-def read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
+def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
     """The letter of a loop; what goes along with it is bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
         name = dotted(over.func)
         if name == "range" and isinstance(target, ast.Name):
-            read_range(nest, target.id, over)
+            _read_range(nest, target.id, over)
             return [target.id]
         if name == "enumerate" and len(over.args) == 1:
             if not (isinstance(target, ast.Tuple) and len(target.elts) == 2):
@@ -142,27 +142,27 @@ def read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
             letter, item = target.elts
             if not isinstance(letter, ast.Name):
                 raise Unread
-            return along(nest, letter.id, item, over.args[0], over)
+            return _along(nest, letter.id, item, over.args[0], over)
         if name == "zip" and over.args and isinstance(target, ast.Tuple):
             if len(target.elts) != len(over.args):
                 raise Unread
-            fresh = hidden(nest)
+            fresh = _hidden(nest)
             for item, tensor in zip(target.elts, over.args, strict=True):
-                along(nest, fresh, item, tensor, over)
+                _along(nest, fresh, item, tensor, over)
             return [fresh]
-    return along(nest, hidden(nest), target, over, over)
+    return _along(nest, _hidden(nest), target, over, over)
 
 
 def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> list[str]:
     """The letter of `[... for row in x]`."""
     if len(node.generators) != 1 or node.generators[0].ifs:
         raise Unread
-    made = read_header(nest, node.generators[0].target, node.generators[0].iter)
+    made = _read_header(nest, node.generators[0].target, node.generators[0].iter)
     nest.loops[-1].comprehension = node
     return made
 
 
-def read_range(nest: Nest, letter: str, over: ast.Call) -> None:
+def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
     """`range(n)`; where its ends depend on other letters, they are conditions."""
     others = {loop.letter for loop in nest.loops}
     triangular = bool(names_read(over) & others)
@@ -176,12 +176,12 @@ def read_range(nest: Nest, letter: str, over: ast.Call) -> None:
             nest.holding.append(ast.Compare(loaded(letter), [sign], [end]))
 
 
-def hidden(nest: Nest) -> str:
+def _hidden(nest: Nest) -> str:
     """A letter that the program does not name."""
     return f"{len(nest.loops)}th"
 
 
-def along(
+def _along(
     nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
 ) -> list[str]:
     """A name that goes along dim 0 of a tensor: it stands for `over[letter]`."""
@@ -189,7 +189,7 @@ def along(
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
             raise Unread
         for item, tensor in zip(target.elts, over.args, strict=True):
-            along(nest, letter, item, tensor, over)
+            _along(nest, letter, item, tensor, over)
         return [letter]
     plain = substituted(over, nest.bound)
     if not isinstance(target, ast.Name):
@@ -201,7 +201,7 @@ def along(
         raise Unread
     if letter not in [loop.letter for loop in nest.loops]:
         nest.loops.append(Loop(letter, tensor=ast.unparse(over), header=header))
-    nest.bound[target.id] = element(plain, loaded(letter))
+    nest.bound[target.id] = _element(plain, loaded(letter))
     return [letter]
 
 
@@ -213,32 +213,32 @@ def read_for(nest: Nest, node: ast.For, letters: tuple[str, ...]) -> None:
     if node.orelse:
         raise Unread
     held = len(nest.holding)
-    inner = (*letters, *read_header(nest, node.target, node.iter))
+    inner = (*letters, *_read_header(nest, node.target, node.iter))
     if len(set(inner)) < len(inner):
         raise Unread
     for stmt in node.body:
-        read_statement(nest, stmt, inner)
+        _read_statement(nest, stmt, inner)
     del nest.holding[held:]
 
 
-def read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> None:
+def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> None:
     """One statement of a loop's body."""
     if isinstance(stmt, ast.For):
         read_for(nest, stmt, letters)
     elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
-        read_assign(nest, stmt, stmt.targets[0], letters)
+        _read_assign(nest, stmt, stmt.targets[0], letters)
     elif isinstance(stmt, ast.AugAssign):
         signs = {ast.Add: "+", ast.Sub: "-"}
         sign = signs.get(type(stmt.op))
         if sign is None:
             raise Unread
-        add_step(nest, stmt, stmt.target, sign, stmt.value, letters)
+        _add_step(nest, stmt, stmt.target, sign, stmt.value, letters)
     elif isinstance(stmt, ast.If) and not stmt.orelse:
         nest.holding.append(substituted(stmt.test, nest.bound))
         for inner in stmt.body:
             if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
                 raise Unread
-            read_statement(nest, inner, letters)
+            _read_statement(nest, inner, letters)
         nest.holding.pop()
     elif isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call):
         if nest.holding:
@@ -254,7 +254,7 @@ def read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> None
         raise Unread
 
 
-def read_assign(
+def _read_assign(
     nest: Nest, stmt: ast.Assign, target: ast.expr, letters: tuple[str, ...]
 ) -> None:
     """An element that is written, or a name for what is used further down."""
@@ -262,19 +262,19 @@ def read_assign(
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         same = ast.dump(value.left).replace("Load", "Store") == ast.dump(target)
         if same:
-            add_step(nest, stmt, target, "+", value.right, letters)
+            _add_step(nest, stmt, target, "+", value.right, letters)
             return
     if isinstance(target, ast.Subscript):
-        add_step(nest, stmt, target, "=", value, letters)
+        _add_step(nest, stmt, target, "=", value, letters)
         return
     if not isinstance(target, ast.Name) or target.id in names_read(value):
         raise Unread
-    if is_zero(value):
+    if _is_zero(value):
         nest.sums[target.id] = letters
     nest.bound[target.id] = substituted(value, nest.bound)
 
 
-def is_zero(node: ast.expr) -> bool:
+def _is_zero(node: ast.expr) -> bool:
     """`0`, `0.0`."""
     return (
         isinstance(node, ast.Constant)
@@ -283,7 +283,7 @@ def is_zero(node: ast.expr) -> bool:
     )
 
 
-def add_step(
+def _add_step(
     nest: Nest,
     stmt: ast.stmt,
     target: ast.expr,
@@ -309,7 +309,7 @@ def add_step(
     elif isinstance(target, ast.Subscript):
         if not dotted(target.value):
             raise Unread
-        target = substituted_target(target, nest.bound)
+        target = _substituted_target(target, nest.bound)
     else:
         raise Unread
     condition: ast.expr | None = None
@@ -320,7 +320,7 @@ def add_step(
     nest.steps.append(Step(target, sign, plain, stmt, letters, condition))
 
 
-def substituted_target(
+def _substituted_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
     """A target with names in its indices replaced."""

@@ -35,7 +35,7 @@ from shapewright.record.ops import Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class _Made:
     """A tensor to make up: whole numbers lie from 0 to below `high`.
 
     `zeros` has no other values, `distinct` is a dim along which none comes twice.
@@ -54,7 +54,7 @@ class Experiment:
 
     loop: tuple[ast.stmt, ...]
     instead: tuple[ast.stmt, ...]
-    tensors: Mapping[str, Made]
+    tensors: Mapping[str, _Made]
     numbers: Mapping[str, Any]
     targets: tuple[str, ...]
 
@@ -63,7 +63,7 @@ UNTOUCHED = 6
 """Sizes that are small enough."""
 
 
-def shrunk(sizes: Iterable[int]) -> dict[int, int]:
+def _shrunk(sizes: Iterable[int]) -> dict[int, int]:
     """Small sizes for large ones: equal for equal, in the same order.
 
     Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
@@ -112,7 +112,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class World:
+class _World:
     """Tensors and ranges: those of the record, or small ones like them."""
 
     facts: dict[str, Fact]
@@ -121,25 +121,25 @@ class World:
 
 def proposals(case: Case) -> Iterator[Proposal]:
     """Everything that may do the same, the best first."""
-    real = World(case.recorded.facts, case.ranges)
+    real = _World(case.recorded.facts, case.ranges)
     sizes = {size for fact in real.facts.values() for size in fact.shape}
     for known in real.ranges.values():
-        sizes |= {known.start, known.stop, known.stop + offset(known.end)[1]}
-    small = shrunk(size for size in sizes if size > 0) | {0: 0}
-    tiny = World(
+        sizes |= {known.start, known.stop, known.stop + _offset(known.end)[1]}
+    small = _shrunk(size for size in sizes if size > 0) | {0: 0}
+    tiny = _World(
         {
             name: replace(fact, shape=tuple(small[size] for size in fact.shape))
             for name, fact in real.facts.items()
         },
-        {letter: tiny_range(known, small) for letter, known in real.ranges.items()},
+        {letter: _tiny_range(known, small) for letter, known in real.ranges.items()},
     )
     said: set[str] = set()
     for style in STYLES:
         try:
             both = list(
                 zip(
-                    replaced(case, real, style),
-                    replaced(case, tiny, style),
+                    _replaced(case, real, style),
+                    _replaced(case, tiny, style),
                     strict=True,
                 )
             )
@@ -149,14 +149,14 @@ def proposals(case: Case) -> Iterator[Proposal]:
             text = "; ".join(ast.unparse(stmt) for stmt in written)
             if text not in said:
                 said.add(text)
-                yield proposal(case, tiny, small, written, instead)
+                yield _proposal(case, tiny, small, written, instead)
 
 
-def replaced(case: Case, world: World, style: str) -> list[list[ast.stmt]]:
+def _replaced(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
     """The ways to write all steps, in one style."""
     ways = []
     for step in case.nest.steps:
-        order = order_of(case, step)
+        order = _order_of(case, step)
         reader = Vectoriser(world.facts, world.ranges, order, style, picked)
         if step.operator in ("stack", "cat", "append"):
             node = stacked(reader, step.value, step.letters).node
@@ -170,7 +170,7 @@ def replaced(case: Case, world: World, style: str) -> list[list[ast.stmt]]:
     return [[stmt for way in chosen for stmt in way] for chosen in product(*ways)]
 
 
-def order_of(case: Case, step: Step) -> tuple[str, ...]:
+def _order_of(case: Case, step: Step) -> tuple[str, ...]:
     """The dims of the target, letters and rows; letters that are summed come first."""
     dims: list[str] = []
     if isinstance(step.target, ast.Subscript):
@@ -190,33 +190,33 @@ def order_of(case: Case, step: Step) -> tuple[str, ...]:
     return (*(x for x in every if x not in dims), *dims)
 
 
-def proposal(
+def _proposal(
     case: Case,
-    tiny: World,
+    tiny: _World,
     small: dict[int, int],
     written: list[ast.stmt],
     instead: list[ast.stmt],
 ) -> Proposal:
     """A replacement with its experiment."""
     nest = case.nest
-    distinct = {name: dim for step in nest.steps for name, dim in placing(step)}
-    tensors: dict[str, Made] = {}
-    high = bounds(nest, tiny)
+    distinct = {name: dim for step in nest.steps for name, dim in _placing(step)}
+    tensors: dict[str, _Made] = {}
+    high = _bounds(nest, tiny)
     for name, fact in tiny.facts.items():
         zeros = case.fresh.get(name) == "zeros"
         size = high.get(name, 5)
-        tensors[name] = Made(fact.shape, fact.dtype, size, zeros, distinct.get(name))
+        tensors[name] = _Made(fact.shape, fact.dtype, size, zeros, distinct.get(name))
     numbers: dict[str, Any] = {
         name: value for name, value in case.recorded.numbers.items() if name
     }
     numbers |= {name: min(at, 1) for name, at in case.recorded.indices.items() if name}
     for letter, known in case.ranges.items():
-        name, added = offset(known.end)
+        name, added = _offset(known.end)
         if name:
             numbers[name] = tiny.ranges[letter].stop - added
     numbers |= case.numbers
     experiment = Experiment(
-        loop_of(case, small), tuple(instead), tensors, numbers, targets_of(nest)
+        _loop_of(case, small), tuple(instead), tensors, numbers, _targets_of(nest)
     )
     words = " where no place is written twice" if distinct else ""
     if isinstance(nest.root, ast.stmt) and MADE not in nest.bound:
@@ -229,14 +229,14 @@ def proposal(
     return Proposal(ast.unparse(stmt.value), experiment, place)
 
 
-def targets_of(nest: Nest) -> tuple[str, ...]:
+def _targets_of(nest: Nest) -> tuple[str, ...]:
     """What has to be the same in the end."""
     if not isinstance(nest.root, ast.stmt) or MADE in nest.bound:
         return (MADE,)
     return tuple(base_of(step.target) for step in nest.steps)
 
 
-def loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
+def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
     """The loop as it was written, with small ranges."""
     nest = case.nest
     root = deepcopy(nest.root)
@@ -257,7 +257,7 @@ def loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
     return (root,)
 
 
-def tiny_range(known: Range, small: dict[int, int]) -> Range:
+def _tiny_range(known: Range, small: dict[int, int]) -> Range:
     """A small range like a recorded one."""
     stop, end = small[known.stop], known.end
     if isinstance(end, ast.Constant):
@@ -265,7 +265,7 @@ def tiny_range(known: Range, small: dict[int, int]) -> Range:
     return Range(small[known.start], stop, end)
 
 
-def offset(node: ast.expr) -> tuple[str, int]:
+def _offset(node: ast.expr) -> tuple[str, int]:
     """`n` and the number that is added to it; no name where it is anything else."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
@@ -278,7 +278,7 @@ def offset(node: ast.expr) -> tuple[str, int]:
 # -- indices that are values -----------------------------------------------------------
 
 
-def bounds(nest: Nest, tiny: World) -> dict[str, int]:
+def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
     """Below which number the values of an index have to lie."""
     found: dict[str, int] = {}
     for step in nest.steps:
@@ -294,17 +294,17 @@ def bounds(nest: Nest, tiny: World) -> dict[str, int]:
                 if fact is None:
                     continue
                 for item, size in zip(items, fact.shape, strict=False):
-                    for read in tensors_in(item, tiny):
+                    for read in _tensors_in(item, tiny):
                         found[read] = min(found.get(read, size), size)
     return found
 
 
-def tensors_in(node: ast.AST, world: World) -> set[str]:
+def _tensors_in(node: ast.AST, world: _World) -> set[str]:
     """The tensors that are read in an expression."""
     return {name for each in ast.walk(node) if (name := dotted(each)) in world.facts}
 
 
-def placing(step: Step) -> Iterator[tuple[str, int]]:
+def _placing(step: Step) -> Iterator[tuple[str, int]]:
     """The tensors that say where a step writes, where it may write a place twice.
 
     With each the dim along which its values have to differ, so that the order in which
@@ -313,7 +313,7 @@ def placing(step: Step) -> Iterator[tuple[str, int]]:
     if step.operator != "=" or not isinstance(step.target, ast.Subscript):
         return
     _, items = flat(step.target)
-    plain = {dotted(offset_base(item)) for item in items}
+    plain = {dotted(_offset_base(item)) for item in items}
     left = set(step.letters) - plain
     if not left:
         return
@@ -328,7 +328,7 @@ def placing(step: Step) -> Iterator[tuple[str, int]]:
     raise Unread
 
 
-def offset_base(node: ast.expr) -> ast.expr:
+def _offset_base(node: ast.expr) -> ast.expr:
     """The letter of `i + 1`."""
     return node.left if isinstance(node, ast.BinOp) else node
 

@@ -34,7 +34,7 @@ ALL = ast.Slice()
 class Vec:
     """`node` with the names of its dims.
 
-    `factors` are those of a product; `over` are dims of theirs that it has summed.
+    `_factors` are those of a product; `over` are dims of theirs that it has summed.
     """
 
     node: ast.expr
@@ -75,7 +75,7 @@ def constant(value: int) -> ast.expr:
     return ast.Constant(value)
 
 
-def rows(count: int) -> tuple[str, ...]:
+def _rows(count: int) -> tuple[str, ...]:
     """The names of the dims of a whole row."""
     return tuple(f"~{count - n}" for n in range(count))
 
@@ -131,7 +131,7 @@ class Vectoriser:
         if name in self.ranges:
             return self.counted(name)
         if name in self.facts:
-            return Vec(node, rows(self.facts[name].ndim))
+            return Vec(node, _rows(self.facts[name].ndim))
         if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
             return self.transposed(self.read(node.value))
         if name:
@@ -189,7 +189,7 @@ class Vectoriser:
         own = [axis for axis in axes if axis in vec.axes]
         if len(own) < len(vec.axes):
             raise Unread
-        node = permuted(vec.node, vec.axes, own)
+        node = _permuted(vec.node, vec.axes, own)
         if not own:
             return node
         first = axes.index(own[0])
@@ -217,7 +217,7 @@ class Vectoriser:
             raise Unread
         made = self.together([left, right], lambda x, y: ast.BinOp(x, node.op, y))
         if isinstance(node.op, ast.Mult):
-            both, over = (*factors(left), *factors(right)), (*left.over, *right.over)
+            both, over = (*_factors(left), *_factors(right)), (*left.over, *right.over)
             if over and not made.number:
                 return self.contracted(both, over, made.axes)
             return replace(made, factors=both)
@@ -230,11 +230,11 @@ class Vectoriser:
         if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
             raise Unread
         inner = self.unused()
-        lefts = renamed(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
+        lefts = _renamed(left, {"~1": inner, "~2": "~2" if b == 2 else "~1"})
         if b == 2:
-            rights = renamed(right, {"~2": inner})
+            rights = _renamed(right, {"~2": inner})
         else:
-            rights = renamed(right, {"~1": inner})
+            rights = _renamed(right, {"~1": inner})
         letters = {x for x in (*lefts.axes, *rights.axes) if x[0] not in "~@"}
         ends = {x for x in (*lefts.axes, *rights.axes) if x.startswith("~")}
         wanted = (*sorted(letters, key=self.place), *sorted(ends, key=self.place))
@@ -298,7 +298,7 @@ class Vectoriser:
         """A matrix for each letter, transposed: its dims change their names."""
         if vec.number or sum(axis.startswith("~") for axis in vec.axes) != 2:
             raise Unread
-        return renamed(vec, {"~1": "~2", "~2": "~1"})
+        return _renamed(vec, {"~1": "~2", "~2": "~1"})
 
     # -- sums ----------------------------------------------------------------------
 
@@ -318,10 +318,10 @@ class Vectoriser:
             raise Unread
         gone = {axis: self.unused() for axis in over}
         left = [axis for axis in inner if axis not in over]
-        gone |= dict(zip(left, rows(len(left)), strict=True))
+        gone |= dict(zip(left, _rows(len(left)), strict=True))
         fresh = replace(
-            renamed(vec, gone),
-            factors=tuple(renamed(f, gone) for f in vec.factors),
+            _renamed(vec, gone),
+            factors=tuple(_renamed(f, gone) for f in vec.factors),
         )
         axes = tuple(gone[axis] for axis in over)
         if name == "sum":
@@ -367,16 +367,18 @@ class Vectoriser:
         numbers = [vec for vec in given if vec.number]
         tensors = [vec for vec in given if not vec.number]
         if self.style == "matmul":
-            made = matrix_product(tensors, over, wanted)
+            made = _matrix_product(tensors, over, wanted)
         elif self.style == "einsum":
-            made = einsum(tensors, wanted)
+            made = _einsum(tensors, wanted)
         else:
             names = [*over, *wanted]
             order = {axis: n for n, axis in enumerate(names)}
             nodes = [
                 self.aligned(
                     Vec(
-                        permuted(v.node, v.axes, sorted(v.axes, key=order.__getitem__)),
+                        _permuted(
+                            v.node, v.axes, sorted(v.axes, key=order.__getitem__)
+                        ),
                         tuple(sorted(v.axes, key=order.__getitem__)),
                     ),
                     names,
@@ -394,17 +396,17 @@ class Vectoriser:
         return replace(made, factors=tuple(given), over=over)
 
 
-def factors(vec: Vec) -> tuple[Vec, ...]:
+def _factors(vec: Vec) -> tuple[Vec, ...]:
     """A product's factors; of anything else itself."""
     return vec.factors or (vec,)
 
 
-def renamed(vec: Vec, names: Mapping[str, str]) -> Vec:
+def _renamed(vec: Vec, names: Mapping[str, str]) -> Vec:
     """With other names of dims."""
     return Vec(vec.node, tuple(names.get(axis, axis) for axis in vec.axes), vec.number)
 
 
-def permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.expr:
+def _permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.expr:
     """The node with its dims in another order."""
     if list(axes) == list(wanted):
         return node
@@ -415,7 +417,7 @@ def permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.
     return method(node, "permute", *(axes.index(axis) for axis in wanted))
 
 
-def matrix_product(
+def _matrix_product(
     tensors: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
 ) -> Vec:
     """`a @ b`, where the dims stand so that it is one."""
@@ -447,13 +449,15 @@ def matrix_product(
         for side, vec in zip(sides, (left, right), strict=True):
             if set(side) != set(vec.axes):
                 break
-            nodes.append(permuted(vec.node, vec.axes, side))
+            nodes.append(_permuted(vec.node, vec.axes, side))
         if len(nodes) == 2:
             return Vec(ast.BinOp(nodes[0], ast.MatMult(), nodes[1]), wanted)
-    return batch_by_matrix(tensors, inner, wanted)
+    return _batch_by_matrix(tensors, inner, wanted)
 
 
-def batch_by_matrix(tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]) -> Vec:
+def _batch_by_matrix(
+    tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]
+) -> Vec:
     """`batch @ matrix`: one matrix for all."""
     for left, right in (tensors, tensors[::-1]):
         if left.axes[-1:] != (inner,) or inner not in right.axes:
@@ -465,12 +469,12 @@ def batch_by_matrix(tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...])
         side = (inner, wanted[-1])
         if set(side) != set(right.axes):
             continue
-        node = permuted(right.node, right.axes, side)
+        node = _permuted(right.node, right.axes, side)
         return Vec(ast.BinOp(left.node, ast.MatMult(), node), wanted)
     raise Unread
 
 
-def einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
+def _einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
     """`torch.einsum("ik,kj->ij", a, b)`, with the loop's letters where it can."""
     names: dict[str, str] = {}
     spare = iter("dcefghabmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")

@@ -28,24 +28,24 @@ LOSSES = frozenset(
 )
 
 
-def divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
+def _divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
     """A sum of means, one a batch, divided by the number of samples."""
     text = loop.text
-    if is_of_single_samples(loop):
+    if _is_of_single_samples(loop):
         return
     for node in ast.walk(loop.node):
         if not isinstance(node, ast.stmt) or text.around(node, *LOOPS) is not loop.node:
             continue  # a loop within goes over something else than batches
-        total, added, is_list = grown(node)
+        total, added, is_list = _grown(node)
         if not total or added is None:
             continue
-        if mean_in(scene, text, loop.node, added) is None:
+        if _mean_in(scene, text, loop.node, added) is None:
             continue
-        for place, divided, divisor in divisions(text, loop.node):
-            same = is_sum_of(divided, total) if is_list else is_same(divided, total)
-            if not same or is_set_between(text, loop.node, total, place):
+        for place, divided, divisor in _divisions(text, loop.node):
+            same = _is_sum_of(divided, total) if is_list else _is_same(divided, total)
+            if not same or _is_set_between(text, loop.node, total, place):
                 continue
-            if counts_samples(text, divisor, place, (loop.node, node)):
+            if _counts_samples(text, divisor, place, (loop.node, node)):
                 yield finding(
                     "mean-over-samples",
                     f"`{total}` {'holds' if is_list else 'is a sum of'} means, one for "
@@ -57,7 +57,7 @@ def divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
                 return
 
 
-def is_of_single_samples(loop: Loop) -> bool:
+def _is_of_single_samples(loop: Loop) -> bool:
     """Whether each batch of a loop is one sample, whose mean it is."""
     shapes = [
         shape
@@ -69,7 +69,7 @@ def is_of_single_samples(loop: Loop) -> bool:
     return bool(firsts) and set(firsts) == {"1"}
 
 
-def grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
+def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
     """What a statement adds to, what it adds, and whether that is to a list."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return ast.unparse(node.target), node.value, False
@@ -88,18 +88,18 @@ def grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
     return "", None, False
 
 
-def divisions(
+def _divisions(
     text: Text, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
     """What is divided by what, below a loop: `a / b` and `a /= b`."""
-    for node in behind(text, loop):
+    for node in _behind(text, loop):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             yield node, node.left, node.right
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
             yield node, node.target, node.value
 
 
-def is_same(node: ast.expr, total: str) -> bool:
+def _is_same(node: ast.expr, total: str) -> bool:
     """Whether that is a total, or the number in it."""
     while isinstance(node, ast.Call) and called(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -109,12 +109,12 @@ def is_same(node: ast.expr, total: str) -> bool:
     return ast.unparse(node) == total
 
 
-def is_sum_of(node: ast.expr, total: str) -> bool:
+def _is_sum_of(node: ast.expr, total: str) -> bool:
     """Whether that is the sum of a list: `sum(losses)`, `torch.stack(losses).sum()`."""
     if not isinstance(node, ast.Call):
         return False
     if called(node) in VALUES and isinstance(node.func, ast.Attribute):
-        return is_sum_of(node.func.value, total)
+        return _is_sum_of(node.func.value, total)
     if called(node) not in ("sum", "fsum"):
         return False
     if node.args:
@@ -128,7 +128,7 @@ def is_sum_of(node: ast.expr, total: str) -> bool:
     )
 
 
-def is_set_between(
+def _is_set_between(
     text: Text, loop: ast.For, total: str, place: ast.expr | ast.stmt
 ) -> bool:
     """Whether a total is set anew between its loop and a place below."""
@@ -136,11 +136,11 @@ def is_set_between(
         isinstance(node, ast.Assign)
         and (node.end_lineno or node.lineno) < place.lineno
         and any(ast.unparse(target) == total for target in node.targets)
-        for node in behind(text, loop)
+        for node in _behind(text, loop)
     )
 
 
-def mean_in(
+def _mean_in(
     scene: Scene, text: Text, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
     """The loss whose mean is added, where a value is `loss.item()` and no more."""
@@ -163,13 +163,13 @@ def mean_in(
                 made = node.value
     elif isinstance(inner, ast.Call):
         made = inner
-    return made if made is not None and is_mean(scene, text, made) else None
+    return made if made is not None and _is_mean(scene, text, made) else None
 
 
 VALUES = frozenset({"item", "detach", "cpu", "data", "numpy"})
 
 
-def is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
+def _is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
     """Whether a call is one of torch's losses, of which the mean is taken."""
     if not isinstance(made, ast.Call):
         return False
@@ -184,13 +184,13 @@ def is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
         )
     ]
     return bool(found) and all(
-        takes_mean(op)
-        and (op.span is None or op.span.line in lines or gives(scene, op))
+        _takes_mean(op)
+        and (op.span is None or op.span.line in lines or _gives(scene, op))
         for op in found
     )
 
 
-def gives(scene: Scene, op: Op) -> bool:
+def _gives(scene: Scene, op: Op) -> bool:
     """Whether the function in which a loss is made gives back that loss itself."""
     text = scene.program.text(op.span.file) if op.span is not None else None
     node = text.node(op.span) if text is not None and op.span is not None else None
@@ -215,13 +215,13 @@ def gives(scene: Scene, op: Op) -> bool:
     return isinstance(holder, ast.Return)
 
 
-def takes_mean(op: Op) -> bool:
+def _takes_mean(op: Op) -> bool:
     """Whether a loss is the mean over its samples."""
     given = dict(op.arguments)
     return given.get("reduction", "mean") == "mean" and not op.outputs[0].shape
 
 
-def counts_samples(
+def _counts_samples(
     text: Text, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
 ) -> bool:
     """Whether a number is that of the samples.
@@ -230,15 +230,15 @@ def counts_samples(
     `n += len(labels)`.
     """
     if isinstance(value, ast.Call) and called(value) in ("float", "int", "max"):
-        return any(counts_samples(text, each, at, grown_in) for each in value.args)
+        return any(_counts_samples(text, each, at, grown_in) for each in value.args)
     if isinstance(value, ast.Call) and called(value) == "len" and value.args:
         arg = value.args[0]
         if isinstance(arg, ast.Attribute) and arg.attr in ("dataset", "sampler"):
             return True
-        return ast.unparse(arg) in data_sets(text)
+        return ast.unparse(arg) in _data_sets(text)
     if not isinstance(value, ast.Name | ast.Attribute):
         return False
-    if is_counted(text, ast.unparse(value), *grown_in):
+    if _is_counted(text, ast.unparse(value), *grown_in):
         return True
     function = text.around(at, ast.FunctionDef, ast.Module)
     for node in ast.walk(function) if function is not None else ():
@@ -246,46 +246,48 @@ def counts_samples(
             ast.unparse(target) == ast.unparse(value) for target in node.targets
         ):
             own = not isinstance(node.value, ast.Name | ast.Attribute)
-            return own and counts_samples(text, node.value, node, grown_in)
+            return own and _counts_samples(text, node.value, node, grown_in)
     return False
 
 
-def is_counted(text: Text, name: str, loop: ast.For, beside: ast.stmt) -> bool:
+def _is_counted(text: Text, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
-    made = names_made(loop)
+    made = _names_made(loop)
     for node in ast.walk(loop):
-        if not isinstance(node, ast.stmt) or grown(node)[0] != name:
+        if not isinstance(node, ast.stmt) or _grown(node)[0] != name:
             continue
         if text.parents.get(id(node)) is text.parents.get(id(beside)):
-            return is_size(grown(node)[1], made)
+            return _is_size(_grown(node)[1], made)
     return False
 
 
-def is_size(value: ast.expr | None, made: set[str]) -> bool:
+def _is_size(value: ast.expr | None, made: set[str]) -> bool:
     """Whether that is `len(x)`, `x.size(0)` or `x.shape[0]` of something in a loop."""
     if isinstance(value, ast.Call) and called(value) == "len" and value.args:
-        return is_of(value.args[0], made)
+        return _is_of(value.args[0], made)
     if isinstance(value, ast.Call) and called(value) == "size":
         first = ast.unparse(value.args[0]) if value.args else ""
         func = value.func
         return (
-            first == "0" and isinstance(func, ast.Attribute) and is_of(func.value, made)
+            first == "0"
+            and isinstance(func, ast.Attribute)
+            and _is_of(func.value, made)
         )
     if isinstance(value, ast.Subscript) and ast.unparse(value.slice) == "0":
         shape = value.value
         is_shape = isinstance(shape, ast.Attribute) and shape.attr == "shape"
-        return is_shape and is_of(shape.value, made)  # type: ignore[attr-defined]
+        return is_shape and _is_of(shape.value, made)  # type: ignore[attr-defined]
     return False
 
 
-def is_of(value: ast.expr, made: set[str]) -> bool:
+def _is_of(value: ast.expr, made: set[str]) -> bool:
     """Whether that is one of these names, or an item of one."""
     while isinstance(value, ast.Subscript):
         value = value.value
     return isinstance(value, ast.Name) and value.id in made
 
 
-def data_sets(text: Text) -> set[str]:
+def _data_sets(text: Text) -> set[str]:
     """What a `DataLoader` is given, as it is written."""
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
@@ -300,7 +302,7 @@ def data_sets(text: Text) -> set[str]:
     }
 
 
-def names_made(loop: ast.For) -> set[str]:
+def _names_made(loop: ast.For) -> set[str]:
     """Names that are set in a loop's body, or by its head."""
     return {
         node.id
@@ -309,7 +311,7 @@ def names_made(loop: ast.For) -> set[str]:
     }
 
 
-def behind(text: Text, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
+def _behind(text: Text, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
     """All nodes of the loop's function that stand below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     end = loop.end_lineno or loop.lineno
@@ -326,17 +328,17 @@ def sums(scene: Scene) -> Iterator[Finding]:
         if place in seen or (loop.moment.total or 2) < 2:
             continue
         seen.add(place)
-        yield from behind_loop(loop)
-        yield from divided_by_samples(scene, loop)
+        yield from _behind_loop(loop)
+        yield from _divided_by_samples(scene, loop)
 
 
-def behind_loop(loop: Loop) -> Iterator[Finding]:
+def _behind_loop(loop: Loop) -> Iterator[Finding]:
     """`total += loss.item()` after the loop: only the last batch counts."""
-    block = block_of(loop.text, loop.node)
+    block = _block_of(loop.text, loop.node)
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
         return
-    made = names_made(loop.node)
+    made = _names_made(loop.node)
     started = {
         node.id
         for each in block[:at]
@@ -366,14 +368,14 @@ def behind_loop(loop: Loop) -> Iterator[Finding]:
             )
 
 
-def block_of(text: Text, node: ast.stmt) -> list[ast.stmt]:
+def _block_of(text: Text, node: ast.stmt) -> list[ast.stmt]:
     """The statements among which one stands, those around its `with` too."""
     parent = text.parents.get(id(node))
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
         if isinstance(block, list) and any(each is node for each in block):
             if isinstance(parent, ast.With | ast.AsyncWith):
-                around = block_of(text, parent)
+                around = _block_of(text, parent)
                 place = next(n for n, each in enumerate(around) if each is parent)
                 return [*around[:place], *block, *around[place + 1 :]]
             return block

@@ -17,7 +17,7 @@ from shapewright.record.report import Met, Moment
 
 def stale_gradients(scene: Scene) -> Iterator[Finding]:
     """A backward pass adds to gradients that a step has used already."""
-    for met in of_kind(scene, "stale"):
+    for met in _of_kind(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
         yield finding(
@@ -37,8 +37,8 @@ def unused_gradients(scene: Scene) -> Iterator[Finding]:
     """Gradients are cleared before any step has used them."""
     if not any(each.stepped for each in scene.training.optimizers):
         return
-    for met in of_kind(scene, "cleared-unused"):
-        if met.name and is_stepped(scene, met):
+    for met in _of_kind(scene, "cleared-unused"):
+        if met.name and _is_stepped(scene, met):
             continue  # under a condition that did not come
         said = f": this `{met.name}` never steps" if met.name else ""
         yield finding(
@@ -49,7 +49,7 @@ def unused_gradients(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def is_stepped(scene: Scene, met: Met) -> bool:
+def _is_stepped(scene: Scene, met: Met) -> bool:
     """Whether the text steps the optimizer whose gradients are cleared at a place.
 
     So it does too where it is not written which one that is.
@@ -64,12 +64,12 @@ def is_stepped(scene: Scene, met: Met) -> bool:
 
 def kept_graphs(scene: Scene) -> Iterator[Finding]:
     """Each turn of a loop keeps its graph."""
-    for met in of_kind(scene, "graph-kept"):
+    for met in _of_kind(scene, "graph-kept"):
         span, name = scene.span(met.place, "backward"), ""
         keeper = None
         text = scene.program.text(met.place[0])
         if text is not None:
-            name, keeper = keeper_of(text, met.place[1])
+            name, keeper = _keeper_of(text, met.place[1])
         kept = text.span(keeper) if text is not None and keeper is not None else span
         said = f"`{name}`" if name else "what a turn of the loop made"
         yield finding(
@@ -82,7 +82,7 @@ def kept_graphs(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
+def _keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
     """The name whose graph is kept, and the statement in its loop that keeps it."""
     passes = [
         node
@@ -97,38 +97,38 @@ def keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
     loop = text.around(passes[0], *LOOPS) or text.around(passes[0], ast.FunctionDef)
     for name in reversed(names):
         for node in ast.walk(loop) if loop is not None else ():
-            if isinstance(node, ast.stmt) and keeps(node, name):
+            if isinstance(node, ast.stmt) and _keeps(node, name):
                 return name, node
     return (names[-1] if names else ""), None
 
 
-def keeps(node: ast.stmt, name: str) -> bool:
+def _keeps(node: ast.stmt, name: str) -> bool:
     """Whether a statement stores a tensor, and not only its value, beyond the turn."""
     if isinstance(node, ast.AugAssign):
-        return is_bare(node.value, name)
+        return _is_bare(node.value, name)
     if isinstance(node, ast.Assign):
         target = node.targets[0]
         if isinstance(target, ast.Subscript | ast.Attribute):
-            return is_bare(node.value, name)
+            return _is_bare(node.value, name)
         same = isinstance(target, ast.Name) and isinstance(node.value, ast.BinOp)
         names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-        return same and target.id in names - {name} and is_bare(node.value, name)  # type: ignore[attr-defined]
+        return same and target.id in names - {name} and _is_bare(node.value, name)  # type: ignore[attr-defined]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if method in ("append", "extend", "add", "insert", "update", "setdefault"):
-            return any(is_bare(each, name) for each in call.args)
+            return any(_is_bare(each, name) for each in call.args)
     return False
 
 
-def is_bare(value: ast.expr, name: str) -> bool:
+def _is_bare(value: ast.expr, name: str) -> bool:
     """Whether a name stands in an expression without being turned into its value."""
     if isinstance(value, ast.Name):
         return value.id == name
     if isinstance(value, ast.Call):
         return False
     return any(
-        is_bare(each, name)
+        _is_bare(each, name)
         for each in ast.iter_child_nodes(value)
         if isinstance(each, ast.expr)
     )
@@ -143,7 +143,7 @@ def forgotten_parameters(scene: Scene) -> Iterator[Finding]:
         of = "" if whole else f" of {outside.of}"
         message = (
             f"{many}{of} parameters of `{outside.model}` get gradients and are in no "
-            f"optimizer: {listed(outside.paths)}"
+            f"optimizer: {_listed(outside.paths)}"
         )
         holders = strangers or list(scene.training.optimizers)
         places = [scene.span(each.built, each.name) for each in holders]
@@ -182,7 +182,7 @@ def idle_parameters(scene: Scene) -> Iterator[Finding]:
         yield finding(
             "no-gradient",
             f"{many} of the {each.parameters} parameters of `{each.name}` never get a "
-            f"gradient: {listed(layers)}",
+            f"gradient: {_listed(layers)}",
             first or optimizer,
             (optimizer, "the optimizer holds them"),
             (scene.span(each.stepped, "step"), "its steps do not change them"),
@@ -192,7 +192,7 @@ def idle_parameters(scene: Scene) -> Iterator[Finding]:
 
 def modes(scene: Scene) -> Iterator[Finding]:
     """Training in evaluation mode, evaluation in training mode."""
-    for met in of_kind(scene, "trained-in-eval"):
+    for met in _of_kind(scene, "trained-in-eval"):
         yield finding(
             "trained-in-eval-mode",
             f"`{met.name}` is trained in evaluation mode here: after `eval()` nothing "
@@ -200,7 +200,7 @@ def modes(scene: Scene) -> Iterator[Finding]:
             scene.span(met.place, "backward"),
             (scene.span(met.other, "eval"), "`eval()` was called here"),
         )
-    for met in of_kind(scene, "evaluated-in-training"):
+    for met in _of_kind(scene, "evaluated-in-training"):
         yield finding(
             "evaluated-in-training-mode",
             f"`{met.name}` is evaluated in training mode: its dropout drops, its batch "
@@ -209,12 +209,12 @@ def modes(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def of_kind(scene: Scene, kind: str) -> Iterator[Met]:
+def _of_kind(scene: Scene, kind: str) -> Iterator[Met]:
     """What was met of a kind."""
     return (each for each in scene.training.met if each.kind == kind)
 
 
-def listed(names: Sequence[str], most: int = 4) -> str:
+def _listed(names: Sequence[str], most: int = 4) -> str:
     """`a`, `b` and 3 more."""
     told = ", ".join(f"`{each}`" for each in names[:most])
     more = len(names) - most
@@ -236,19 +236,19 @@ CONSTANT = frozenset(
 
 def penalties(scene: Scene) -> Iterator[Finding]:
     """`autograd.grad` without `create_graph=True`, as a term of a loss."""
-    terms = Terms()
+    terms = _Terms()
     ops = scene.program.trace.ops
     if not any(op.name.endswith("autograd.grad") for op in ops):
         return
     for op in ops:
         if op.name.rpartition(".")[2] == "backward":
             for made, added in terms.reached(op):
-                yield told(scene, made, added, op)
+                yield _told(scene, made, added, op)
         else:
             terms.follow(op)
 
 
-class Terms:
+class _Terms:
     """What comes of gradients without a graph, call by call.
 
     A step along a gradient is right without one (`x + 0.1 * gradient`, meta-learning
@@ -274,7 +274,7 @@ class Terms:
         for out in op.outputs:
             if out.requires_grad:
                 self.trains(op, name, out, trained, bare)
-            elif bare and not trained and name not in CONSTANT and is_smooth(out):
+            elif bare and not trained and name not in CONSTANT and _is_smooth(out):
                 self.bare[out.tensor] = self.bare[bare[0].tensor]
 
     def differentiated(self, op: Op) -> None:
@@ -316,12 +316,12 @@ class Terms:
                 yield self.losses[fact.tensor]
 
 
-def is_smooth(fact: Fact) -> bool:
+def _is_smooth(fact: Fact) -> bool:
     """Whether numbers could have a gradient."""
     return fact.dtype.startswith(("float", "bfloat", "complex"))
 
 
-def told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
+def _told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
     """The finding of one."""
     return finding(
         "gradient-without-graph",
@@ -335,17 +335,17 @@ def told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
 
 def schedules(scene: Scene) -> Iterator[Finding]:
     """Both kinds."""
-    for met in of_kind(scene, "scheduled-first"):
+    for met in _of_kind(scene, "scheduled-first"):
         yield finding(
             "scheduler-order",
             f"`{met.name}` steps before its optimizer did: the first learning rate is "
             "skipped",
             scene.span(met.place, "step"),
         )
-    yield from too_long(scene, scene.rehearsal.story, 1, True)
+    yield from _too_long(scene, scene.rehearsal.story, 1, True)
 
 
-def too_long(
+def _too_long(
     scene: Scene, moment: Moment, times: int, known: bool
 ) -> Iterator[Finding]:
     """A scheduler with a last step that a whole run goes past."""
@@ -364,12 +364,12 @@ def too_long(
         times *= moment.total or 1
     for each in moment.inner:
         regular = each.kind != "schedule" or each.count >= max(moment.ran, 1)
-        yield from too_long(scene, each, times, known and regular)
+        yield from _too_long(scene, each, times, known and regular)
 
 
 def kept_states(scene: Scene) -> Iterator[Finding]:
     """What a program loads as the state of an earlier step is that of the last."""
-    for met in of_kind(scene, "state-not-copied"):
+    for met in _of_kind(scene, "state-not-copied"):
         yield finding(
             "state-not-copied",
             f"this state of `{met.name}` is no copy: the steps that follow change it "

@@ -68,7 +68,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
         found = searched(target, request, took)
         made = found if found is not None else record(target, (), {}, request)
     else:
-        spec = parse(args[0]) if is_one_spec(args, kwargs) else None
+        spec = parse(args[0]) if _is_one_spec(args, kwargs) else None
         args, kwargs, letters = fed(args, kwargs)
         took.append(Fed(target, module_of(target), args, kwargs, spec))
         made = record(target, args, kwargs, replace(request, letters=letters))
@@ -76,13 +76,13 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
             refuse_sizes("check", target, args, kwargs)
     ignored = ignored_codes(folder_of(target))
     program = program_of(with_loops(made), None)
-    report = with_choice(Session(program, ignored=ignored).report(), took)
+    report = _with_choice(Session(program, ignored=ignored).report(), took)
     report = in_letters(report, program, took)
     run = runner(took, lambda made: program_of(made, None), True)
     return with_edges(report, program, took, lambda asked: [*map(run, asked)], ignored)
 
 
-def is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the inputs are all in one text."""
     return len(args) == 1 and isinstance(args[0], str) and not kwargs
 
@@ -137,7 +137,7 @@ def check_one_target(
         )
         seen = Constructions()
         if inputs is None:
-            inputs = chosen_spec(took)
+            inputs = _chosen_spec(took)
         try:
             with guarded(), seen.watched():
                 made = run_target(parsed, inputs, request, None, took, declared)
@@ -162,7 +162,7 @@ def check_one_target(
             session = Session(
                 program, trying.again, trying.attempt, first, ignored, strict
             )
-            report = with_choice(session.report(), took)
+            report = _with_choice(session.report(), took)
             sized = runner(took, lambda made: program_of(made, seen))
             if first and report.findings:
                 return report
@@ -174,7 +174,7 @@ def check_one_target(
             if program is None:
                 program = Program(before_any_call(target, stopped))
             session = Session(program, first=first, ignored=ignored, strict=strict)
-            return with_choice(session.report(), took)
+            return _with_choice(session.report(), took)
 
 
 def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
@@ -184,12 +184,12 @@ def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
     return explained(error)
 
 
-def chosen_spec(took: list[Fed]) -> Spec | None:
+def _chosen_spec(took: list[Fed]) -> Spec | None:
     """The inputs that were looked for in an earlier run, for the tries of fixes."""
     return took[0].spec if took and took[0].chosen is not None else None
 
 
-def with_choice(report: Report, took: list[Fed]) -> Report:
+def _with_choice(report: Report, took: list[Fed]) -> Report:
     """The report, which says if its inputs were chosen."""
     return replace(report, chosen=took[0].chosen) if took else report
 

@@ -84,13 +84,13 @@ def place_of(program: Program, failure: Failure) -> Place:
         return ("", 0, op.name)
     layer, found = program.layer(op), program.node(op.span)
     if layer is not None:
-        call = own_name(layer.path)
+        call = _own_name(layer.path)
     else:
         call = found[0].written(found[1]) if found is not None else op.name
     return (op.span.file, op.span.line, call)
 
 
-def own_name(path: str) -> str:
+def _own_name(path: str) -> str:
     """`conv` of `layers.3.conv`, `net.2` of `blocks.0.net.2`."""
     parts = path.split(".")
     names = [at for at, part in enumerate(parts) if not part.isdigit()]
@@ -188,13 +188,13 @@ def chosen(report: Report, unsafe: bool) -> list[Fix]:
     """The fix to write for each finding: a `safe` one, or with `unsafe` the best."""
     found = []
     for finding in report.findings:
-        fix = best(finding, unsafe)
+        fix = _best(finding, unsafe)
         if fix is not None:
             found.append(fix)
     return found
 
 
-def best(finding: Finding, unsafe: bool) -> Fix | None:
+def _best(finding: Finding, unsafe: bool) -> Fix | None:
     """The first fix that may be written, checked ones only."""
     grades = ("safe", "fits") if unsafe else ("safe",)
     return next((f for f in finding.fixes if f.checked and f.grade in grades), None)
@@ -206,16 +206,16 @@ def changed(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
     for fix in fixes:
         for edit in fix.edits:
             others = by_file.setdefault(edit.span.file, [])
-            if not any(overlap(edit, other) for other in others):
+            if not any(_overlap(edit, other) for other in others):
                 others.append(edit)
     found = {}
     for file, edits in by_file.items():
-        old = read(file)
+        old = _read(file)
         found[file] = old, apply_edits(old, [(e.span, e.text) for e in edits])
     return found
 
 
-def overlap(one: Edit, other: Edit) -> bool:
+def _overlap(one: Edit, other: Edit) -> bool:
     """Whether two edits touch the same text, or insert at one place."""
     a, b = one.span, other.span
     starts, ends = (a.line, a.column), (a.end_line, a.end_column)
@@ -227,24 +227,24 @@ def overlap(one: Edit, other: Edit) -> bool:
     )
 
 
-def encoding_of(file: str | Path) -> str:
+def _encoding_of(file: str | Path) -> str:
     """The encoding that a Python file says it has, with its mark at the beginning."""
     with open(file, "rb") as stream:
         return tokenize.detect_encoding(stream.readline)[0]
 
 
-def read(file: str) -> str:
+def _read(file: str) -> str:
     """A file's text, its line ends kept."""
-    with open(file, encoding=encoding_of(file), newline="") as stream:
+    with open(file, encoding=_encoding_of(file), newline="") as stream:
         return stream.read()
 
 
 def difference(fixes: Iterable[Fix]) -> str:
     """The changes as a unified diff."""
-    return "".join(line for part in differences(fixes) for line in part)
+    return "".join(line for part in _differences(fixes) for line in part)
 
 
-def differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
+def _differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
     """The lines of each file's diff."""
     for file, (old, new) in sorted(changed(fixes).items()):
         lines = unified_diff(
@@ -261,7 +261,7 @@ def replace(file: Path, text: str) -> None:
     target = file.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        encoding = encoding_of(target)
+        encoding = _encoding_of(target)
         with os.fdopen(handle, "w", encoding=encoding, newline="") as stream:
             stream.write(text)
         os.chmod(name, target.stat().st_mode)

@@ -33,21 +33,21 @@ def with_edges(
 ) -> Report:
     """The report with what breaks only at other sizes, where nothing else is wrong."""
     wrong = any(each.severity == "error" for each in report.findings)
-    if not took or wrong or not report.complete or not can_vary(took[0]):
+    if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
     fed = took[0]
     found = [
         each
-        for each in looked_for(program, make, fed)
+        for each in _looked_for(program, make, fed)
         if each.code not in ignored and not ignored_here(program, each)
     ]
     if not found:
         return report
-    kept = tuple(each for each in report.findings if not told_better(each, found))
+    kept = tuple(each for each in report.findings if not _told_better(each, found))
     return replace(report, findings=(*kept, *found))
 
 
-def looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
+def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
     """What breaks at other sizes. A mistake of our own is told, and stops nothing."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
@@ -58,7 +58,7 @@ def looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
         return [Finding("torch-error", "note", message)]
 
 
-def told_better(finding: Finding, found: Sequence[Finding]) -> bool:
+def _told_better(finding: Finding, found: Sequence[Finding]) -> bool:
     """Whether a run showed what a note only foresaw."""
     if finding.code != "lost-batch" or finding.severity != "note":
         return False
@@ -72,7 +72,7 @@ def told_better(finding: Finding, found: Sequence[Finding]) -> bool:
     return span is not None and (span.file, span.line) in lines
 
 
-def can_vary(fed: Fed) -> bool:
+def _can_vary(fed: Fed) -> bool:
     """Whether a model got tensors whose sizes can be changed."""
     from shapewright.runtime.input_tensors import can_resize
 
@@ -106,7 +106,7 @@ def runner(
 
     def once(request: Request) -> Seen:
         (fed,) = took
-        made = at(fed, request)
+        made = _at(fed, request)
         if made is None:
             return Seen("unsure")
         why = request.look == "cause"
@@ -125,7 +125,7 @@ def runner(
     return run
 
 
-def at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments at other sizes; None where they cannot have them."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
@@ -170,18 +170,18 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
     wanted = [(each.code, each.span) for each in report.findings]
     if not any(each in calls for each in wanted):
         return report
-    first, *others = samples(took[0], list(spec.letters_free))
+    first, *others = _samples(took[0], list(spec.letters_free))
     if first is None:
         return report
     findings = []
     for each in report.findings:
         call = calls.get((each.code, each.span))
-        line = "" if call is None else said(program, call, first, others)
+        line = "" if call is None else _said(program, call, first, others)
         findings.append(replace(each, lines=(*each.lines, line)) if line else each)
     return replace(report, findings=tuple(findings))
 
 
-def said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
+def _said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
     """``in letters: `x` is (B, 32*T)``, or nothing."""
     op = program.trace.ops[call]
     shapes = [tuple(fact.shape) for fact in op.inputs]
@@ -195,19 +195,19 @@ def said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
     for name, fact, dims in zip(
         names, op.inputs, operands(fitted, checks, call), strict=False
     ):
-        if fact.tensor not in program.states and has_letters(dims):
+        if fact.tensor not in program.states and _has_letters(dims):
             shape = ", ".join(map(str, dims)) + ("," if len(dims) == 1 else "")
             parts.append(f"{name} is ({shape})")
     return "in letters: " + ", ".join(dict.fromkeys(parts)) if parts else ""
 
 
-def has_letters(dims: Dims) -> bool:
+def _has_letters(dims: Dims) -> bool:
     """Whether every dim has a formula, and some depend on letters."""
     known = [each for each in dims if each is not None]
     return len(known) == len(dims) and any(each.letters() for each in known)
 
 
-def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
+def _samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     """What runs show, the first at the usual sizes; None for one that shows nothing.
 
     Of one in which other calls fail than in the first, only what came before.
@@ -227,7 +227,7 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     found: list[Any] = []
     failing: set[Any] = set()
     for nth in range(1 + FITTED + CHECKED):
-        sizes = somewhere(usual, nth, draw) if nth else usual
+        sizes = _somewhere(usual, nth, draw) if nth else usual
         try:
             args, kwargs = materialize(fed.spec.with_sizes(**sizes), made_of)
         except InputError:
@@ -259,7 +259,7 @@ def samples(fed: Fed, free: Sequence[str]) -> list[Any]:
     return found
 
 
-def somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
+def _somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
     """Sizes at random: beyond the usual ones, multiples of them, and below them."""
     sizes = {}
     for name, size in usual.items():

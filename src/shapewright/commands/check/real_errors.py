@@ -39,7 +39,7 @@ OF_VALUES = re.compile(r"out of (range|bound)|index|smaller than|negative", re.I
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class _Met:
     """The failure of the real run, met again. `every`: in a child process, with the
     program's own code."""
 
@@ -54,7 +54,7 @@ class Met:
         return self.program.failures[0]
 
 
-def met_again(place: Place, error: BaseException) -> Met | None:
+def _met_again(place: Place, error: BaseException) -> _Met | None:
     """The first of the ways to run it again that fails as the real run did."""
     from shapewright.runtime.real_errors.second_run import (
         apart,
@@ -70,18 +70,18 @@ def met_again(place: Place, error: BaseException) -> Met | None:
     for again in (*own, *layers_again(place), *lines_again(place)):
         run = again.run(quick=True)
         needs_own = needs_own or (run.own and again in own)
-        program = program_of(place, run)
-        if program is not None and is_same(program, again.at, error):
-            return Met(place, again, with_repairs(place, again, program))
+        program = _program_of(place, run)
+        if program is not None and _is_same(program, again.at, error):
+            return _Met(place, again, _with_repairs(place, again, program))
     needs_own = needs_own and may_be_torchs(error) and may_fork()
     for again in own if needs_own else ():
-        (program,) = apart([partial(run_apart, place, again)], SECONDS)
-        if program is not None and is_same(program, again.at, error, sizes=True):
-            return Met(place, again, program, True)
+        (program,) = apart([partial(_run_apart, place, again)], SECONDS)
+        if program is not None and _is_same(program, again.at, error, sizes=True):
+            return _Met(place, again, program, True)
     return None
 
 
-def with_repairs(place: Place, again: Again, program: Program) -> Program:
+def _with_repairs(place: Place, again: Again, program: Program) -> Program:
     """The run once more, with all that repairs the call looked for.
 
     That is hundreds of tries: of what makes many calls itself, too long to wait for.
@@ -91,7 +91,7 @@ def with_repairs(place: Place, again: Again, program: Program) -> Program:
     )
     if many or not program.failures:
         return program
-    whole = program_of(place, again.run())
+    whole = _program_of(place, again.run())
     return whole if whole is not None and whole.failures else program
 
 
@@ -101,13 +101,13 @@ MANY = "F.multi_head_attention_forward"
 """One call for the program, some thirty for torch."""
 
 
-def run_apart(place: Place, again: Again) -> Program | None:
+def _run_apart(place: Place, again: Again) -> Program | None:
     """A run with the program's own code, fit to be sent."""
-    program = program_of(place, again.run(every=True))
+    program = _program_of(place, again.run(every=True))
     return None if program is None else kept(program)
 
 
-def program_of(place: Place, run: Run) -> Program | None:
+def _program_of(place: Place, run: Run) -> Program | None:
     """What is reasoned about: the run, and where the layers of its calls were built."""
     trace = run.trace
     if trace is None:
@@ -122,7 +122,7 @@ def program_of(place: Place, run: Run) -> Program | None:
     return Program(trace, run.failures, built, place.owner.sources())
 
 
-def is_same(
+def _is_same(
     program: Program, at: Span, error: BaseException, sizes: bool = False
 ) -> bool:
     """Whether the first failure of a run is that of the real run.
@@ -137,12 +137,12 @@ def is_same(
         return any(each.code == DEVICES for each in found) and "device" in said
     failure = program.failures[0]
     span = program.trace.ops[failure.op].span
-    if span != at and not is_line_of(span, at):
+    if span != at and not _is_line_of(span, at):
         return False
     finding = of_failure(program, failure)
     drawn = any(DRAWS.search(op.name) for op in program.trace.ops)
     sizes = sizes or drawn or bool(program.trace.assumptions)
-    if sizes and numbers(failure.torch_message) != numbers(said):
+    if sizes and _numbers(failure.torch_message) != _numbers(said):
         return False
     if finding.code == "dtype-mismatch" and not OF_DTYPES.search(said):
         return False
@@ -157,7 +157,7 @@ DRAWS = re.compile(r"rand|item|tolist|nonzero|unique|multinomial|masked_select|s
 """Operators whose answer may decide a size, and be another a second time."""
 
 
-def is_line_of(span: Span | None, at: Span) -> bool:
+def _is_line_of(span: Span | None, at: Span) -> bool:
     """Whether a span is the line of a place, where Python keeps no columns."""
     if span is None or (span.column, span.end_column) != (1, 1):
         return False
@@ -167,7 +167,7 @@ def is_line_of(span: Span | None, at: Span) -> bool:
 DEVICES = "mixed-devices"
 
 
-def numbers(text: str) -> list[str]:
+def _numbers(text: str) -> list[str]:
     """The numbers in a text."""
     return sorted(re.findall(r"\d+", text))
 
@@ -187,34 +187,34 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
     place = place_of(stack)
     load = load_of(stack, error)
     if load is not None:
-        return of_load(place, load)
-    met = met_again(place, error)
+        return _of_load(place, load)
+    met = _met_again(place, error)
     if met is None:
         return None
-    finding = finding_of(met) if met.program.failures else of_devices(met)
+    finding = _finding_of(met) if met.program.failures else _of_devices(met)
     return finding, met.program.trace
 
 
-def finding_of(met: Met) -> Finding:
+def _finding_of(met: _Met) -> Finding:
     """The failure in the program's words, with the fixes that were tried."""
     program, failure = met.program, met.failure
     finding = of_failure(program, failure)
-    session = Session(program, attempt=partial(attempts, met))
+    session = Session(program, attempt=partial(_attempts, met))
     told = Told(finding, place_of_failure(program, failure))
-    session.tries(program, told, likely(met))
+    session.tries(program, told, _likely(met))
     finding = session.shown(told)
     alike = {(fix.message, fix.edits[0].span.line): fix for fix in finding.fixes}
     return replace(
         finding,
         fixes=tuple(alike.values()),
         span=met.again.told,
-        module=finding.module or module_of(met),
+        module=finding.module or _module_of(met),
         torch_message="",  # the exception says it
-        lines=(*finding.lines, *operands(program, failure, finding)),
+        lines=(*finding.lines, *_operands(program, failure, finding)),
     )
 
 
-def likely(met: Met) -> list[Option]:
+def _likely(met: _Met) -> list[Option]:
     """Fixes to try: not another number, or another order where none is missed. Many
     make a single call run."""
     missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
@@ -223,9 +223,9 @@ def likely(met: Met) -> list[Option]:
         if option.kind in FAR:
             if not (missed and ORDER.search(option.fix.message)):
                 continue
-        elif is_guess(met, option.fix):
+        elif _is_guess(met, option.fix):
             continue
-        if can_be_tried(met, option.fix):
+        if _can_be_tried(met, option.fix):
             found.append(option)
     return found
 
@@ -235,11 +235,11 @@ FAR = frozenset({"number", "swapped", "argument", "source", "larger?", "order?"}
 ORDER = re.compile(r"\.(transpose|permute)\(")
 
 
-def is_guess(met: Met, fix: Fix) -> bool:
+def _is_guess(met: _Met, fix: Fix) -> bool:
     """Whether a fix only puts another number into the expression, where no dim is
     meant, or leaves the call away."""
     at, first = met.again.at, fix.edits[0]
-    if not all(holds(at, edit.span) for edit in fix.edits):
+    if not all(_holds(at, edit.span) for edit in fix.edits):
         return False
     ends = first.span.end_line, first.span.end_column
     if not first.text and ends == (at.end_line, at.end_column):
@@ -248,16 +248,16 @@ def is_guess(met: Met, fix: Fix) -> bool:
     return number and met.failure.error != "IndexError"
 
 
-def module_of(met: Met) -> str:
+def _module_of(met: _Met) -> str:
     """The path of the module whose method failed."""
     return met.place.owner.path_of(met.place.stack.here.first) or ""
 
 
-def of_devices(met: Met) -> Finding:
+def _of_devices(met: _Met) -> Finding:
     """Tensors of several devices."""
     finding = met.program.trace.findings[0]
     return replace(
-        finding, span=met.again.told, module=module_of(met), torch_message=""
+        finding, span=met.again.told, module=_module_of(met), torch_message=""
     )
 
 
@@ -265,7 +265,7 @@ MOST = 6
 """Operands that are shown."""
 
 
-def operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
+def _operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
     """The operands of the call that the finding does not tell of; weights of a layer
     are left out."""
     op = program.trace.ops[failure.op]
@@ -282,15 +282,15 @@ def operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
     return list(dict.fromkeys(found))[:MOST]
 
 
-def can_be_tried(met: Met, fix: Fix) -> bool:
+def _can_be_tried(met: _Met, fix: Fix) -> bool:
     """Whether a fix changes the expression, or how a layer is constructed."""
     places = [built.span for built in met.program.built.values()]
     if met.again.text is not None:
         places.append(met.again.at)
-    return all(any(holds(place, edit.span) for place in places) for edit in fix.edits)
+    return all(any(_holds(place, edit.span) for place in places) for edit in fix.edits)
 
 
-def holds(outer: Span, inner: Span) -> bool:
+def _holds(outer: Span, inner: Span) -> bool:
     """Whether a span lies within another."""
     return (
         outer.file == inner.file
@@ -299,11 +299,11 @@ def holds(outer: Span, inner: Span) -> bool:
     )
 
 
-def attempts(
-    met: Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
+def _attempts(
+    met: _Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
 ) -> list[Tried]:
     """The call with each of these texts, as `Session` asks."""
-    runs = [partial(attempt, met, *each) for each in zip(many, gone, strict=True)]
+    runs = [partial(_attempt, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
     from shapewright.runtime.real_errors.second_run import apart
@@ -311,7 +311,7 @@ def attempts(
     return [each or Tried() for each in apart(runs, SECONDS)]
 
 
-def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
+def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
     """The call with one changed text."""
     from shapewright.program.source_text import Text
     from shapewright.runtime.real_errors.layer_owners import rebuilt
@@ -321,11 +321,11 @@ def attempt(met: Met, texts: Overlay, gone: Line) -> Tried:
     new = texts.get(os.path.abspath(again.file))
     text = None if new is None or again.text is None else Text(again.file, new)
     run = again.run(text, met.every, quick=True, layers=layers)
-    program = program_of(met.place, run)
+    program = _program_of(met.place, run)
     return Tried() if program is None else in_short(program, gone)
 
 
-def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
+def _of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
     """What explains a state dict that does not fit."""
     from shapewright.engine.call_sites import source_of
     from shapewright.runtime.real_errors.layer_owners import relative
@@ -337,14 +337,14 @@ def of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
         source = replace(source, file=span.file)
     trace = nothing("", finding, source)
     program = Program(trace, loads=[(span, load.refused)])
-    session = Session(program, attempt=partial(loads, place, load))
+    session = Session(program, attempt=partial(_loads, place, load))
     told = Told(finding, (span.file, span.line, LOAD))
     fixes = state_dicts.fixes(program, span, load.refused)
     session.tries(program, told, list(options("load", 1.0, fixes)))
     return replace(session.shown(told), torch_message=""), trace
 
 
-def loads(
+def _loads(
     place: Place,
     load: Load,
     many: Sequence[Overlay],

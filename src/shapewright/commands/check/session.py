@@ -55,7 +55,7 @@ NOWHERE: Place = ("", 0, "")
 
 
 @dataclass(slots=True)
-class Mend:
+class _Mend:
     """One way to mend a finding, and what the run with it came to."""
 
     option: Option
@@ -74,7 +74,7 @@ class Told:
 
     finding: Finding
     place: Place
-    mends: list[Mend] = field(default_factory=list)
+    mends: list[_Mend] = field(default_factory=list)
     numbers: frozenset[int] = frozenset()
     untried: int = 0  # ways to mend it that had no turn
 
@@ -152,7 +152,7 @@ class Session:
             place = (span.file, span.line, LOAD)
             if place not in known:
                 load = explained_load(span, one)
-                load = replace(load, related=ways(program, load))
+                load = replace(load, related=_ways(program, load))
                 found.append(Told(load, place))
                 self.tries(
                     program,
@@ -169,7 +169,7 @@ class Session:
             lines.add(place[:2])
             before = (*self.told, *found)
             follows = any(told.removes(place, self.crowded) for told in before)
-            mine = numbers_of(failures[0])
+            mine = _numbers_of(failures[0])
             if program is not self.program and mine:
                 # The mend chose one of two sizes, and this call wants the other.
                 follows |= any(told.numbers == mine for told in before)
@@ -193,7 +193,7 @@ class Session:
                 python_errors.explain_python_error(program, finding) if own else finding
             )
             shown = python_errors.explain_signature(program, shown)
-            found.append(Told(replace(shown, related=ways(program, shown)), place))
+            found.append(Told(replace(shown, related=_ways(program, shown)), place))
             self.tries(program, found[-1], of_program_error(program, finding))
         return found
 
@@ -203,7 +203,7 @@ class Session:
             return
         before = places(program)
         doubtful = any(each.kind == "flattened" for each in found)
-        sure = is_sure(program) and not doubtful
+        sure = _is_sure(program) and not doubtful
         wanted = output_of(program) if sure else None
         pairs = [(each, self.edited(program, each.fix)) for each in found]
         known = [(each, texts) for each, texts in pairs if texts is not None]
@@ -217,16 +217,18 @@ class Session:
             self.calls += sum(each.ops for each in runs)
             self.tried += len(runs)
             for (option, texts), run in zip(some, runs, strict=True):
-                if helps(run, told.place, before, program, self.crowded):
-                    told.mends.append(Mend(option, texts, run))
-            told.mends.sort(key=lambda mend: rank(mend, before, wanted))
-            enough = bool(told.mends) and is_enough(told.mends[0], before, wanted, turn)
+                if _helps(run, told.place, before, program, self.crowded):
+                    told.mends.append(_Mend(option, texts, run))
+            told.mends.sort(key=lambda mend: _rank(mend, before, wanted))
+            enough = bool(told.mends) and _is_enough(
+                told.mends[0], before, wanted, turn
+            )
             if enough:
                 break
             if len(some) < count:
                 break
         told.untried = 0 if enough else len(known) - start
-        ranks = [rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
+        ranks = [_rank(mend, before, wanted)[:GROUNDS] for mend in told.mends]
         told.mends = [
             mend
             for mend, each in zip(told.mends, ranks, strict=True)
@@ -394,42 +396,42 @@ class Session:
         return True
 
 
-def numbers_of(failure: Failure) -> frozenset[int]:
+def _numbers_of(failure: Failure) -> frozenset[int]:
     """The two sizes that do not fit."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
     return frozenset(each for each in both if type(each) is int)
 
 
-def ways(program: Program, finding: Finding) -> tuple[Related, ...]:
+def _ways(program: Program, finding: Finding) -> tuple[Related, ...]:
     """The places that a finding names, and where the names of its line come from."""
     known = [finding.span, *(each.span for each in finding.related)]
     more = once(of_line(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
 
 
-def is_clean(mend: Mend, before: tuple[Place, ...]) -> bool:
+def _is_clean(mend: _Mend, before: tuple[Place, ...]) -> bool:
     """Whether the run with it came to its end with no other error."""
     tried = mend.tried
     return tried.complete and all(place in before for place in tried.failures)
 
 
-def is_enough(
-    mend: Mend,
+def _is_enough(
+    mend: _Mend,
     before: tuple[Place, ...],
     wanted: tuple[tuple[int, ...], ...] | None,
     turn: int,
 ) -> bool:
     """Whether no better mend than this is looked for after some turns of tries."""
     tried = mend.tried
-    if not is_clean(mend, before) or tried.warnings:
+    if not _is_clean(mend, before) or tried.warnings:
         return False
     if wanted is not None and tried.output != wanted:
         return False
     return not tried.failures or turn > 0
 
 
-def is_sure(program: Program) -> bool:
+def _is_sure(program: Program) -> bool:
     """Whether what came out after all errors is what was to come out."""
     if not program.trace.complete:
         return False
@@ -437,7 +439,7 @@ def is_sure(program: Program) -> bool:
         decided = failure.unmet is not None and not failure.unmet.guessed
         if failure.unmet is not None and failure.unmet.code in OF_VALUES:
             return False
-        if failure.guessed or not (decided or declares(failure)):
+        if failure.guessed or not (decided or _declares(failure)):
             return False
     return True
 
@@ -446,12 +448,12 @@ OF_VALUES = frozenset({"index-out-of-range"})
 """Codes where what came out says nothing of what was to come out."""
 
 
-def declares(failure: Failure) -> bool:
+def _declares(failure: Failure) -> bool:
     """Whether a parameter says what was asked for."""
     return any(each.kind == "size" and each.parameter for each in failure.repairs)
 
 
-def helps(
+def _helps(
     tried: Tried,
     gone: Place,
     before: tuple[Place, ...],
@@ -472,8 +474,8 @@ GROUNDS = 4
 """How many parts of a rank say that a mend is worse, and not only less likely."""
 
 
-def rank(
-    mend: Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
+def _rank(
+    mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
 ) -> tuple[float, ...]:
     """Runs to the end first; then those that give what was to come out."""
     tried = mend.tried

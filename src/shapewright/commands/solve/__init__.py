@@ -46,7 +46,7 @@ def solve_command(
 
     parsed = parse_target(target, arguments)
     given = parse(spec) if spec is not None else None
-    wanted = wanted_shapes(want)
+    wanted = _wanted_shapes(want)
     if parsed.kind == "script":
         raise InputError(
             f"a script has no inputs to solve for: name one, `{target}:Net`"
@@ -60,7 +60,7 @@ def solve_command(
             with seen.watched():
                 loaded = load(parsed, building(put_back=False))
             with loaded.program.running():
-                feeding = feeding_of(loaded, given)
+                feeding = _feeding_of(loaded, given)
                 if training is not None and loaded.module is not None:
                     loaded.module.train(training)
                 return solved(
@@ -86,7 +86,7 @@ def solve_model(
     name = getattr(target, "__name__", type(target).__name__)
     from shapewright.commands.solve.solution import solved
 
-    return solved(target, feeding, name, wanted_shapes(want), want or "", prove)
+    return solved(target, feeding, name, _wanted_shapes(want), want or "", prove)
 
 
 def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
@@ -95,7 +95,7 @@ def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
 
     if not given.letters_free:
         return run_once(loaded, given, request)
-    return formulas_of(loaded.callable, of_spec(given), request)
+    return _formulas_of(loaded.callable, of_spec(given), request)
 
 
 def traced(
@@ -116,7 +116,7 @@ def traced(
     if freed:
         feeding = feeding.freed()
     if feeding.free:
-        return formulas_of(target, feeding, request)
+        return _formulas_of(target, feeding, request)
     fed_args, fed_kwargs = feeding.arguments({})
     request = replace(request, letters=dict(feeding.letters))
     made = record(target, fed_args, fed_kwargs, request)
@@ -125,7 +125,7 @@ def traced(
     return made
 
 
-def formulas_of(
+def _formulas_of(
     target: Callable[..., Any], feeding: Feeding, request: RunRequest
 ) -> RunResult:
     """The trace at usual sizes, each size with its formula."""
@@ -138,7 +138,7 @@ def formulas_of(
     return RunResult(trace, stepped=runner.stepped)
 
 
-def feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
+def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
     """What the target is fed: the spec, or inputs that are known or found for it."""
     from shapewright.commands.trace import found_inputs
     from shapewright.inputs.callables import bind
@@ -154,7 +154,7 @@ def feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
             )
         given = found.inputs
         if not given.letters:
-            given = parse(with_letters(str(given)))
+            given = parse(_with_letters(str(given)))
     bind(loaded, given)
     feeding = of_spec(given)
     return feeding if feeding.free else feeding.freed()
@@ -164,7 +164,7 @@ TENSOR = re.compile(r"\b(f16|f32|f64|bf16|i64|i32|bool)\[([^\[\]]*)\]")
 """A tensor of a spec whose sizes are written as numbers."""
 
 
-def with_letters(text: str) -> str:
+def _with_letters(text: str) -> str:
     """A spec with letters for what likely varies: a batch, the sides of an image.
 
     >>> with_letters("f32[1, 3, 224, 224]")
@@ -189,7 +189,7 @@ def with_letters(text: str) -> str:
     return TENSOR.sub(lettered, text)
 
 
-def wanted_shapes(want: str | None) -> list[Wanted]:
+def _wanted_shapes(want: str | None) -> list[Wanted]:
     """The shapes that a text asks for: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse

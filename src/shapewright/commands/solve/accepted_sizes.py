@@ -207,7 +207,7 @@ class Domain:
             return True
         if trial in place.refusals or trial.sample is None:
             return False
-        return len(trial.sample.keys) > place.reached and agree(
+        return len(trial.sample.keys) > place.reached and _agree(
             trial.sample.keys, place.keys
         )
 
@@ -299,7 +299,7 @@ class Domain:
                 if other != name:
                     for size in range(1, min(self.highest(other), 160) + 1):
                         yield {**base, other: size}
-        for part in equalities(demands):
+        for part in _equalities(demands):
             for _ in range(12):
                 base = dict(self.draw.choice(taken))
                 for name in self.letters:
@@ -340,7 +340,7 @@ class Domain:
 
     def rare(self) -> Iterator[dict[str, int]]:
         """Sizes at which demands hold that hold at few, away from the witness."""
-        for part in equalities([place.demand for place in self.places.values()]):
+        for part in _equalities([place.demand for place in self.places.values()]):
             yield from self.together(part)
 
     def size(self, name: str, now: int) -> int:
@@ -361,12 +361,12 @@ class Domain:
         return tuple(sizes[name] for name in self.letters)
 
 
-def agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
+def _agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
     """Whether one run began with the calls of another."""
     return one[: len(two)] == two
 
 
-def equalities(demands: Sequence[Demand]) -> list[Demand]:
+def _equalities(demands: Sequence[Demand]) -> list[Demand]:
     """The demands that hold at few sizes, and all of those that are joined at once."""
     rare = (Equal, Fits, Square)
     found: list[Demand] = []

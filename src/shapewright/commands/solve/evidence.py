@@ -36,7 +36,7 @@ Sizes = Mapping[str, int]
 PARTS = ("keys", "taken", "given", "steps", "numbers")
 
 
-class Derived:
+class _Derived:
     """The samples of a recipe, each sizes worked out once."""
 
     def __init__(self, recipe: Recipe, base: Run, feeding: Feeding) -> None:
@@ -55,7 +55,7 @@ class Derived:
         from shapewright.engine.derived.replay import Deriving
 
         base = self.base
-        fresh = {key_of(each): dict(each) for each in wanted}
+        fresh = {_key_of(each): dict(each) for each in wanted}
         fresh = {key: each for key, each in fresh.items() if key not in self.made}
         if not fresh:
             return True
@@ -76,7 +76,7 @@ class Derived:
     def at(self, sizes: Sizes) -> Any:
         """The sample at these sizes, as far as the program goes the base's way."""
         self.work_out([sizes])
-        return self.made[key_of(sizes)]
+        return self.made[_key_of(sizes)]
 
     def full(self, sample: Any) -> bool:
         """Whether the program goes the base's way to its end."""
@@ -108,17 +108,17 @@ class Derived:
         )
 
 
-def key_of(sizes: Sizes) -> tuple[int, ...]:
+def _key_of(sizes: Sizes) -> tuple[int, ...]:
     """How samples are looked up."""
     return tuple(sizes.values())
 
 
-def derived_from(recipe: Recipe, base: Run, feeding: Feeding) -> Derived | None:
+def derived_from(recipe: Recipe, base: Run, feeding: Feeding) -> _Derived | None:
     """What a recipe tells; None where the specs are not all that goes in."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
         return None
-    return Derived(recipe, base, feeding)
+    return _Derived(recipe, base, feeding)
 
 
 FEW, MANY = 12, 24
@@ -147,7 +147,7 @@ class Evidence:
         self.clipped: list[tuple[str, int, bool]] = []
         self.parted: list[Branch] = []
         self.watched: Watched | None = None
-        self.derived: Derived | None = None
+        self.derived: _Derived | None = None
         self.few = False  # rules tell all, so few runs are made
         self.samples: list[Any] = []
 

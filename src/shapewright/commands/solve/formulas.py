@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     pass
 
 
-class Telling(Evidence):
+class _Telling(Evidence):
     """The record of what is known of a program."""
 
     def told(self) -> Trace:
@@ -176,10 +176,10 @@ def with_formulas(runner: Runner) -> Trace:
 
     A program that takes no usual sizes gives the trace of the first run, as it is.
     """
-    return Solving(runner).trace()
+    return _Solving(runner).trace()
 
 
-class Solving(Telling):
+class _Solving(_Telling):
     """Runs a program, and finds formulas in what it shows."""
 
     def trace(self) -> Trace:

@@ -37,7 +37,7 @@ LEAST_HIGH = 64
 """Demands are looked at for all sizes from 1 to this at least."""
 
 
-class Demanding:
+class _Demanding:
     """Demands, held against symbolic runs that end and such that are refused."""
 
     def __init__(self, explorer: Explorer, trace: Trace) -> None:
@@ -61,7 +61,7 @@ class Demanding:
 
     def needed(self, demand: Condition) -> Statement:
         """Whether the program refuses all sizes that do not satisfy a demand."""
-        against = Opposite(demand)
+        against = _Opposite(demand)
         left = self.explorer.explore(self.ladders, self.base, self.regions, against)
         for where in self.regions:
             if not where.done:
@@ -82,7 +82,7 @@ class Demanding:
         """Whether the program takes all sizes that satisfy the demands."""
         text = "no other demand"
         ladders = dict(self.ladders)
-        rest = Together(tuple(e for e in demands if not narrowed(ladders, e)))
+        rest = _Together(tuple(e for e in demands if not narrowed(ladders, e)))
         if any(not each.count for each in ladders.values()):
             return Statement(text, "", UNDECIDED, "no sizes satisfy the demands")
         made = (region(run, ladders) for run in self.explorer.runs)
@@ -93,7 +93,7 @@ class Demanding:
         for where in regions:
             if where.done:
                 continue
-            decision = where.everywhere(Opposite(rest))
+            decision = where.everywhere(_Opposite(rest))
             if decision.holds is None:
                 left = left or "too many sizes to look at each"
             elif not decision.holds:
@@ -108,7 +108,7 @@ class Demanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Opposite:
+class _Opposite:
     """What a condition of any kind excludes."""
 
     of: Condition
@@ -126,7 +126,7 @@ class Opposite:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class _Together:
     """All of some conditions of any kind."""
 
     parts: tuple[Condition, ...]
@@ -159,16 +159,16 @@ def proved(
     regions: list[Region] = []
     statements: list[Statement] = []
     if trace.formulas is not None:
-        prover = Prover(explorer, trace)
+        prover = _Prover(explorer, trace)
         statements += prover.statements()
         regions = [each for each in prover.regions if each.done]
     if demands:
-        statements += Demanding(explorer, trace).statements(demands)
+        statements += _Demanding(explorer, trace).statements(demands)
     return Proof(tuple(statements), len(explorer.runs), tuple(covering(regions)))
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class _Stated:
     """The shapes of one value in a trace, and where a symbolic run has them."""
 
     place: str
@@ -181,7 +181,7 @@ class Stated:
         return ", ".join(f"({', '.join(map(str, shape))})" for shape in self.shapes)
 
 
-class Prover:
+class _Prover:
     """The formulas of a trace against symbolic runs."""
 
     def __init__(self, explorer: Explorer, trace: Trace) -> None:
@@ -198,7 +198,7 @@ class Prover:
     def statements(self) -> list[Statement]:
         """One for each output of the target, and for each module call."""
         left = self.explorer.explore(self.ladders, self.base(), self.regions)
-        return [self.statement(each, left) for each in stated(self.trace)]
+        return [self.statement(each, left) for each in _stated(self.trace)]
 
     def base(self) -> dict[str, int]:
         """Sizes to begin with: the trace's own, from 2 on."""
@@ -211,7 +211,7 @@ class Prover:
             found[name] = size if ladder.holds(size) else ladder.low
         return found
 
-    def statement(self, each: Stated, left: str) -> Statement:
+    def statement(self, each: _Stated, left: str) -> Statement:
         """Whether the formulas of a value hold; `left` says why not everywhere."""
         beyond, why = True, ""
         for where in self.regions:
@@ -221,13 +221,13 @@ class Prover:
             if theirs is None or list(map(len, theirs)) != list(map(len, each.shapes)):
                 why = why or "torch's symbolic run has no such value"
                 continue
-            for mine, found in zip(flat(each.shapes), flat(theirs), strict=True):
+            for mine, found in zip(_flat(each.shapes), _flat(theirs), strict=True):
                 decision, far = self.compared(mine, found, where)
                 beyond = beyond and far
                 if decision.holds is False:
                     return self.refuted(each, decision.at or {})
                 if decision.holds is None:
-                    why = why or undecidable(mine, found)
+                    why = why or _undecidable(mine, found)
         if why:
             return Statement(each.text, each.place, UNDECIDED, left or why)
         if left:
@@ -246,11 +246,11 @@ class Prover:
             self.known[key] = where.equal(formula, theirs)
         return self.known[key]
 
-    def refuted(self, each: Stated, sizes: dict[str, int]) -> Statement:
+    def refuted(self, each: _Stated, sizes: dict[str, int]) -> Statement:
         """A formula that torch's differs from, if a plain run does so as well."""
         plain = self.explorer.plain(sizes)
-        there = {other.place: other for other in stated(plain.trace)}.get(each.place)
-        mine = tuple(tuple(valued(size, sizes) for size in one) for one in each.shapes)
+        there = {other.place: other for other in _stated(plain.trace)}.get(each.place)
+        mine = tuple(tuple(_valued(size, sizes) for size in one) for one in each.shapes)
         if plain.accepted and there is not None and there.shapes != mine:
             detail = f"it is {there.text} there"
             return Statement(each.text, each.place, REFUTED, detail, sizes)
@@ -271,43 +271,43 @@ class Prover:
         return "for " + ", ".join(each.text(name) for name, each in ladders)
 
 
-def stated(trace: Trace) -> list[Stated]:
+def _stated(trace: Trace) -> list[_Stated]:
     """What a trace says of the outputs of the target and of its module calls."""
     found = []
     facts = leaves(trace.output)
     for index, fact in enumerate(facts):
         place = "output" if len(facts) == 1 else f"output[{index}]"
-        found.append(Stated(place, (fact.shape,), partial(output_of, index)))
+        found.append(_Stated(place, (fact.shape,), partial(_output_of, index)))
     for call in trace.calls:
         shapes = tuple(fact.shape for fact in leaves(call.output))
         if call.path and call.method == "forward" and shapes:
             place = call.path if call.call == 1 else f"{call.path} ({call.call})"
             key = (call.path, call.call)
-            found.append(Stated(place, shapes, partial(module_output, key)))
+            found.append(_Stated(place, shapes, partial(_module_output, key)))
     return found
 
 
-def output_of(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
+def _output_of(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
     """One of the outputs of a symbolic run."""
     return run.outputs[index : index + 1] or None
 
 
-def module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
+def _module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
     """What a module call returned in a symbolic run."""
     return run.calls.get(key)
 
 
-def flat(shapes: Any) -> list[Any]:
+def _flat(shapes: Any) -> list[Any]:
     """The sizes of some shapes, one after the other."""
     return [size for shape in shapes for size in shape]
 
 
-def valued(size: int, sizes: Mapping[str, int]) -> int:
+def _valued(size: int, sizes: Mapping[str, int]) -> int:
     """What a size is at these letters."""
     return size.formula.value(sizes) if isinstance(size, Size) else int(size)
 
 
-def undecidable(mine: int, theirs: Expression | None) -> str:
+def _undecidable(mine: int, theirs: Expression | None) -> str:
     """Why a size was not decided."""
     if theirs is None:
         return "a size depends on data"

@@ -55,7 +55,7 @@ class Lattice:
         return self.base + self.step * 190
 
 
-def scanned(runner: Runner, base: Run, names: Sequence[str]) -> Lattice:
+def _scanned(runner: Runner, base: Run, names: Sequence[str]) -> Lattice:
     """The sizes of some letters around those of a run, all of them moved together."""
     size = base.sizes[names[0]]
 
@@ -65,7 +65,7 @@ def scanned(runner: Runner, base: Run, names: Sequence[str]) -> Lattice:
         return least >= 1 and runner.at({**base.sizes, **moved}).accepted
 
     if takes(1) or takes(-1):
-        low, high = end(takes, -1), end(takes, 1)
+        low, high = _end(takes, -1), _end(takes, 1)
         return Lattice(
             size,
             1,
@@ -81,7 +81,7 @@ def scanned(runner: Runner, base: Run, names: Sequence[str]) -> Lattice:
     return Lattice(size, 0, size, size)
 
 
-def end(takes: Callable[[int], bool], way: int) -> int | None:
+def _end(takes: Callable[[int], bool], way: int) -> int | None:
     """How far one way sizes are taken; None where no end was met."""
     far = 1
     while far <= WIDE:
@@ -100,19 +100,21 @@ def end(takes: Callable[[int], bool], way: int) -> int | None:
     return good
 
 
-def apart(runner: Runner, base: Run, names: Sequence[str]) -> dict[str, Lattice]:
+def _apart(runner: Runner, base: Run, names: Sequence[str]) -> dict[str, Lattice]:
     """A lattice for each letter; those of equal size are first moved together."""
     made: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
         equal = [name for name in names if base.sizes[name] == size]
-        lattice = scanned(runner, base, equal) if len(equal) > 1 else None
+        lattice = _scanned(runner, base, equal) if len(equal) > 1 else None
         for name in equal:
-            alone = lattice is not None and holds_alone(runner, base, name, lattice)
-            made[name] = lattice if alone and lattice else scanned(runner, base, [name])
+            alone = lattice is not None and _holds_alone(runner, base, name, lattice)
+            made[name] = (
+                lattice if alone and lattice else _scanned(runner, base, [name])
+            )
     return made
 
 
-def holds_alone(runner: Runner, base: Run, name: str, lattice: Lattice) -> bool:
+def _holds_alone(runner: Runner, base: Run, name: str, lattice: Lattice) -> bool:
     """Whether a letter moved alone is taken and refused as with the others."""
     if not lattice.step:
         return False
@@ -126,13 +128,13 @@ def holds_alone(runner: Runner, base: Run, name: str, lattice: Lattice) -> bool:
     return all(map(takes, inside)) and not any(map(takes, beyond))
 
 
-def takes_step(runner: Runner, base: Run, steps: Mapping[str, int]) -> bool:
+def _takes_step(runner: Runner, base: Run, steps: Mapping[str, int]) -> bool:
     """Whether the program takes all letters one step further."""
     sizes = {name: size + steps[name] for name, size in base.sizes.items()}
     return runner.at(sizes).accepted
 
 
-def lattices(base: Run, steps: Mapping[str, int]) -> dict[str, Lattice]:
+def _lattices(base: Run, steps: Mapping[str, int]) -> dict[str, Lattice]:
     """Endless lattices from a run's sizes."""
     return {name: Lattice(size, steps[name]) for name, size in base.sizes.items()}
 
@@ -189,29 +191,29 @@ def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
 def lattices_of(runner: Runner, base: Run, most: int) -> dict[str, Lattice]:
     """The sizes of each letter that are tried: first all letters one step further."""
     ones = dict.fromkeys(runner.free, 1)
-    if takes_step(runner, base, ones):
-        return lattices(base, ones)
+    if _takes_step(runner, base, ones):
+        return _lattices(base, ones)
     varied = [name for name in runner.free if not is_batch(name)]
     if len(varied) > 1:
         for step in STEPS:
             if runner.count >= most:
                 break
             steps = {**ones, **dict.fromkeys(varied, step)}
-            if takes_step(runner, base, steps):
-                return lattices(base, steps)
+            if _takes_step(runner, base, steps):
+                return _lattices(base, steps)
     return lattices_apart(runner, base)
 
 
 def lattices_apart(runner: Runner, base: Run) -> dict[str, Lattice]:
     """The sizes of each letter, looked for one by one; a batch is tried once."""
     varied = [name for name in runner.free if not is_batch(name)]
-    found = apart(runner, base, varied)
+    found = _apart(runner, base, varied)
     for name in runner.free:
         if is_batch(name):
             more = {**base.sizes, name: base.sizes[name] + 1}
             wide = runner.at(more).accepted
             found[name] = (
-                Lattice(base.sizes[name], 1) if wide else scanned(runner, base, [name])
+                Lattice(base.sizes[name], 1) if wide else _scanned(runner, base, [name])
             )
     return {name: found[name] for name in runner.free}
 
@@ -242,9 +244,9 @@ def telling_apart(
             continue
         mine = [pair for pair in rivals if name in pair[0].letters()]
         best, most = base[name], 0
-        for size in likely_sizes(low[name], high[name], lattices[name].step):
+        for size in _likely_sizes(low[name], high[name], lattices[name].step):
             sizes = {**base, name: size}
-            count = sum(differs(pair, sizes) for pair in mine)
+            count = sum(_differs(pair, sizes) for pair in mine)
             if count > most:
                 best, most = size, count
         chosen[name] = best
@@ -252,14 +254,14 @@ def telling_apart(
     return chosen if differ else None
 
 
-def likely_sizes(low: int, high: int, step: int) -> list[int]:
+def _likely_sizes(low: int, high: int, step: int) -> list[int]:
     """Sizes within bounds: every one of the first, then fewer."""
     near = list(range(low, min(high, low + 64 * step) + 1, step))
     far = range(low, high + 1, step * max(1, (high - low) // (48 * step)))
     return list(dict.fromkeys([*near, *far]))
 
 
-def differs(pair: tuple[Expression, Expression], sizes: Mapping[str, int]) -> bool:
+def _differs(pair: tuple[Expression, Expression], sizes: Mapping[str, int]) -> bool:
     """Whether two formulas give two numbers; what cannot be worked out does not."""
     try:
         return pair[0].value(sizes) != pair[1].value(sizes)

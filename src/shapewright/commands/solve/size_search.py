@@ -36,20 +36,20 @@ def sizes_giving(
     Each is run: a formula alone is no answer.
     """
     outputs = [fact.shape for fact in leaves(trace.output)]
-    shapes = match(outputs, wanted)
+    shapes = _match(outputs, wanted)
     if shapes is None:
         return []
     found: list[Trial] = []
-    for sizes in candidates(shapes, domain):
+    for sizes in _candidates(shapes, domain):
         trial = trials.at(sizes)
-        if trial.taken and gives(trial, wanted, sizes):
+        if trial.taken and _gives(trial, wanted, sizes):
             found.append(trial)
         if len(found) == MOST_EXAMPLES:
             break
     return found
 
 
-def match(
+def _match(
     outputs: Sequence[tuple[int, ...]], wanted: Sequence[Wanted]
 ) -> list[tuple[int, int | str]] | None:
     """Each size of the output with what it is wanted to be; None for another rank."""
@@ -63,7 +63,7 @@ def match(
     return pairs
 
 
-def candidates(
+def _candidates(
     pairs: Sequence[tuple[int, int | str]], domain: Domain
 ) -> Iterator[dict[str, int]]:
     """Sizes at which the formulas of the output are what is wanted."""
@@ -84,7 +84,7 @@ def candidates(
                 if all(f.value({name: size}) == w for f, w in alone)
             ]
         else:
-            options[name] = near(base[name])
+            options[name] = _near(base[name])
     names = list(options)
     for chosen in islice(every(*[options[name] for name in names]), LOOKED_AT):
         sizes = {**base, **dict(zip(names, chosen, strict=True))}
@@ -93,12 +93,12 @@ def candidates(
             yield sizes
 
 
-def near(size: int) -> list[int]:
+def _near(size: int) -> list[int]:
     """Sizes of a letter that no wanted size tells alone."""
     return sorted(range(1, 512), key=lambda other: abs(other - size))
 
 
-def gives(trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]) -> bool:
+def _gives(trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]) -> bool:
     """Whether what came out has the wanted shape."""
     outputs = [fact.shape for fact in leaves(trial.trace.output)]
     for shape, want in zip(outputs, wanted, strict=False):
@@ -129,10 +129,10 @@ def witnessed(trials: Trials) -> Trial | None:
         trial = trials.at(sizes)
         if trial.taken:
             return trial
-    return Search(trials).found()
+    return _Search(trials).found()
 
 
-class Search:
+class _Search:
     """From the trial that came furthest to sizes at which its refused call fits."""
 
     def __init__(self, trials: Trials) -> None:
@@ -166,8 +166,8 @@ class Search:
             found = self.trials.at(sizes)
             if found.taken:
                 return found
-            further = reached(found), fitting(call, sizes)
-            if new and further > (reached(trial), fitting(call, trial.sizes)):
+            further = _reached(found), _fitting(call, sizes)
+            if new and further > (_reached(trial), _fitting(call, trial.sizes)):
                 self.better.append(found)
                 return None
         return None
@@ -183,7 +183,7 @@ class Search:
         if self.better:
             return self.better.pop()
         left = [each for each in self.trials.all if id(each) not in self.opened]
-        return max(left, key=reached, default=None)
+        return max(left, key=_reached, default=None)
 
     def call(self, trial: Trial) -> Refused:
         """What the refused call of a trial got."""
@@ -257,11 +257,11 @@ class Search:
             yield {**sizes, **dict(zip(names, pair, strict=True))}
 
 
-def reached(trial: Trial) -> int:
+def _reached(trial: Trial) -> int:
     """How many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0
 
 
-def fitting(call: Refused, sizes: Mapping[str, int]) -> int:
+def _fitting(call: Refused, sizes: Mapping[str, int]) -> int:
     """How many pairs of a call are equal at some sizes."""
     return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)

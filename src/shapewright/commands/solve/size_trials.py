@@ -75,7 +75,7 @@ class Trials:
         found = self.made.get(key)
         if found is None:
             run = self.runner.at(sizes)
-            found = self.made[key] = trial_of(run, self.runner.failures.get(key, []))
+            found = self.made[key] = _trial_of(run, self.runner.failures.get(key, []))
         return found
 
     @property
@@ -84,7 +84,7 @@ class Trials:
         return list(self.made.values())
 
 
-def trial_of(run: Run, failures: list[Failure]) -> Trial:
+def _trial_of(run: Run, failures: list[Failure]) -> Trial:
     """A run with the first of its failures; what came after it does not count."""
     if not failures and run.accepted:
         return Trial(run.sizes, run.sample, run.trace, None)
@@ -103,14 +103,14 @@ def trial_of(run: Run, failures: list[Failure]) -> Trial:
         unmet.message if unmet else first.torch_message,
         first.torch_message,
         first.op,
-        whole(unmet.has) if unmet else None,
-        whole(unmet.needs) if unmet else None,
+        _whole(unmet.has) if unmet else None,
+        _whole(unmet.needs) if unmet else None,
         first,
     )
     return Trial(run.sizes, until(run.sample, first.op), run.trace, refusal)
 
 
-def whole(value: object) -> int | None:
+def _whole(value: object) -> int | None:
     """A whole number, or nothing."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -126,7 +126,7 @@ class Refused:
     """The sizes of a refused call.
 
     `sizes` depend on letters; `pairs` stand one over the other in two tensors;
-    `stated` are the two that the call itself says do not fit.
+    `_stated` are the two that the call itself says do not fit.
     """
 
     sizes: tuple[Expression, ...] = ()
@@ -138,13 +138,13 @@ def refused_call(
     letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
 ) -> Refused:
     """The formulas of what the first of some refused calls got, from many runs."""
-    first = next((trial for trial in refusals if has_call(trial)), None)
+    first = next((trial for trial in refusals if _has_call(trial)), None)
     if first is None or first.refusal is None or first.refusal.call is None:
         return Refused()
     alike = [trial for trial in refusals if trial is not first and trial.sample]
     others = [t for t in trials if t.sample and t is not first and t not in alike]
-    others.sort(key=lambda trial: (not trial.taken, -different(trial)))
-    alike.sort(key=lambda trial: -different(trial))
+    others.sort(key=lambda trial: (not trial.taken, -_different(trial)))
+    alike.sort(key=lambda trial: -_different(trial))
     chosen = [first, *alike[:ALIKE], *others[:OTHERS]]
     work = Work([trial.sample for trial in chosen])
     work.done()
@@ -164,23 +164,23 @@ def refused_call(
     constants = [each for each in flat if not each.letters()]
     return Refused(
         tuple(sizes),
-        tuple(over_each_other(dims)),
-        tuple(stated(sizes, constants, [first, *alike])),
+        tuple(_over_each_other(dims)),
+        tuple(_stated(sizes, constants, [first, *alike])),
     )
 
 
-def different(trial: Trial) -> int:
+def _different(trial: Trial) -> int:
     """How many sizes of a trial differ: equal letters cannot be told apart."""
     return len(set(trial.sizes.values()))
 
 
-def has_call(trial: Trial) -> bool:
+def _has_call(trial: Trial) -> bool:
     """Whether it was a call that was refused, and is known."""
     refusal = trial.refusal
     return refusal is not None and refusal.call is not None and bool(trial.sample)
 
 
-def over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
+def _over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
     """Sizes of two tensors that stand one over the other, from the last dim on."""
     found: list[Pair] = []
     for one, two in combinations(dims, 2):
@@ -190,7 +190,7 @@ def over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]
     return list(dict.fromkeys(found))
 
 
-def stated(
+def _stated(
     sizes: Sequence[Expression], constants: Sequence[Expression], alike: Sequence[Trial]
 ) -> list[Pair]:
     """What the refused calls had and what they needed, where these are known sizes."""

@@ -41,7 +41,7 @@ TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
 """Arguments of layers that say what size of one dim goes in."""
 
 
-def needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed | None:
+def _needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed | None:
     """What the layer that refused a run is built with, and what comes in there.
 
     None where no argument of a layer decided the size.
@@ -57,7 +57,7 @@ def needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed |
         return None
     at, dim = got
     size = op.inputs[at].shape[dim]
-    argument = argument_of(trials.runner.modules.get(layer.path), refusal.needs)
+    argument = _argument_of(trials.runner.modules.get(layer.path), refusal.needs)
     if not argument or size != refusal.has:
         return None
     construction = built.get(layer.path)
@@ -66,14 +66,14 @@ def needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed |
         layer.class_name,
         argument,
         refusal.needs,
-        formula_of(trials, trial, refusal, got),
+        _formula_of(trials, trial, refusal, got),
         size,
         trial.sizes,
         construction.span if construction is not None else None,
     )
 
 
-def argument_of(module: Any, size: int) -> str:
+def _argument_of(module: Any, size: int) -> str:
     """The argument of a layer that is the size that it asks for."""
     if getattr(module, "groups", 1) != 1:
         return ""  # then one size is decided by two arguments
@@ -84,19 +84,19 @@ def argument_of(module: Any, size: int) -> str:
     return ""
 
 
-def formula_of(
+def _formula_of(
     trials: Trials, trial: Trial, refusal: Refusal, got: tuple[int, int]
 ) -> str:
     """The size that comes in, in the letters; nothing where runs do not show it."""
     draw = random.Random(0)
-    known = alike(trials, trial, refusal)
+    known = _alike(trials, trial, refusal)
     more = [
-        trials.at(somewhere(trial, known, draw, beyond=nth % 2 == 0))
+        trials.at(_somewhere(trial, known, draw, beyond=nth % 2 == 0))
         for nth in range(FITTED + CHECKED)
     ]
     before = set(map(id, known))
     checks = {id(each) for each in more[FITTED:] if id(each) not in before}
-    others = [each for each in alike(trials, trial, refusal) if each is not trial]
+    others = [each for each in _alike(trials, trial, refusal) if each is not trial]
     if not any(id(each) in checks for each in others):
         checks = {id(each) for each in others[::3]}
     fitted = [each.sample for each in others if id(each) not in checks]
@@ -110,7 +110,7 @@ def formula_of(
     return "" if formula is None else str(formula)
 
 
-def alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
+def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
     """The runs that were refused at the same call: a line may have several."""
     return [
         each
@@ -123,7 +123,7 @@ def alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
     ]
 
 
-def somewhere(
+def _somewhere(
     trial: Trial, known: Sequence[Trial], draw: random.Random, beyond: bool
 ) -> dict[str, int]:
     """Sizes at random in the steps of those that came as far: near them, or beyond."""
@@ -146,9 +146,9 @@ EACH = 6
 """Of these, runs at different sizes of a letter."""
 
 
-def lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
+def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
     """The witness's trace, each size with a formula that all chosen runs agree on."""
-    runs = chosen(trials, witness)
+    runs = _chosen(trials, witness)
     found = fitted([trial.sample for trial in runs])
     taken = [trial for trial in runs if trial.taken]
     letters = {
@@ -159,11 +159,11 @@ def lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
         for name in trials.runner.free
     }
     formulas = Formulas(letters, len(taken), trials.count)
-    made = lettered(witness.trace, found.calls, given_formulas(runs, feeding))
+    made = lettered(witness.trace, found.calls, _given_formulas(runs, feeding))
     return replace(made, formulas=formulas)
 
 
-def chosen(trials: Trials, witness: Trial) -> list[Trial]:
+def _chosen(trials: Trials, witness: Trial) -> list[Trial]:
     """The witness first, then runs whose sizes differ most, taken ones first.
 
     Some runs at other sizes of each letter are among them: a letter that is the same
@@ -176,14 +176,14 @@ def chosen(trials: Trials, witness: Trial) -> list[Trial]:
     varied = [
         trial
         for name in witness.sizes
-        for trial in at_each_size(taken, name)
+        for trial in _at_each_size(taken, name)
         if trial.sizes[name] != witness.sizes[name]
     ]
     rest = [trial for trial in taken if trial not in varied]
     return [witness, *varied, *rest[: max(MOST - 12 - len(varied), 0)], *refused[:12]]
 
 
-def at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
+def _at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
     """A few trials at different sizes of a letter, the first of each."""
     first: dict[int, Trial] = {}
     for trial in trials:
@@ -191,7 +191,7 @@ def at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
     return list(first.values())[:EACH]
 
 
-def given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
+def _given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
     """The formulas of the tensors that the target is given."""
     names = runs[0].sizes
     fitter = Fitter({name: tuple(run.sizes[name] for run in runs) for name in names})
@@ -233,21 +233,21 @@ def solved(
     witness = witnessed(trials)
     spec = feeding.text
     if witness is None:
-        nearest = max(trials.all, key=reached)
-        lacking = needed(trials, nearest, built(runner.modules) if built else {})
+        nearest = max(trials.all, key=_reached)
+        lacking = _needed(trials, nearest, built(runner.modules) if built else {})
         return Solution(
-            name, spec, runner.free, (), None, refused(nearest), trials.count, False,
+            name, spec, runner.free, (), None, _refused(nearest), trials.count, False,
             want=asked, needed=lacking,
         )  # fmt: skip
     domain = Domain(trials, witness)
     domain.learn()
-    trace = lettered_trace(trials, witness, feeding)
+    trace = _lettered_trace(trials, witness, feeding)
     wanted: list[Example] = []
     if want:
         found = sizes_giving(trace, want, domain, trials)
-        wanted = [taken(trial) for trial in found]
-    demands = mark_implied(
-        [demanded(place, witness) for place in in_order(domain)], domain
+        wanted = [_taken(trial) for trial in found]
+    demands = _mark_implied(
+        [_demanded(place, witness) for place in _in_order(domain)], domain
     )
     proof = None
     if prove is not None:
@@ -255,42 +255,42 @@ def solved(
 
         left = [each.demand for each in demands if not each.implied]
         proof = proved(target, feeding, trace, left, prove)
-    held = domain.held and not unexplained(domain)
-    nearest_refused = nearest_of(witness, [t for t in trials.all if not t.taken])
+    held = domain.held and not _unexplained(domain)
+    nearest_refused = _nearest_of(witness, [t for t in trials.all if not t.taken])
     return Solution(
         name,
         spec,
         runner.free,
         tuple(demands) if held else (),
-        taken(witness),
-        None if nearest_refused is None else refused(nearest_refused),
+        _taken(witness),
+        None if nearest_refused is None else _refused(nearest_refused),
         trials.count,
         domain.sure and held,
         trace,
         asked,
         tuple(wanted),
         proof=proof,
-        whole=whole_of(demands, domain) if held else None,
-        tried=() if held else tuple(map(in_short_of, trials.all)),
+        whole=_whole_of(demands, domain) if held else None,
+        tried=() if held else tuple(map(_in_short_of, trials.all)),
     )
 
 
-def in_order(domain: Domain) -> list[Place]:
+def _in_order(domain: Domain) -> list[Place]:
     """The places that demand something, in the order of the run."""
     return sorted(domain.places.values(), key=lambda place: place.reached)
 
 
-def demanded(place: Place, witness: Trial) -> Demanded:
+def _demanded(place: Place, witness: Trial) -> Demanded:
     """A demand with its line, from what a line refused."""
-    nearest = nearest_of(witness, place.refusals) or place.refusals[0]
-    shown = refused(nearest)
+    nearest = _nearest_of(witness, place.refusals) or place.refusals[0]
+    shown = _refused(nearest)
     calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
     return Demanded(place.demand, shown.span, shown.message, shown, len(calls))
 
 
-def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
+def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     """The demands, those marked that the others together make superfluous."""
-    points = points_of(domain)
+    points = _points_of(domain)
     kept = list(demands)
     for each in [d for d in demands if not isinstance(d.demand, Always)]:
         others = [other for other in kept if other is not each]
@@ -306,19 +306,19 @@ def mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
     return [each if each in kept else replace(each, implied=True) for each in demands]
 
 
-def unexplained(domain: Domain) -> bool:
+def _unexplained(domain: Domain) -> bool:
     """Whether sizes were refused that every demand allows."""
     refused = [trial for trial in domain.trials.all if not trial.taken]
     return any(domain.takes(trial.sizes) for trial in refused)
 
 
-def points_of(domain: Domain) -> list[Sizes]:
+def _points_of(domain: Domain) -> list[Sizes]:
     """Sizes that were run, others at random, and those that are hit by no chance."""
     points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
     return [*points, *islice(domain.anywhere(), MANY), *domain.rare()]
 
 
-def whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
+def _whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     """What several demands on letters come to, where that is one plain demand."""
     several = [each for each in demands if not each.implied]
     if len(several) < 2 and not any("//" in each.text for each in several):
@@ -327,13 +327,13 @@ def whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     taken = [trial.sizes for trial in all_ if trial.taken]
     refused = [trial.sizes for trial in all_ if not trial.taken]
     found = in_short(Evidence(domain.letters, taken, refused))
-    points = points_of(domain)
+    points = _points_of(domain)
     if found is None or any(found.holds(s) != domain.takes(s) for s in points):
         return None
     return found
 
 
-def nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
+def _nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
     """The trial whose sizes differ least from those of the witness."""
 
     def distance(trial: Trial) -> tuple[int, int]:
@@ -343,21 +343,21 @@ def nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
     return min(trials, key=distance, default=None)
 
 
-def taken(trial: Trial) -> Example:
+def _taken(trial: Trial) -> Example:
     """A run that was taken, with what came out."""
     return Example(trial.sizes, nest(trial.trace.output))
 
 
-def in_short_of(trial: Trial) -> Example:
+def _in_short_of(trial: Trial) -> Example:
     """A run by its sizes, with a word where it was refused."""
     return Example(trial.sizes, message="" if trial.taken else "refused")
 
 
-def refused(trial: Trial) -> Example:
+def _refused(trial: Trial) -> Example:
     """A run that was refused, in the words of its program."""
     refusal = trial.refusal
     if refusal is None:
-        return taken(trial)
+        return _taken(trial)
     message = refusal.message
     if refusal.failure is not None:
         program = Program(trial.trace, (refusal.failure,))
@@ -365,6 +365,6 @@ def refused(trial: Trial) -> Example:
     return Example(trial.sizes, "", message.removesuffix("."), refusal.span)
 
 
-def reached(trial: Trial) -> int:
+def _reached(trial: Trial) -> int:
     """How many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0

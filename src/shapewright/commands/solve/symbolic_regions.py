@@ -41,7 +41,7 @@ Sizes = Mapping[str, int]
 class Region:
     """Sizes for which a run's formulas hold: those in `box` where `live` hold.
 
-    `reach` is the box without a greatest size where the run has none.
+    `_reach` is the box without a greatest size where the run has none.
     """
 
     run: Symbolic
@@ -94,10 +94,10 @@ class Region:
             return known
         some = self.letters | condition.letters()
         box = {name: self.box[name] for name in some}
-        ranges = telling(box, [], [*self.live, condition])
+        ranges = _telling(box, [], [*self.live, condition])
         if prod(map(len, ranges.values())) > WORK:
             return asked(condition, self.live, self.box)
-        for sizes in grid(ranges):
+        for sizes in _grid(ranges):
             if not condition.holds(sizes) and all(c.holds(sizes) for c in self.live):
                 return Decision(False, {**self.first(), **sizes})
         return Decision(True)
@@ -111,29 +111,29 @@ def region(run: Symbolic, ladders: Ladders) -> Region | None:
         if name in run.fixed:
             box[name] = Ladder(size, size)
         else:
-            box[name] = from_two(ladder)
+            box[name] = _from_two(ladder)
         if not (box[name].count and ladder.holds(box[name].low)):
             return None
     live: list[Condition] = []
     for guard in run.guards:
         if guard.condition is None:
             return None
-        live += [e for e in parts_of(guard.condition) if not narrowed(box, e)]
+        live += [e for e in _parts_of(guard.condition) if not narrowed(box, e)]
     if any(ladder.count == 0 for ladder in box.values()):
         return None
-    live = [undivided_in(each, box) for each in live]
+    live = [_undivided_in(each, box) for each in live]
     live = [each for each in live if not always(each, box).holds]
-    return Region(run, box, tuple(live), box if live else reach(run, box, ladders))
+    return Region(run, box, tuple(live), box if live else _reach(run, box, ladders))
 
 
-def parts_of(condition: Condition) -> list[Condition]:
+def _parts_of(condition: Condition) -> list[Condition]:
     """The conditions that hold together in one."""
     if isinstance(condition, Every):
-        return [part for each in condition.parts for part in parts_of(each)]
+        return [part for each in condition.parts for part in _parts_of(each)]
     return [condition]
 
 
-def from_two(ladder: Ladder) -> Ladder:
+def _from_two(ladder: Ladder) -> Ladder:
     """The sizes from 2 on: torch takes 0 and 1 apart."""
     below = max(0, -((ladder.low - 2) // ladder.step))
     return replace(ladder, low=ladder.low + below * ladder.step)
@@ -159,19 +159,19 @@ def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
     return True
 
 
-def undivided_in(condition: Condition, box: Ladders) -> Condition:
+def _undivided_in(condition: Condition, box: Ladders) -> Condition:
     """The condition; divisions by formulas are done where they leave nothing."""
     match condition:
         case Compared(one, relation, two):
             return Compared(undivided(one, box), relation, undivided(two, box))
         case Every(parts):
-            return Every(tuple(undivided_in(each, box) for each in parts))
+            return Every(tuple(_undivided_in(each, box) for each in parts))
         case Some(parts):
-            return Some(tuple(undivided_in(each, box) for each in parts))
+            return Some(tuple(_undivided_in(each, box) for each in parts))
     return condition
 
 
-def reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
+def _reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
     """The box, letters without a greatest size where every condition holds on."""
     found = dict(box)
     for name, ladder in box.items():
@@ -186,10 +186,10 @@ def reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
 def _holds(guard: Guard, ladders: Ladders) -> bool:
     if guard.condition is None:
         return False
-    return bool(always(undivided_in(guard.condition, ladders), ladders).holds)
+    return bool(always(_undivided_in(guard.condition, ladders), ladders).holds)
 
 
-def uncovered(
+def _uncovered(
     regions: Sequence[Region],
     ladders: Ladders,
     base: Sizes,
@@ -201,9 +201,9 @@ def uncovered(
     """
     known = [live for each in regions for live in each.live]
     known += [] if wanted is None else [wanted]
-    ranges = telling(ladders, [each.box for each in regions], known)
+    ranges = _telling(ladders, [each.box for each in regions], known)
     sure = prod(map(len, ranges.values())) <= WORK
-    tried = grid(ranges) if sure else sampled(ranges)
+    tried = _grid(ranges) if sure else _sampled(ranges)
     for sizes in tried:
         if wanted is not None and not wanted.holds({**base, **sizes}):
             continue
@@ -212,14 +212,14 @@ def uncovered(
     return None, sure
 
 
-def telling(
+def _telling(
     ladders: Ladders, boxes: Sequence[Ladders], conditions: Sequence[Condition]
 ) -> dict[str, list[int]]:
     """Sizes of each letter that stand for all: one for each way that they are taken.
 
     A letter that is compared with another one keeps all its sizes.
     """
-    single = [atom for each in conditions for atom in atoms(each)]
+    single = [atom for each in conditions for atom in _atoms(each)]
     mixed = {name for e in single if len(e.letters()) > 1 for name in e.letters()}
     found = {}
     for name, ladder in ladders.items():
@@ -237,21 +237,21 @@ def telling(
     return found
 
 
-def atoms(condition: Condition) -> list[Condition]:
+def _atoms(condition: Condition) -> list[Condition]:
     """The conditions that one is put together from."""
     parts = getattr(condition, "parts", None)
     if parts is None:
         return [condition]
-    return [atom for part in parts for atom in atoms(part)]
+    return [atom for part in parts for atom in _atoms(part)]
 
 
-def grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+def _grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
     """Every combination of some sizes."""
     for sizes in product(*ranges.values()):
         yield dict(zip(ranges, sizes, strict=True))
 
 
-def sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+def _sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
     """Some combinations, those of the ends among them."""
     draw = random.Random(0)
     for at in range(2_000):
@@ -268,7 +268,7 @@ def covering(regions: Sequence[Region]) -> list[str]:
     while joined:
         joined = False
         for one, two in combinations(boxes, 2):
-            both = beside(one, two) or beside(two, one)
+            both = _beside(one, two) or _beside(two, one)
             if both is not None:
                 boxes = [each for each in boxes if each not in (one, two)] + [both]
                 joined = True
@@ -277,7 +277,7 @@ def covering(regions: Sequence[Region]) -> list[str]:
     return found + [each.text() for each in regions if each.live]
 
 
-def beside(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
+def _beside(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
     """Two boxes as one, where the second goes on at the end of the first."""
     differ = [name for name in one if one[name] != two[name]]
     if len(differ) != 1:
@@ -347,14 +347,14 @@ class Explorer:
         for _ in range(MOST_RUNS):
             if self.reason:
                 return self.reason
-            if wanted is None and (said := fixing(regions, ladders)):
+            if wanted is None and (said := _fixing(regions, ladders)):
                 if self.kernels:
                     return said
                 self.kernels = True
                 regions.clear()
                 self.lead(base, ladders, regions)
                 continue
-            sizes, sure = uncovered(regions, ladders, base, wanted)
+            sizes, sure = _uncovered(regions, ladders, base, wanted)
             if sizes is None:
                 return "" if sure else "too many sizes to look at each"
             if time.monotonic() > self.ends:
@@ -387,7 +387,7 @@ class Explorer:
             self.reason = f"torch's symbolic run does not hold at its own {at(sizes)}"
 
 
-def fixing(regions: list[Region], ladders: Ladders) -> str:
+def _fixing(regions: list[Region], ladders: Ladders) -> str:
     """Where the program makes a plain number of a letter that has many sizes."""
     for each in regions:
         for name, ladder in each.box.items():

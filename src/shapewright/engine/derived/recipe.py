@@ -169,10 +169,10 @@ class Recipe:
 
 def noted(args: Any, kwargs: Any) -> Nest:
     """The arguments of a call without tensors, sizes that remember as expressions."""
-    return bare(tuple(args)), bare(kwargs or {})
+    return _bare(tuple(args)), _bare(kwargs or {})
 
 
-def bare(value: Any) -> Any:
+def _bare(value: Any) -> Any:
     """A nest without tensors, sizes as expressions."""
     kind = type(value)
     if kind in KINDS:
@@ -182,17 +182,17 @@ def bare(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return TENSOR
     if kind is tuple or kind is torch.Size:
-        return tuple([bare(item) for item in value])
+        return tuple([_bare(item) for item in value])
     if kind is list:
-        return [bare(item) for item in value]
+        return [_bare(item) for item in value]
     if kind is dict:
-        return {name: bare(item) for name, item in value.items()}
+        return {name: _bare(item) for name, item in value.items()}
     if kind is slice:
-        return slice(bare(value.start), bare(value.stop), bare(value.step))
+        return slice(_bare(value.start), _bare(value.stop), _bare(value.step))
     return value
 
 
-def recipe_of(
+def _recipe_of(
     engine: Engine,
     seen: Comparisons,
     output: tuple[Info, ...],
@@ -205,14 +205,14 @@ def recipe_of(
     made: dict[int, Step] = {}
     steps = []
     for at, (answer, ins, outs, _, _) in enumerate(engine.events):
-        steps.append(step_of(answer, ins, outs, seen.arguments.get(at), made))
+        steps.append(_step_of(answer, ins, outs, seen.arguments.get(at), made))
     return Recipe(steps, seen.given, output, seen.order)
 
 
 def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen:
     """What a watched run leaves beside its record."""
     try:
-        recipe = recipe_of(engine, seen, output)
+        recipe = _recipe_of(engine, seen, output)
     except Underivable:
         recipe = None
     places = {info.number: (-1, nth) for nth, info in enumerate(seen.given)}
@@ -233,7 +233,7 @@ def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen
     return Seen(recipe, places, slices, returned)
 
 
-def step_of(
+def _step_of(
     answer: Answer,
     ins: Any,
     outs: Any,
@@ -252,58 +252,58 @@ def step_of(
     rule = rule_of(answer.func)
     if rule is None and wrong_in(answer.func):
         raise Underivable("a kernel that may be wrong without data")
-    arguments = without_metas(answer.arguments) if note is None else note
-    if sum(1 for each in walk(arguments) if each is TENSOR) != len(ins):
+    arguments = _without_metas(answer.arguments) if note is None else note
+    if sum(1 for each in _walk(arguments) if each is TENSOR) != len(ins):
         raise Underivable("a call whose tensors are not told apart")
-    found = tuple(e for e in walk(arguments) if isinstance(e, Read | Applied))
+    found = tuple(e for e in _walk(arguments) if isinstance(e, Read | Applied))
     step = Step(
         answer, rule, tuple(ins), tuple(outs), arguments, note is not None,
-        found, form_of(arguments),
+        found, _form_of(arguments),
     )  # fmt: skip
     if note is None:
         made[id(answer)] = step
     return step
 
 
-def without_metas(value: Any) -> Any:
+def _without_metas(value: Any) -> Any:
     """Recorded arguments with `TENSOR` for metadata."""
     if isinstance(value, Meta):
         return TENSOR
     if type(value) is tuple:
-        return tuple([without_metas(item) for item in value])
+        return tuple([_without_metas(item) for item in value])
     if type(value) is list:
-        return [without_metas(item) for item in value]
+        return [_without_metas(item) for item in value]
     if type(value) is dict:
-        return {name: without_metas(item) for name, item in value.items()}
+        return {name: _without_metas(item) for name, item in value.items()}
     if type(value) is slice:
         ends = (value.start, value.stop, value.step)
-        return slice(*[without_metas(end) for end in ends])
+        return slice(*[_without_metas(end) for end in ends])
     return value
 
 
-def walk(value: Any) -> Iterator[Any]:
+def _walk(value: Any) -> Iterator[Any]:
     """What stands in a nest, in order."""
     if isinstance(value, tuple | list):
         for item in value:
-            yield from walk(item)
+            yield from _walk(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from walk(item)
+            yield from _walk(item)
     elif isinstance(value, slice):
-        yield from walk((value.start, value.stop, value.step))
+        yield from _walk((value.start, value.stop, value.step))
     else:
         yield value
 
 
-def form_of(value: Any) -> Any:
+def _form_of(value: Any) -> Any:
     """A nest as something that compares and hashes; expressions stand aside."""
     kind = type(value)
     if kind is tuple or kind is list:
-        return (kind, *[form_of(item) for item in value])
+        return (kind, *[_form_of(item) for item in value])
     if kind is dict:
-        return (kind, *[(name, form_of(item)) for name, item in value.items()])
+        return (kind, *[(name, _form_of(item)) for name, item in value.items()])
     if kind is slice:
-        return (kind, *map(form_of, (value.start, value.stop, value.step)))
+        return (kind, *map(_form_of, (value.start, value.stop, value.step)))
     if kind is Read or kind is Applied:
         return Read
     try:

@@ -37,7 +37,7 @@ Layout = tuple[Shape, Shape]
 """Shape and stride."""
 
 
-class Column:
+class _Column:
     """The metadata of one tensor at each of the sizes; None where it is not known."""
 
     __slots__ = (
@@ -79,24 +79,24 @@ class Column:
         return found
 
 
-class Columns:
+class _Columns:
     """All tensors of a run at some sizes; equal columns are one object."""
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.made: dict[Any, Column] = {}
-        self.of: dict[int, Column] = {}  # by identity of what is known of a tensor
-        self.numbers: dict[int, Column] = {}  # by number of the tensor
+        self.made: dict[Any, _Column] = {}
+        self.of: dict[int, _Column] = {}  # by identity of what is known of a tensor
+        self.numbers: dict[int, _Column] = {}  # by number of the tensor
 
-    def column(self, layouts: tuple[Layout | None, ...], meta: Meta) -> Column:
+    def column(self, layouts: tuple[Layout | None, ...], meta: Meta) -> _Column:
         """The column with these layouts."""
         key = layouts, meta.dtype, meta.device, meta.requires_grad
         found = self.made.get(key)
         if found is None:
-            found = self.made[key] = Column(layouts, meta)
+            found = self.made[key] = _Column(layouts, meta)
         return found
 
-    def constant(self, meta: Meta) -> Column:
+    def constant(self, meta: Meta) -> _Column:
         """A tensor that is the same at all sizes."""
         found = self.made.get(meta)
         if found is None:
@@ -104,12 +104,12 @@ class Columns:
             found = self.made[meta] = self.column(layouts, meta)
         return found
 
-    def put(self, info: Info, column: Column) -> None:
+    def put(self, info: Info, column: _Column) -> None:
         """What a call gave."""
         self.of[id(info)] = column
         self.numbers[info.number] = column
 
-    def get(self, info: Info) -> Column:
+    def get(self, info: Info) -> _Column:
         """A tensor that goes in; one that no call gave does not depend on sizes."""
         found = self.of.get(id(info))
         if found is None:
@@ -133,15 +133,15 @@ PLAIN = frozenset({int, float, bool, str, type(None)})
 Layouts = tuple[Layout, ...]
 
 
-def answered(
-    step: Step, columns: Sequence[Column], at: int, numbers: Sequence[int]
+def _answered(
+    step: Step, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """What comes out of a call at one of the sizes; None where it is refused."""
     metas = [column.metas[at] for column in columns]
     if any(meta is None for meta in metas):
         return None
     if step.rule is not None:
-        arguments = filled(step.arguments, iter(metas), iter(numbers))
+        arguments = _filled(step.arguments, iter(metas), iter(numbers))
         if step.torchs:
             arguments = nests.plain(arguments, lambda _: None)
         try:
@@ -154,11 +154,11 @@ def answered(
             meta = metas[made.argument] if isinstance(made.argument, int) else None
             return None if meta is None else ((meta.shape, meta.stride),)
         if made is not NotImplemented:
-            return told(flat_of(made), step.outs)
-    return by_torch(step, columns, at, numbers)
+            return _told(flat_of(made), step.outs)
+    return _by_torch(step, columns, at, numbers)
 
 
-def told(made: Any, outs: Sequence[Info]) -> Layouts | None:
+def _told(made: Any, outs: Sequence[Info]) -> Layouts | None:
     """What a rule says, where it speaks of the same tensors as the run."""
     if made is None or len(made) != len(outs):
         return None
@@ -173,14 +173,14 @@ def told(made: Any, outs: Sequence[Info]) -> Layouts | None:
     )
 
 
-def by_torch(
-    step: Step, columns: Sequence[Column], at: int, numbers: Sequence[int]
+def _by_torch(
+    step: Step, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """torch's own answer on data-free tensors."""
     tensors = iter([column.tensor(at) for column in columns])
-    arguments = filled(step.arguments, tensors, iter(numbers))
+    arguments = _filled(step.arguments, tensors, iter(numbers))
     if not step.torchs:
-        arguments = unnamed(arguments)
+        arguments = _unnamed(arguments)
     args, kwargs = nests.on_meta(arguments)
     try:
         if columns:
@@ -197,20 +197,20 @@ def by_torch(
     return tuple((tuple(each.shape), each.stride()) for each in found)
 
 
-def unnamed(value: Any) -> Any:
+def _unnamed(value: Any) -> Any:
     """Arguments as torch takes them, from names."""
     if type(value) is str:
         return NAMED.get(value, value)
     if type(value) is tuple:
-        return tuple([unnamed(item) for item in value])
+        return tuple([_unnamed(item) for item in value])
     if type(value) is list:
-        return [unnamed(item) for item in value]
+        return [_unnamed(item) for item in value]
     if type(value) is dict:
-        return {name: unnamed(item) for name, item in value.items()}
+        return {name: _unnamed(item) for name, item in value.items()}
     return value
 
 
-def filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
+def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
     """Arguments with tensors and sizes in their places."""
     args, kwargs = value
     if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
@@ -219,23 +219,23 @@ def filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
         if PLAIN.issuperset(kinds):
             made = [next(tensors) if each is TENSOR else each for each in args]
             return tuple(made), kwargs
-    return changed(value, lambda each: next(tensors if each is TENSOR else numbers))
+    return _changed(value, lambda each: next(tensors if each is TENSOR else numbers))
 
 
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     """A nest, its tensors and expressions changed in order."""
     kind = type(value)
     if value is TENSOR or kind is Read or kind is Applied:
         return change(value)
     if kind is tuple:
-        return tuple([changed(item, change) for item in value])
+        return tuple([_changed(item, change) for item in value])
     if kind is list:
-        return [changed(item, change) for item in value]
+        return [_changed(item, change) for item in value]
     if kind is dict:
-        return {name: changed(item, change) for name, item in value.items()}
+        return {name: _changed(item, change) for name, item in value.items()}
     if kind is slice:
         ends = (value.start, value.stop, value.step)
-        return slice(*[changed(end, change) for end in ends])
+        return slice(*[_changed(end, change) for end in ends])
     return value
 
 
@@ -244,12 +244,12 @@ Shapes = tuple[tuple[int, ...], ...]
 Row = tuple[Shapes, Shapes, Shapes, tuple[int, ...]]
 
 
-class Done:
+class _Done:
     """A call at all sizes: what came out, and its row of a sample at each size."""
 
     __slots__ = ("number", "outs", "rows")
 
-    def __init__(self, outs: tuple[Column, ...], rows: list[Row | None]) -> None:
+    def __init__(self, outs: tuple[_Column, ...], rows: list[Row | None]) -> None:
         self.outs = outs
         self.rows = rows
         self.number = 0
@@ -272,9 +272,9 @@ class Deriving:
         self.recipe = recipe
         self.keys = keys
         self.count = len(shapes)
-        self.columns = Columns(self.count)
+        self.columns = _Columns(self.count)
         self.ends = [len(recipe.steps) + 1] * self.count
-        self.done: dict[Any, Done] = {}
+        self.done: dict[Any, _Done] = {}
         self.classes: list[int] = []  # calls of one class say the same at all sizes
         self.values: dict[Expression, tuple[Any, ...]] = {}
         for nth, info in enumerate(recipe.given):
@@ -331,7 +331,7 @@ class Deriving:
         made: dict[tuple[Any, ...], Any] = {}
         for each in inner:
             if each not in made:
-                made[each] = None if None in each else calculated(expression, each)
+                made[each] = None if None in each else _calculated(expression, each)
         return tuple([made[each] for each in inner])
 
     def step(self, step: Step, at: int) -> list[Row | None]:
@@ -357,8 +357,8 @@ class Deriving:
         return found.rows
 
     def work(
-        self, step: Step, ins: tuple[Column, ...], numbers: tuple[tuple[Any, ...], ...]
-    ) -> Done:
+        self, step: Step, ins: tuple[_Column, ...], numbers: tuple[tuple[Any, ...], ...]
+    ) -> _Done:
         """One call that was not met before."""
         given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
         if all(each.constant for each in ins) and not numbers:
@@ -370,10 +370,10 @@ class Deriving:
         for out, column in zip(step.outs, outs, strict=True):
             if self.own and column.layouts[0] != (out.meta.shape, out.meta.stride):
                 raise Underivable("a call that answers otherwise than in the run")
-        taken = beside([column.shapes for column in ins], self.count)
-        gave = beside([column.shapes for column in outs], self.count)
-        steps = beside([column.strides for column in outs], self.count)
-        plain = [numbers_of(step, each) for each in dict.fromkeys(given)]
+        taken = _beside([column.shapes for column in ins], self.count)
+        gave = _beside([column.shapes for column in outs], self.count)
+        steps = _beside([column.strides for column in outs], self.count)
+        plain = [_numbers_of(step, each) for each in dict.fromkeys(given)]
         told = dict(zip(dict.fromkeys(given), plain, strict=True))
         rows: list[Row | None] = []
         for at in range(self.count):
@@ -381,9 +381,9 @@ class Deriving:
             known = one is not None and two is not None and three is not None
             fully = known and None not in given[at]
             rows.append((one, two, three, told[given[at]]) if fully else None)
-        return Done(outs, rows)
+        return _Done(outs, rows)
 
-    def rewritten(self, step: Step) -> Column:
+    def rewritten(self, step: Step) -> _Column:
         """A tensor that is written comes out as it went in."""
         written = step.written
         assert written is not None
@@ -397,8 +397,8 @@ class Deriving:
         return self.columns.column(self.columns.get(written).layouts, out.meta)
 
     def worked(
-        self, step: Step, ins: tuple[Column, ...], given: list[tuple[Any, ...]]
-    ) -> tuple[Column, ...]:
+        self, step: Step, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
+    ) -> tuple[_Column, ...]:
         """Each size that differs from those before, asked."""
         made: dict[Any, Layouts | None] = {}
         answers: list[Layouts | None] = []
@@ -406,7 +406,7 @@ class Deriving:
             key = (tuple([column.layouts[at] for column in ins]), given[at])
             if key not in made:
                 known = None not in given[at]
-                made[key] = answered(step, ins, at, given[at]) if known else None
+                made[key] = _answered(step, ins, at, given[at]) if known else None
             answers.append(made[key])
         outs = []
         for nth, out in enumerate(step.outs):
@@ -433,7 +433,7 @@ class Deriving:
         return Sample(dict(letters), keys, taken, gave, steps, numbers)
 
 
-def calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
+def _calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
     """An operator applied; None where Python refuses."""
     bare = type(expression)(expression.operator, parts)
     try:
@@ -442,7 +442,7 @@ def calculated(expression: Any, parts: tuple[Any, ...]) -> Any:
         return None
 
 
-def beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
+def _beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     """Shapes or strides of some tensors at each of the sizes; None where one is."""
     if not parts:
         return [()] * count
@@ -452,7 +452,7 @@ def beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     return found
 
 
-def numbers_of(step: Step, given: tuple[Any, ...]) -> tuple[int, ...]:
+def _numbers_of(step: Step, given: tuple[Any, ...]) -> tuple[int, ...]:
     """The whole numbers among the arguments of a call, as a sample has them."""
     values = iter(given)
 
@@ -461,7 +461,7 @@ def numbers_of(step: Step, given: tuple[Any, ...]) -> tuple[int, ...]:
 
     answer = step.answer
     if step.expressions:
-        filled = changed(step.arguments, fill)
+        filled = _changed(step.arguments, fill)
         answer = Answer(step.answer.func, filled, step.answer.kind)
     told = arguments(answer)
     ends = of_slices(told) if is_index(answer.func) else ()

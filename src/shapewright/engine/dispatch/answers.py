@@ -97,7 +97,7 @@ def apply(
     for index in answer.hidden:  # torch leaves their version as it was
         poison(infos[index].storage)
     if answer.kind == INPLACE:
-        return write(engine, answer, args, kwargs, infos)
+        return _write(engine, answer, args, kwargs, infos)
     if answer.kind == SAME:
         engine.record(answer, infos, (infos[0],))
         return nests.tensors((args, kwargs))[0]
@@ -116,7 +116,7 @@ def apply(
     return made[0] if answer.template is None else _build(answer.template, made)
 
 
-def write(
+def _write(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """An in-place answer: nothing to compute, but the write must show."""
@@ -176,7 +176,7 @@ def _needs_by_function() -> dict[Any, Needs]:
     return {
         func: need
         for name, need in NEEDS.items()
-        if (func := function_named(name)) is not None
+        if (func := _function_named(name)) is not None
     }
 
 
@@ -188,7 +188,7 @@ def needs_of(func: Any) -> Needs | None:
         return None
 
 
-def function_named(name: str) -> Any:
+def _function_named(name: str) -> Any:
     """A function of torch by its dotted name; torch grows and shrinks: or None."""
     found: Any = torch
     for part in name.split(".")[1:]:
@@ -199,14 +199,14 @@ def function_named(name: str) -> Any:
 def _resolve() -> None:
     global _seen
     for name, rule in RULES.items():
-        found = function_named(name)
+        found = _function_named(name)
         if found is not None:
             _by_function[found] = rule
     _seen = len(RULES)
 
 
 @cache
-def einsum_swaps() -> bool:
+def _einsum_swaps() -> bool:
     """Whether this torch lays the result of `ij,ki->kj` out row by row."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
@@ -229,7 +229,7 @@ def ruled(
         asked = cast
     setting.default_dtype = DTYPE_NAMES[torch.get_default_dtype()]
     if name == "einsum":
-        setting.einsum_swaps = einsum_swaps()
+        setting.einsum_swaps = _einsum_swaps()
     try:
         made = rule.metadata(*asked[0], **asked[1])
     except Misfit as misfit:
@@ -258,13 +258,13 @@ def ruled(
         written = 0
     kind = NEW if written is None else INPLACE
     if kind == INPLACE:
-        check_leaf(engine, infos[0], grad)
+        _check_leaf(engine, infos[0], grad)
     flops = rule.flops(*asked[0], **asked[1]) if rule.flops is not None else None
     template = None if isinstance(made, Made) else template_of(made, func)
     answer = Answer(
         func, arguments, kind, metas, names, template, flops, written=written
     )
-    answer.hidden = statistics(name, arguments, infos)
+    answer.hidden = _statistics(name, arguments, infos)
     return answer
 
 
@@ -281,7 +281,7 @@ def _itself(
         return None
     if not same.written:
         return Answer(func, arguments, SAME)
-    check_leaf(engine, infos[0], grad)
+    _check_leaf(engine, infos[0], grad)
     names = (same.grad_fn or None,) if grad else (None,)
     return Answer(func, arguments, INPLACE, (infos[0].meta,), names, written=0)
 
@@ -290,7 +290,7 @@ TRAINING = {"batch_norm": (5, "training"), "instance_norm": (5, "use_input_stats
 """Where these functions are told to update their running statistics."""
 
 
-def statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
+def _statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
     """The running statistics that a norm writes in training, among its tensors."""
     if name not in TRAINING:
         return ()
@@ -304,7 +304,7 @@ def statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
     return tuple(range(1, 1 + len(metas)))
 
 
-def check_leaf(engine: Engine, info: Info, grad: bool) -> None:
+def _check_leaf(engine: Engine, info: Info, grad: bool) -> None:
     """torch forbids writing a leaf that requires grad."""
     if grad and info.meta.requires_grad and info.grad_fn is None:
         engine.raise_theirs(

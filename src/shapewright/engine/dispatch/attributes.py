@@ -60,11 +60,11 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
         engine.theirs.pop(id(target), None)
         engine.run(func, (target, _physical(engine, value)), {})
         if name == "data" and isinstance(value, Tensor):
-            materialised(engine, target, value)
+            _materialised(engine, target, value)
         return None
     info = engine.info(target)
     if name == "requires_grad":
-        return set_requires_grad(engine, func, target, info, bool(value))
+        return _set_requires_grad(engine, func, target, info, bool(value))
     if info.kind != THEIRS and (name != "data" or not isinstance(value, Tensor)):
         given = _physical(engine, value)
         if given is not value:  # the stand-in has the claims of what it stands for
@@ -92,7 +92,7 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
     return None
 
 
-def materialised(engine: Engine, target: Any, value: Tensor) -> None:
+def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
     """A lazy parameter met its shape: it shares the storage that it was given."""
     info = engine.info(value)
     source = engine.blank_of(value)
@@ -117,7 +117,7 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
     if value and info.meta.requires_grad:
         return target  # unlike the attribute, the method takes a non-leaf, as it is
     setter = Tensor.requires_grad.__set__  # type: ignore[attr-defined]
-    set_requires_grad(engine, setter, target, info, bool(value))
+    _set_requires_grad(engine, setter, target, info, bool(value))
     return target
 
 
@@ -141,7 +141,7 @@ def detach_in_place(
     return target
 
 
-def set_requires_grad(
+def _set_requires_grad(
     engine: Engine, func: Any, target: Tensor, info: Info, value: bool
 ) -> None:
     """Claimed for the run; done on the tensor too when the run made it."""

@@ -40,13 +40,13 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
     if kwargs.get("out") is not None:
         return engine.call_op(func, args, kwargs)
     if name in plan_tables.LIKE or name in ("new_tensor", "new"):
-        return like(engine, func, name, args, kwargs, infos)
+        return _like_another(engine, func, name, args, kwargs, infos)
     if any(not info.storage.known for info in infos):
-        return from_unknown(engine, func, name, args, kwargs, infos)
-    device = device_of(engine, kwargs, infos)
+        return _from_unknown(engine, func, name, args, kwargs, infos)
+    device = _device_of(engine, kwargs, infos)
     if kwargs.get("generator") is not None:
         must_be_on(engine, kwargs["generator"], device)
-    size = numel(name, args, kwargs)
+    size = _numel(name, args, kwargs)
     if size is None or size <= engine.known_limit:
         if size is not None and name not in plan_tables.BLANK_FACTORIES:
             return known(engine, func, name, args, kwargs, infos, device)
@@ -54,10 +54,10 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
             return known(engine, func, name, args, kwargs, infos, device)
     if name not in plan_tables.BLANK_FACTORIES:
         engine.lose()
-    return blank(engine, func, args, kwargs, infos, device)
+    return _blank(engine, func, args, kwargs, infos, device)
 
 
-def device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
+def _device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
     """The device that a factory's result claims."""
     if kwargs.get("device") is not None:
         return device_asked(engine, kwargs["device"])
@@ -87,7 +87,7 @@ def known(
 ) -> Any:
     """Made for real: small, and its values follow from constants."""
     if not infos and not engine.graph:
-        return from_constants(engine, func, name, args, kwargs, device)
+        return _from_constants(engine, func, name, args, kwargs, device)
     physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
     before = nests.tensors(physical)
     versions = versions_of(before)
@@ -101,7 +101,7 @@ def known(
     )  # fmt: skip
 
 
-def from_constants(
+def _from_constants(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
 ) -> Any:
     """The common case: no tensor goes in, one new tensor comes out."""
@@ -127,7 +127,7 @@ def from_constants(
     return out
 
 
-def blank(
+def _blank(
     engine: Engine,
     func: Any,
     args: Args,
@@ -148,7 +148,7 @@ def blank(
     )  # fmt: skip
 
 
-def like(
+def _like_another(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """`zeros_like(x)`, `x.new_zeros(...)`: values follow from the name, not from x."""
@@ -162,7 +162,7 @@ def like(
     if name.endswith("_like"):
         size = model.numel()
     elif not _unknown(others):
-        size = numel(name, args[1:], kwargs)
+        size = _numel(name, args[1:], kwargs)
     small = size is not None and size <= engine.known_limit
     if name in ("new_tensor", "new") and not others:
         small = size is None or small
@@ -171,7 +171,7 @@ def like(
             engine.lose()
         if name.endswith("_like"):
             return engine.call_op(func, args, kwargs)
-        return blank(engine, func, args, kwargs, infos, device)
+        return _blank(engine, func, args, kwargs, infos, device)
     shape = info.meta.shape if name.endswith("_like") else (0,) * model.dim()
     stride = info.meta.stride if name.endswith("_like") else (1,) * model.dim()
     stand_in = torch.empty_strided(shape, stride, dtype=info.meta.torch_dtype)
@@ -190,11 +190,11 @@ def _unknown(infos: list[Info]) -> bool:
     return any(not info.storage.known for info in infos)
 
 
-def from_unknown(
+def _from_unknown(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """A tensor made of values that are not known: its shape is, its values are not."""
-    device = device_of(engine, kwargs, infos)
+    device = _device_of(engine, kwargs, infos)
     data = args[0] if args else kwargs.get("data")
     if name in ("as_tensor", "asarray", "tensor") and isinstance(data, torch.Tensor):
         dtype = kwargs.get("dtype")
@@ -254,7 +254,7 @@ SIZED = frozenset(
 )
 
 
-def numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
+def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
     """How many elements a factory will make, from its arguments; None if unclear."""
     try:
         if name in ("arange", "range"):

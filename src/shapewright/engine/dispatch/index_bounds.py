@@ -51,46 +51,46 @@ def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
     except TypeError:
         return
     if ranged:
-        error = refusal(engine, plain_name(func), args, kwargs or {})
+        error = _refusal(engine, plain_name(func), args, kwargs or {})
         if error is not None:
             engine.raise_theirs(error)
 
 
-def refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
+def _refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
     """The error of a call whose index is out of range, None where all are within."""
     if name == CELL:
-        return cell_refusal(engine, args)
+        return _cell_refusal(engine, args)
     if name in PACKED:
-        return packed_refusal(engine, args)
-    for index, size, dim, negative in indices(engine, name, args, kwargs):
+        return _packed_refusal(engine, args)
+    for index, size, dim, negative in _indices(engine, name, args, kwargs):
         loss = kwargs if name in ("cross_entropy", "nll_loss") else None
-        low, high = extremes(engine, index, loss)
+        low, high = _extremes(engine, index, loss)
         bad = high if high >= size else low
         if -size * negative <= low and high < size:
             continue
-        return worded(name, bad, dim, size)
+        return _worded(name, bad, dim, size)
     return None
 
 
-def cell_refusal(engine: Engine, args: Any) -> Exception | None:
+def _cell_refusal(engine: Engine, args: Any) -> Exception | None:
     """An error for states of which torch would read beyond the end."""
-    for state in leaves(args[1]) if len(args) > 1 else ():
-        rank = len(shape_of(engine, state))
+    for state in _leaves(args[1]) if len(args) > 1 else ():
+        rank = len(_shape_of(engine, state))
         if rank != 2:
             text = f"Expected the states of lstm_cell to be 2D, got {rank}D tensors"
             return RuntimeError(text)
     return None
 
 
-def packed_refusal(engine: Engine, args: Any) -> Exception | None:
+def _packed_refusal(engine: Engine, args: Any) -> Exception | None:
     """What torch says where lengths are longer than the sequence that was packed."""
-    if not takes_packed("lstm", args) or not known(engine, args[1]):
+    if not takes_packed("lstm", args) or not _known(engine, args[1]):
         return None
-    layers = [shape_of(engine, each)[:1] for each in leaves(args[2])]
+    layers = [_shape_of(engine, each)[:1] for each in _leaves(args[2])]
     if len(set(layers)) > 1:  # torch reads beyond the shorter one
         return RuntimeError("Expected more hidden states in stacked_rnn")
-    rows, features = (*shape_of(engine, args[0]), 0, 0)[:2]
-    if shape_of(engine, args[3][0])[-1:] != (features,):
+    rows, features = (*_shape_of(engine, args[0]), 0, 0)[:2]
+    if _shape_of(engine, args[3][0])[-1:] != (features,):
         return None  # which torch says first
     start = 0
     with torch._C.DisableTorchFunction():
@@ -109,12 +109,12 @@ def takes_packed(name: str, args: Any) -> bool:
     return name in PACKED and isinstance(weights, tuple | list) and bool(weights)
 
 
-def leaves(states: Any) -> tuple[Any, ...]:
+def _leaves(states: Any) -> tuple[Any, ...]:
     """A state and a cell, or one state."""
     return tuple(states) if isinstance(states, tuple | list) else (states,)
 
 
-def indices(
+def _indices(
     engine: Engine, name: str, args: Any, kwargs: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
     """Each known index, with the size of the dim that it reads, and that dim."""
@@ -122,35 +122,35 @@ def indices(
     if name == "embedding":
         given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
         index = given.get("input")
-        shape = shape_of(engine, given.get("weight"))
-        if known(engine, index) and shape:
+        shape = _shape_of(engine, given.get("weight"))
+        if _known(engine, index) and shape:
             yield index, shape[0], 0, False
     elif name in ALONG:
         given = dict(zip(("input", "dim", "index"), args, strict=False)) | kwargs
         index = given.get("index")
         dim: Any = given.get("dim")
-        shape = shape_of(engine, given.get("input"))
+        shape = _shape_of(engine, given.get("input"))
         inside = type(dim) is int and -len(shape) <= dim < len(shape)
-        if inside and known(engine, index):
+        if inside and _known(engine, index):
             yield index, shape[dim], dim % len(shape), name in NEGATIVE
     elif name in ("__getitem__", "__setitem__"):
         where = args[1] if isinstance(args[1], tuple) else (args[1],)
-        yield from of_items(engine, shape_of(engine, args[0]), where)
+        yield from _of_items(engine, _shape_of(engine, args[0]), where)
     elif name.startswith("index_put"):
-        yield from of_items(engine, shape_of(engine, args[0]), args[1])
+        yield from _of_items(engine, _shape_of(engine, args[0]), args[1])
     elif name in ("cross_entropy", "nll_loss"):
         given = dict(zip(("input", "target"), args, strict=False)) | kwargs
-        shape, target = shape_of(engine, given.get("input")), given.get("target")
-        if shape and known(engine, target) and not target.is_floating_point():
+        shape, target = _shape_of(engine, given.get("input")), given.get("target")
+        if shape and _known(engine, target) and not target.is_floating_point():
             yield target, shape[1 if len(shape) > 1 else 0], 0, False
 
 
-def of_items(
+def _of_items(
     engine: Engine, shape: tuple[int, ...], where: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
     """The tensors among the items in brackets, each with the dim that it stands at."""
     taken = sum(
-        item.dim() if masks(item) else 1
+        item.dim() if _masks(item) else 1
         for item in where
         if item is not None and item is not ...
     )
@@ -160,10 +160,10 @@ def of_items(
             continue
         if item is ...:
             at += len(shape) - taken
-        elif masks(item):
+        elif _masks(item):
             at += item.dim()
         else:
-            if isinstance(item, Tensor) and known(engine, item) and at < len(shape):
+            if isinstance(item, Tensor) and _known(engine, item) and at < len(shape):
                 yield item, shape[at], at, True
             at += 1
 
@@ -171,24 +171,24 @@ def of_items(
 def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
     """Raise what torch raises for a mask in brackets of another shape than its dims."""
     items = where if isinstance(where, tuple) else (where,)
-    if not any(masks(item) for item in items):
+    if not any(_masks(item) for item in items):
         return
-    error = mask_refusal(shape_of(engine, target), items)
+    error = _mask_refusal(_shape_of(engine, target), items)
     if error is not None:
         engine.raise_theirs(error)
 
 
-def mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
+def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
     """What torch says of a mask that does not lie on its dims, None where all do."""
     plain: list[Any] = []
     places: list[tuple[int, Tensor]] = []
     for item in items:
-        if isinstance(item, Tensor) and not (item.dim() == 0 and not masks(item)):
-            if masks(item) and item.dim():
+        if isinstance(item, Tensor) and not (item.dim() == 0 and not _masks(item)):
+            if _masks(item) and item.dim():
                 places.append((len(plain), item))
-            elif masks(item):
+            elif _masks(item):
                 return None  # a single true or false adds a dim
-            plain += [slice(None)] * (item.dim() if masks(item) else 1)
+            plain += [slice(None)] * (item.dim() if _masks(item) else 1)
         elif isinstance(item, Tensor):
             plain.append(0)
         elif isinstance(item, list | range) or item is True or item is False:
@@ -205,7 +205,7 @@ def mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
             return IndexError(text)
         return None
     for place, mask in places:
-        at = dims_before(plain[:place], plain, len(left))
+        at = _dims_before(plain[:place], plain, len(left))
         for n, size in enumerate(mask.shape):
             if at + n < len(left) and left[at + n] != size:
                 return IndexError(
@@ -216,7 +216,7 @@ def mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
     return None
 
 
-def dims_before(before: list[Any], items: list[Any], rank: int) -> int:
+def _dims_before(before: list[Any], items: list[Any], rank: int) -> int:
     """How many dims of what is left come from the items before a place."""
     kept = sum(item is None or isinstance(item, slice) for item in before)
     if any(item is ... for item in before):
@@ -225,17 +225,17 @@ def dims_before(before: list[Any], items: list[Any], rank: int) -> int:
     return kept
 
 
-def masks(item: Any) -> bool:
+def _masks(item: Any) -> bool:
     """Whether an item in brackets chooses by true and false."""
     return isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
 
 
-def shape_of(engine: Engine, value: Any) -> tuple[int, ...]:
+def _shape_of(engine: Engine, value: Any) -> tuple[int, ...]:
     """The shape of a tensor, nothing for another value."""
     return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
 
 
-def known(engine: Engine, value: Any) -> bool:
+def _known(engine: Engine, value: Any) -> bool:
     """Whether a tensor's own whole numbers are known, none of them supposed."""
     if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
         return False
@@ -246,7 +246,7 @@ def known(engine: Engine, value: Any) -> bool:
 WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
 
 
-def extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
+def _extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
     """The least and the largest index; a loss skips what it is told to ignore."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         values = engine.value_of(index)
@@ -257,7 +257,7 @@ def extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
         return int(values.min()), int(values.max())
 
 
-def worded(name: str, bad: int, dim: int, size: int) -> Exception:
+def _worded(name: str, bad: int, dim: int, size: int) -> Exception:
     """What the CPU's kernel says."""
     if name in ("embedding", "index_select"):
         return IndexError("index out of range in self")

@@ -35,14 +35,14 @@ def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         elif kind in BASIC_INDEX:
             hashed.append(item)
         else:
-            return advanced(engine, func, target, where)
+            return _advanced(engine, func, target, where)
     if type(target) is not Tensor and type(target) is not Parameter:
         return general(engine, func, args, {})
     info: Info = getattr(target, "_sw", None) or engine.info(target)
     return seen(engine, func, target, info, (where,), tuple(hashed))
 
 
-def advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
+def _advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
     """Indexing by tensors, lists or numpy values."""
     from shapewright.engine.values.reads import mask_rows
 

@@ -63,22 +63,22 @@ def check(
     else:
         return
     for place, target in enumerate(written):
-        one = target.meta.layout == "strided" and found(target, read)
+        one = target.meta.layout == "strided" and _found(target, read)
         if not one:
             continue
-        asked = checks_of(func, form)
-        refuse(
+        asked = _checks_of(func, form)
+        _refuse(
             engine, func, (args, kwargs), infos, target, read,
             asked[min(place, len(asked) - 1)],
         )  # fmt: skip
 
 
-def found(target: Info, read: list[Info]) -> bool:
+def _found(target: Info, read: list[Info]) -> bool:
     """Whether there is anything to ask about."""
     return any(info.storage is target.storage for info in read) or expanded(target.meta)
 
 
-def refuse(
+def _refuse(
     engine: Engine,
     func: Any,
     call: tuple[Args, Kwargs],
@@ -140,14 +140,14 @@ def overlap(one: Info, other: Info) -> str:
         return "no"
     if not is_dense(a.shape, a.stride) or not is_dense(b.shape, b.stride):
         return "unclear"
-    a_begin, a_end = reach(a)
-    b_begin, b_end = reach(b)
+    a_begin, a_end = _reach(a)
+    b_begin, b_end = _reach(b)
     if a_begin == b_begin and a_end == b_end:
         return "full" if a.stride == b.stride else "partial"
     return "partial" if a_begin < b_end and b_begin < a_end else "no"
 
 
-def reach(meta: Meta) -> tuple[int, int]:
+def _reach(meta: Meta) -> tuple[int, int]:
     """First byte, and the one after the last, of a dense tensor in its storage."""
     width = meta.torch_dtype.itemsize
     begin = meta.offset * width
@@ -160,7 +160,7 @@ def check_item(
     """`x[where] = value`: a copy into a view, or `index_put_` where tensors index."""
     target, where, value = args
     info = engine.info(target)
-    if not found(info, infos[1:]) or info.meta.layout != "strided":
+    if not _found(info, infos[1:]) or info.meta.layout != "strided":
         return
     items = where if type(where) is tuple else (where,)
     indices = [item for item in items if isinstance(item, Tensor) and item.dim()]
@@ -188,7 +188,7 @@ def check_item(
     else:
         read = [item for item in read if _bare(item.meta.shape) == _bare(seen.shape)]
         asked = ("yes", ("partial",))
-    refuse(engine, func, (args, {}), infos, goal, read, asked)
+    _refuse(engine, func, (args, {}), infos, goal, read, asked)
 
 
 def _fancy(item: Any) -> bool:
@@ -201,7 +201,7 @@ def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape[start:]
 
 
-def checks_of(func: Any, form: str) -> list[Asked]:
+def _checks_of(func: Any, form: str) -> list[Asked]:
     """What the kernels of a function ask, for each tensor that it writes."""
     if not _asked:
         _read()

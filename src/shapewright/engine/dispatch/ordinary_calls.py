@@ -34,7 +34,7 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def miss(
+def _miss(
     engine: Engine,
     func: Any,
     args: Args,
@@ -154,9 +154,9 @@ def call_op(
     try:
         answer = engine.memo.answers.get(tuple(key))
     except TypeError:
-        return miss(engine, func, args, kwargs or {}, infos, None)
+        return _miss(engine, func, args, kwargs or {}, infos, None)
     if answer is None:
-        return miss(engine, func, args, kwargs or {}, infos, tuple(key))
+        return _miss(engine, func, args, kwargs or {}, infos, tuple(key))
     if answer.kind == NEW and answer.template is None and not answer.hidden:
         meta = answer.metas[0]
         out = empty_strided(

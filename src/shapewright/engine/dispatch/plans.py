@@ -33,7 +33,7 @@ PADDED_SEQUENCES: dict[str, Plan] = {
 """What `nn.TransformerEncoder` calls before its layers and after them."""
 
 
-def is_profiler(func: Any) -> bool:
+def _is_profiler(func: Any) -> bool:
     """torch's own bookkeeping (`record_function`), no op of the program."""
     return str(func).startswith("profiler.") or "(op='profiler." in str(func)
 
@@ -45,7 +45,7 @@ def plan_for(func: Any) -> Plan:
         return attributes.set_attribute
     if name == "_has_compatible_shallow_copy_type":
         return reads.compatible
-    if name in plan_tables.PASS or func is torch.device or is_profiler(func):
+    if name in plan_tables.PASS or func is torch.device or _is_profiler(func):
         return passed
     if name in plan_tables.DEVICE_READS or name in (
         "requires_grad",

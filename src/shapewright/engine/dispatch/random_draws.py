@@ -36,7 +36,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         return call_op(engine, func, args, kwargs)  # of autograd's writes we see none
     others = [engine.info(each) for each in nests.tensors((args[1:], kwargs))]
     sure = all(other.storage.known for other in others)
-    if not sure or info.storage.known or not fillable(engine, target, info):
+    if not sure or info.storage.known or not _fillable(engine, target, info):
         return call_op(engine, func, args, kwargs)
     storage = info.storage
     if info.kind == BLANK:
@@ -62,7 +62,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     return done
 
 
-def fillable(engine: Engine, target: Tensor, info: Info) -> bool:
+def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
     """Whether a tensor is small, plain, and all that its storage holds."""
     meta = info.meta
     count = numel(meta.shape)

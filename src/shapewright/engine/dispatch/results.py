@@ -95,7 +95,7 @@ def settle(
                     kind = SAME
                 outs.append(info)
                 return originals[i]
-        info, aliased = new_info(
+        info, aliased = _new_info(
             engine, value, infos, owners, device, assumed,
             known=known, name=name, originals=originals,
         )  # fmt: skip
@@ -106,7 +106,7 @@ def settle(
             info.kind == VALUED
             and value.numel() > engine.known_limit
             and not aliased
-            and value.numel() > limit_of(engine, name, value, infos)
+            and value.numel() > _limit_of(engine, name, value, infos)
         ):
             value = _blank_like(engine, value, info)
         engine.tell(value, info)
@@ -124,13 +124,13 @@ def settle(
             )
         )
     if written is not None:
-        if "out" in kwargs and grown(infos, outs):
+        if "out" in kwargs and _grown(infos, outs):
             # Real kernels let `out=` grow first, and ask for overlap then.
             now = [engine.info(tensor) for tensor in originals]
             engine.check_overlap(func, name, args, kwargs, now)
         follow(engine, infos, infos[written])
         if engine.graph:
-            age_twin(infos[written], before[written])
+            _age_twin(infos[written], before[written])
         if not known:
             poison(infos[written].storage)
     if notes and notes[0].startswith("torch's data-free"):
@@ -153,14 +153,14 @@ def settle(
     return result
 
 
-def limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
+def _limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
     """Elements that a result may have to keep its values."""
     if name in plan_tables.DATA and is_whole(value.dtype):
         return engine.held_limit
     return engine.limit_for(infos)
 
 
-def grown(before: list[Info], after: list[Info]) -> bool:
+def _grown(before: list[Info], after: list[Info]) -> bool:
     """Whether a tensor that went in came out with another shape."""
     shapes = {info.number: info.meta.shape for info in before}
     return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
@@ -182,11 +182,11 @@ def written_of(
     if -1 not in now:
         return None
     if isinstance(kwargs.get("out"), Tensor):
-        return place_of_out(before, kwargs)
+        return _place_of_out(before, kwargs)
     return 0 if writes(plain_name(func), kwargs) else None
 
 
-def place_of_out(before: list[Tensor], kwargs: Kwargs) -> int:
+def _place_of_out(before: list[Tensor], kwargs: Kwargs) -> int:
     """Where `out=` stands among the tensors of a call."""
     names = list(kwargs)
     after = [kwargs[name] for name in names[names.index("out") :]]
@@ -224,7 +224,7 @@ def follow(engine: Engine, infos: list[Info], target: Info) -> None:
         raise NeedsGraph("a view is written")
 
 
-def age_twin(info: Info, written: Tensor) -> None:
+def _age_twin(info: Info, written: Tensor) -> None:
     """A tensor was written with its values: what a graph saved of it is as old."""
     twin = info.twin
     if twin is not None and twin is not written and not twin.is_inference():
@@ -295,13 +295,13 @@ def differentiable(dtype: torch.dtype, base: Meta) -> bool:
     return not whole and (parts or dtype == base.torch_dtype)
 
 
-def contiguous(meta: Meta) -> bool:
+def _contiguous(meta: Meta) -> bool:
     """Whether the elements stand in row-major order; dims of size 1 do not count."""
     steps = zip(meta.shape, meta.stride, contiguous_stride(meta.shape), strict=True)
     return 0 in meta.shape or all(n == 1 or a == b for n, a, b in steps)
 
 
-def new_info(
+def _new_info(
     engine: Engine,
     value: Tensor,
     infos: list[Info],
@@ -336,7 +336,7 @@ def new_info(
             cut = name in plan_tables.CUTS or originals[owner].is_inference()
             rg = not cut and differentiable(value.dtype, base)
         if grad_fn == "ViewBackward0" and name in plan_tables.RESHAPES:
-            grad_fn = grad_fn if contiguous(base) else "ReshapeAliasBackward0"
+            grad_fn = grad_fn if _contiguous(base) else "ReshapeAliasBackward0"
         meta = intern_meta(engine.memo.metas, value, storage.device, rg)
         return Info(meta, storage, kind, grad_fn), True
     storage = Storage(device, known=known and kind == VALUED, assumed=assumed)

@@ -60,14 +60,16 @@ def ask_torch(
         if made is not None:
             return made
     wrong = (
-        wrong_in(func) or written_by_name(name, infos) or laid_by_columns(name, kwargs)
+        wrong_in(func)
+        or _written_by_name(name, infos)
+        or _laid_by_columns(name, kwargs)
     )
     notes: tuple[str, ...] = ()
-    if engine.graph and is_mixed(infos):
+    if engine.graph and _is_mixed(infos):
         # With autograd below, torch's data-free kernels take any two dtypes.
         if not wrong:
             ruled(engine, func, name, args, kwargs, infos)
-        if must_agree(name, infos) and not writes(name, kwargs):
+        if _must_agree(name, infos) and not writes(name, kwargs):
             representatives.refused(engine, func, args, kwargs, infos)
     if (
         engine.graph
@@ -81,18 +83,18 @@ def ask_torch(
                 engine, func, name, args, kwargs, infos, None
             )
         notes = (f"torch's data-free kernel can be wrong here in {', '.join(wrong)}",)
-    stand_in = stand_in_for(engine, name, args)
+    stand_in = _stand_in_for(engine, name, args)
     physical = nests.on_meta(nests.swap((args, kwargs), stand_in))
     grad = torch.is_grad_enabled() and any(i.meta.requires_grad for i in infos)
     if grad and not engine.graph:
-        physical = with_grad(engine, args, kwargs, name, physical)
+        physical = _with_grad(engine, args, kwargs, name, physical)
     casts = None
     if any_autocast():
         physical, casts = autocast.cast_tensors(name, physical, infos)
     before = nests.tensors(physical)
     versions = versions_of(before)
     try:
-        out, flops = asked(engine, func, name, physical, casts)
+        out, flops = _asked(engine, func, name, physical, casts)
     except _StopRecomputationError as enough:  # how a checkpoint ends
         engine.raise_theirs(enough)
     except Exception as error:
@@ -119,7 +121,7 @@ def ask_torch(
         flops=flops, known=False, notes=notes,
     )  # fmt: skip
     if key is not None and fresh and not engine.graph:
-        remember(engine, key, out, result)
+        _remember(engine, key, out, result)
     return result
 
 
@@ -150,14 +152,14 @@ def up_to_date(engine: Engine, tensor: Tensor) -> Info:
         plan_tables.NAMED_OTHERWISE.get(info.grad_fn or ""),
     ):
         return info
-    if name == "JoinedBackward":  # a rule's answer, hung on what went in
+    if name == "_JoinedBackward":  # a rule's answer, hung on what went in
         return info
     if info.meta.layout != "strided":
         return info
     return refreshed(engine, tensor, physical, info)
 
 
-def asked(
+def _asked(
     engine: Engine,
     func: Any,
     name: str,
@@ -186,7 +188,7 @@ RESHAPING = frozenset(
 """In place, but of the metadata: done to the tensor itself, not to a stand-in."""
 
 
-def is_mixed(infos: list[Info]) -> bool:
+def _is_mixed(infos: list[Info]) -> bool:
     """Whether operands of several dtypes meet."""
     return len({info.meta.dtype for info in infos}) > 1
 
@@ -201,7 +203,7 @@ OF_FLOATS = frozenset(
 """Functions without a rule for every dtype, whose operands are of one."""
 
 
-def must_agree(name: str, infos: list[Info]) -> bool:
+def _must_agree(name: str, infos: list[Info]) -> bool:
     """Whether the CPU may refuse the dtypes of a call."""
     kinds = {each.meta.torch_dtype for each in infos}
     floats = [kind for kind in kinds if kind.is_floating_point]
@@ -213,7 +215,7 @@ BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
 """What optimizers write with: of operands of one shape there is no doubt."""
 
 
-def written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
+def _written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
     """In-place calls without a rule: some data-free kernels let the operand grow."""
     in_place = name.endswith("_") and not name.startswith("_")
     shapes = {info.meta.shape for info in infos if info.meta.shape}
@@ -231,14 +233,14 @@ BY_COLUMNS = frozenset(
 )
 
 
-def laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
+def _laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
     """An empty `out=` of linear algebra grows to LAPACK's strides, on the CPU."""
     algebra = name.startswith("linalg_") or name in BY_COLUMNS
     grows = algebra and any(not t.numel() for t in nests.tensors(kwargs.get("out")))
     return frozenset({"stride"} if grows else ())
 
 
-def stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
+def _stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
     """What torch gets for a tensor of the program."""
     if name not in plan_tables.TAKES_VALUES:
         return engine.blank_of
@@ -249,13 +251,13 @@ def stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Te
         if whole:
             return engine.value_of(value)
         if packed and value is args[1]:
-            return any_sizes(engine, args[0], value)
+            return _any_sizes(engine, args[0], value)
         return engine.blank_of(value)
 
     return stand_in
 
 
-def any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
+def _any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
     """Batch sizes for packed steps: kernels read them, and crash without."""
     if sizes.dtype != torch.int64 or sizes.dim() != 1:
         engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
@@ -314,7 +316,7 @@ def _without_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
     return nests.swap(out, cut)
 
 
-def with_grad(
+def _with_grad(
     engine: Engine,
     args: Args,
     kwargs: Kwargs,
@@ -327,7 +329,7 @@ def with_grad(
 
     def lift(value: Tensor) -> Tensor:
         info = engine.info(value)
-        blank = stand_in_for(engine, name, args)(value)
+        blank = _stand_in_for(engine, name, args)(value)
         if not info.meta.requires_grad or info.meta.layout != "strided":
             return blank
         lifted = ready.get(id(value))
@@ -341,7 +343,7 @@ def with_grad(
     return nests.on_meta(nests.swap((args, kwargs), lift))
 
 
-def remember(engine: Engine, key: tuple[Any, ...], out: Any, result: Any) -> None:
+def _remember(engine: Engine, key: tuple[Any, ...], out: Any, result: Any) -> None:
     """Keep an answer of torch's whose results share no storage with the inputs."""
     answer: Answer = engine.events[-1][0] if engine.events else None  # type: ignore[assignment]
     if answer is None or answer.kind != NEW or not answer.metas:

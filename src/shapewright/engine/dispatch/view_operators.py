@@ -67,7 +67,7 @@ def seen(
         events = len(engine.events)
         out = general(engine, func, (first, *rest), kwargs, hashed)
         if len(engine.events) == events + 1 and not engine.verify:
-            remember(engine, key, first, info)
+            _remember(engine, key, first, info)
         return out
     out = func(first if info.twin is None else info.twin, *rest, **kwargs)
     kind = answer.kind
@@ -100,7 +100,7 @@ def seen(
 GRAD = "followed by autograd"
 
 
-def remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
+def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
     """Keep the answer to a view that autograd follows: it is that of metadata alone."""
     answer, ins, outs, _, _ = engine.events[-1]
     plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
@@ -149,7 +149,7 @@ def general(
     try:
         out = func(physical, *rest, **kwargs)
     except BaseException as error:
-        error = in_eager_words(engine, func, args, kwargs, error)
+        error = _in_eager_words(engine, func, args, kwargs, error)
         engine.raise_theirs(results.failed(engine, func, arguments, [info], error))
     kept = info.meta.requires_grad and not first.is_inference()
     kept = kept and plain_name(func) not in plan_tables.CUTS
@@ -158,11 +158,11 @@ def general(
         engine.record(answer, (info,), (info,))
         out = first
     elif isinstance(out, Tensor):
-        shared, new = attach(engine, out, physical, info, kept)
+        shared, new = _attach(engine, out, physical, info, kept)
         answer = Answer(func, arguments, VIEW if shared else COPY, (new.meta,), (None,))
         engine.record(answer, (info,), (new,))
     elif isinstance(out, tuple | list):
-        outs = tuple(attach(engine, item, physical, info, kept)[1] for item in out)
+        outs = tuple(_attach(engine, item, physical, info, kept)[1] for item in out)
         metas = tuple(item.meta for item in outs)
         answer = Answer(func, arguments, VIEW, metas, (None,) * len(outs))
         engine.record(answer, (info,), outs)
@@ -178,7 +178,7 @@ def general(
     return out
 
 
-def attach(
+def _attach(
     engine: Engine, out: Tensor, physical: Tensor, info: Info, follows: bool
 ) -> tuple[bool, Info]:
     """What is known of a tensor cut from a data-free one, and if it shares storage.
@@ -234,7 +234,7 @@ def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     }
 
 
-def in_eager_words(
+def _in_eager_words(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
 ) -> BaseException:
     """The error as the CPU words it, where asking the CPU costs nothing.
@@ -284,7 +284,7 @@ def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         if not cast:
             return _same(engine, func, target, info, args[1:])
         return view(engine, Tensor.to, (target,), cast)
-    return moved(engine, func, target, info, cast, device, args[1:])
+    return _moved(engine, func, target, info, cast, device, args[1:])
 
 
 def _asked_by_name(
@@ -330,7 +330,7 @@ def _asked(
     return (device_asked(engine, found) if found is not None else None), cast
 
 
-def moved(
+def _moved(
     engine: Engine,
     func: Any,
     target: Tensor,

@@ -26,7 +26,7 @@ from shapewright.record.ops import Source
 
 
 @dataclass(slots=True)
-class Loads:
+class _Loads:
     """The loads of a run that torch refused, each with the line that asked for it."""
 
     sites: Sites = field(default_factory=Sites)
@@ -124,7 +124,7 @@ class Constructions:
 
     sites: Sites = field(default_factory=Sites)
     seen: dict[int, tuple[CodeType, int, nn.Module]] = field(default_factory=dict)
-    loads: Loads = field(default_factory=Loads)
+    loads: _Loads = field(default_factory=_Loads)
 
     @contextmanager
     def watched(self) -> Iterator[None]:

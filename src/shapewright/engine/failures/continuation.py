@@ -66,7 +66,7 @@ CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"}
 INSTALLED = ("site-packages", "dist-packages")
 
 
-def is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
+def _is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> bool:
     """Whether a frame of the program stands in a `try` whose handler goes on.
 
     A handler that raises again only adds words: the error still ends the program. So
@@ -79,7 +79,7 @@ def is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> b
             return False  # here the run begins
         if sites.kind_of(code) == USER and any(
             first <= frame.f_lineno <= last and (not names or names & kinds)
-            for first, last, names in caught(code.co_filename)
+            for first, last, names in _caught(code.co_filename)
         ):
             return True
         frame = frame.f_back
@@ -87,7 +87,7 @@ def is_handled(error: BaseException, frame: FrameType | None, sites: Sites) -> b
 
 
 @lru_cache(64)
-def caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
+def _caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Stretches of lines whose exceptions a file catches, and which; none is all."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
@@ -99,21 +99,21 @@ def caught(file: str) -> tuple[tuple[int, int, frozenset[str]], ...]:
         if isinstance(node, ast.Try):
             last = node.body[-1].end_lineno or node.body[-1].lineno
             for handler in node.handlers:
-                kept = installed and keeps(handler)
+                kept = installed and _keeps(handler)
                 again = any(isinstance(each, ast.Raise) for each in ast.walk(handler))
                 if not (kept or again):
-                    found.append((node.body[0].lineno, last, names_of(handler.type)))
+                    found.append((node.body[0].lineno, last, _names_of(handler.type)))
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and last_name(call.func) in CATCHING:
+                if isinstance(call, ast.Call) and _last_name(call.func) in CATCHING:
                     last = node.body[-1].end_lineno or node.body[-1].lineno
-                    names = frozenset(last_name(each) for each in call.args)
+                    names = frozenset(_last_name(each) for each in call.args)
                     found.append((node.body[0].lineno, last, names))
     return tuple(found)
 
 
-def keeps(handler: ast.ExceptHandler) -> bool:
+def _keeps(handler: ast.ExceptHandler) -> bool:
     """Whether it puts the exception itself into an attribute: `self.error = error`."""
     return any(
         isinstance(each, ast.Assign)
@@ -124,34 +124,34 @@ def keeps(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def names_of(kind: ast.expr | None) -> frozenset[str]:
+def _names_of(kind: ast.expr | None) -> frozenset[str]:
     """The classes that a handler names; none for a bare `except`."""
     if kind is None:
         return frozenset()
     each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return frozenset(map(last_name, each))
+    return frozenset(map(_last_name, each))
 
 
-def last_name(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     """`Error` of `package.Error`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
+def _argument_names(func: Any, need: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
     """A name for each tensor of a call, in the order of the call."""
     rule = None if isinstance(func, str) else rule_of(func)
     for mirror in (need, rule.metadata if rule is not None else None):
-        names = bound(mirror, args, kwargs) if mirror is not None else None
+        names = _bound(mirror, args, kwargs) if mirror is not None else None
         if names is not None:
             return names
-    found = [name for at, item in enumerate(args) for name in tensors(str(at), item)]
-    found += [name for key, item in kwargs.items() for name in tensors(key, item)]
+    found = [name for at, item in enumerate(args) for name in _tensors(str(at), item)]
+    found += [name for key, item in kwargs.items() for name in _tensors(key, item)]
     return tuple(found)
 
 
-def bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
+def _bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
     """The names by the signature of a rule, None where it does not take the call."""
     try:
         signature = inspect.signature(mirror)
@@ -165,22 +165,22 @@ def bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
         name = last.name
         if last.kind is inspect.Parameter.VAR_POSITIONAL:
             name = f"{name}.{at - parameters.index(last)}"
-        found += tensors(name, item)
+        found += _tensors(name, item)
     for key, item in kwargs.items():
-        found += tensors(key, item)
+        found += _tensors(key, item)
     return tuple(found)
 
 
-def tensors(name: str, value: Any) -> Iterator[str]:
+def _tensors(name: str, value: Any) -> Iterator[str]:
     """The names of the tensors in an argument."""
     if isinstance(value, Meta):
         yield name
     elif isinstance(value, tuple | list):
         for at, item in enumerate(value):
-            yield from tensors(f"{name}.{at}", item)
+            yield from _tensors(f"{name}.{at}", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from tensors(f"{name}.{key}", item)
+            yield from _tensors(f"{name}.{key}", item)
 
 
 Tensor = torch.Tensor
@@ -206,12 +206,12 @@ def going_on(plan: Plan) -> Plan:
             del engine.events[before:]
             engine.failures[:] = [f for f in engine.failures if f.op < before]
             rule, frame = needs_of(func), sys._getframe(1)
-            return passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
+            return _passed(engine, plan, func, args, kwargs or {}, error, rule, frame)
 
     return answered
 
 
-def passed(
+def _passed(
     engine: Engine,
     plan: Plan,
     func: Any,
@@ -225,12 +225,12 @@ def passed(
     """Note the failure, and what the run goes on with; raise where that is nothing."""
     failures = engine.failures
     assert failures is not None
-    handled = engine.going_on.heeds and is_handled(error, frame, engine.sites)
+    handled = engine.going_on.heeds and _is_handled(error, frame, engine.sites)
     if handled or len(failures) >= engine.going_on.most:
         raise error
     if (
         engine.going_on.gone is not None
-        and user_line(frame, engine.sites) == engine.going_on.gone
+        and _user_line(frame, engine.sites) == engine.going_on.gone
     ):
         raise error
     tensors = nests.tensors((args, kwargs))
@@ -244,25 +244,25 @@ def passed(
     search = repairs(engine, plan, func, args, kwargs, more, engine.going_on.quick)
     if of_history or first == "__format__":  # fresh tensors have none
         search = iter(())
-    names = argument_names(func, rule, *arguments)
+    names = _argument_names(func, rule, *arguments)
     out: Any = FAILED
     guessed: tuple[int, ...] = ()
     found: list[tuple[Repair, Any]] = [] if engine.going_on.quick else list(search)
     if first == "__format__":
         out = described(infos[0])  # a text, whatever the tensor
     elif needed is not None and needed.makes:
-        out = made_of(engine, needed.makes, infos)
+        out = _made_of(engine, needed.makes, infos)
     elif needed is not None and rule is not None:
         out = granted(engine, plan, func, rule, args, kwargs, needed)
     if out is not FAILED and needed is not None:
-        sizes = {size for one in shapes_of(engine, out) for size in one}
-        guessed = tuple(sorted(unsure_sizes(names, infos, needed) & sizes))
+        sizes = {size for one in _shapes_of(engine, out) for size in one}
+        guessed = tuple(sorted(_unsure_sizes(names, infos, needed) & sizes))
         if needed.guessed and not guessed:
             guessed = tuple(sorted(sizes))
     else:
         found = found or list(islice(search, 1))
         if found:
-            out, guessed = chosen(engine, found)
+            out, guessed = _chosen(engine, found)
         elif of_history and first == "backward":
             out = None
     if needed is not None:
@@ -273,7 +273,7 @@ def passed(
         ]
     goes_on = out is not FAILED
     out = out if goes_on else None
-    if goes_on and tensors and is_in_place(first, kwargs):
+    if goes_on and tensors and _is_in_place(first, kwargs):
         out = tensors[0]
     outs = tuple(engine.info(tensor) for tensor in nests.tensors((out,)))
     answer = Answer(func, arguments, NEW, notes=(f"torch refuses: {error}",))
@@ -296,7 +296,7 @@ def passed(
     return joined(engine, out, tensors) if engine.graph else out
 
 
-def user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
+def _user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
     """The file and line of the program at which a call was made."""
     while frame is not None and sites.kind_of(frame.f_code) != USER:
         frame = frame.f_back
@@ -307,7 +307,7 @@ def user_line(frame: FrameType | None, sites: Sites) -> tuple[str, int]:
     return os.path.abspath(frame.f_code.co_filename), line or frame.f_lineno
 
 
-def unsure_sizes(
+def _unsure_sizes(
     names: tuple[str, ...], infos: tuple[Info, ...], needed: Unmet
 ) -> set[int]:
     """Sizes that only one side of a mismatch says.
@@ -326,7 +326,7 @@ def unsure_sizes(
     return found
 
 
-def is_in_place(name: str, kwargs: Any) -> bool:
+def _is_in_place(name: str, kwargs: Any) -> bool:
     """Whether the call hands out its first tensor, written."""
     if name.startswith("__i") and name not in ("__invert__", "__index__", "__int__"):
         return True
@@ -334,7 +334,7 @@ def is_in_place(name: str, kwargs: Any) -> bool:
     return plain or kwargs.get("inplace") is True
 
 
-def chosen(
+def _chosen(
     engine: Engine, found: list[tuple[Repair, Any]]
 ) -> tuple[Any, tuple[int, ...]]:
     """What the likeliest repair makes, and its sizes that another would make otherwise.
@@ -347,11 +347,11 @@ def chosen(
     first = first or [pair for pair in likely if pair[0].kind == "size"]
     first = first or likely
     out = first[0][1]
-    mine = shapes_of(engine, out)
+    mine = _shapes_of(engine, out)
     unsure: set[int] = set()
     others = [pair for pair in found if pair[0].kind == "size" and pair[0].parameter]
     for _, other in [*first[1:], *others]:
-        theirs = shapes_of(engine, other)
+        theirs = _shapes_of(engine, other)
         for one, two in zip(mine, theirs, strict=False):
             if len(one) != len(two):
                 unsure |= set(one)
@@ -360,12 +360,12 @@ def chosen(
     return out, tuple(sorted(unsure))
 
 
-def shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
+def _shapes_of(engine: Engine, nest: Any) -> list[tuple[int, ...]]:
     """The shapes of the tensors in what a call gives."""
     return [engine.info(tensor).meta.shape for tensor in nests.tensors((nest,))]
 
 
-def made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
+def _made_of(engine: Engine, makes: tuple[Made, ...], infos: tuple[Info, ...]) -> Any:
     """Tensors as a need says that they come out."""
     grad = torch.is_grad_enabled() and any(info.meta.requires_grad for info in infos)
     device = next((info.meta.device for info in infos), engine.home)
@@ -400,10 +400,10 @@ def is_own(module: nn.Module, error: BaseException) -> bool:
     while where is not None and where.tb_next is not None:
         where = where.tb_next
     file = where.tb_frame.f_code.co_filename if where is not None else ""
-    return file.startswith(f"{TORCH}nn") and class_of(module) is not None
+    return file.startswith(f"{TORCH}nn") and _class_of(module) is not None
 
 
-def class_of(module: nn.Module) -> type | None:
+def _class_of(module: nn.Module) -> type | None:
     """The nearest class of a layer that is torch's own."""
     return next(
         (
@@ -419,18 +419,18 @@ def refused(
     engine: Engine, module: nn.Module, original: Any, args: Any, kwargs: Any, error: Any
 ) -> Any:
     """What the layer gives on what it needs; raises where nobody knows that."""
-    kind = class_of(module)
+    kind = _class_of(module)
     need = with_layer(needs_of(kind), module)
 
     def plan(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         return original(module, *args, **kwargs)
 
     engine.raised(error)
-    frame, more = sys._getframe(2), tuple(settings_of(module))
-    return passed(engine, plan, kind, args, kwargs, error, need, frame, more)
+    frame, more = sys._getframe(2), tuple(_settings_of(module))
+    return _passed(engine, plan, kind, args, kwargs, error, need, frame, more)
 
 
-def settings_of(module: nn.Module) -> Iterator[int]:
+def _settings_of(module: nn.Module) -> Iterator[int]:
     """Whole numbers among a layer's settings, which may be sizes."""
     for value in vars(module).values():
         each = value if isinstance(value, tuple) else (value,)

@@ -58,13 +58,13 @@ def repairs(
     """
     given = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in given]
-    if any(info.meta.layout != "strided" for info in infos) or unchecked(func, args):
+    if any(info.meta.layout != "strided" for info in infos) or _unchecked(func, args):
         return
     declared = [isinstance(tensor, Parameter) for tensor in given]
-    numbers = [*whole_numbers((args, list(kwargs.values()))), *more]
-    refused = remembered(engine, func, args, kwargs)
+    numbers = [*_whole_numbers((args, list(kwargs.values()))), *more]
+    refused = _remembered(engine, func, args, kwargs)
     found = tries = 0
-    for repair in candidates(infos, declared, numbers):
+    for repair in _candidates(infos, declared, numbers):
         if quick and repair.kind not in FIRST:
             continue
         tries += 1
@@ -73,7 +73,7 @@ def repairs(
         if repair in refused:
             continue
         tensors = copies(engine, args, kwargs)
-        tensors[repair.tensor] = repaired(engine, infos[repair.tensor], repair)
+        tensors[repair.tensor] = _repaired(engine, infos[repair.tensor], repair)
         out = tried(engine, plan, func, *replaced(args, kwargs, tensors))
         if out is FAILED:
             refused.add(repair)
@@ -82,7 +82,7 @@ def repairs(
             yield repair, out
 
 
-def remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
+def _remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]:
     """Changes with which torch refuses the call too, as far as they were tried.
 
     A call that a loop repeats fails in each turn.
@@ -97,49 +97,49 @@ def remembered(engine: Engine, func: Any, args: Any, kwargs: Any) -> set[Repair]
         return set()
 
 
-def unchecked(func: Any, args: Any) -> bool:
+def _unchecked(func: Any, args: Any) -> bool:
     """Whether torch reads memory as sizes say that it does not compare."""
     packed = any(isinstance(each, PackedSequence) for each in args)
     return packed or (not isinstance(func, type) and plain_name(func) in PACKED)
 
 
-def candidates(
+def _candidates(
     infos: list[Info], declared: list[bool], numbers: list[int]
 ) -> Iterator[Repair]:
     """Changes worth trying, the likeliest first."""
     order = sorted(range(len(infos)), key=lambda n: declared[n])
     for n in order:
-        if infos[n].storage.known and whole(infos[n]):
+        if infos[n].storage.known and _whole(infos[n]):
             yield Repair("values", n, parameter=declared[n])
     for n in order:
-        yield from dtypes(n, infos, declared[n])
+        yield from _dtypes(n, infos, declared[n])
     for n in order:
         meta = infos[n].meta
         if not declared[n] and len(meta.shape) > 1:
             yield Repair("contiguous", n)
     for n in order:
         if not declared[n]:
-            yield from orders(n, infos[n].meta.shape)
+            yield from _orders(n, infos[n].meta.shape)
     for n in order:
-        yield from sizes(n, infos, declared[n], numbers)
+        yield from _sizes(n, infos, declared[n], numbers)
     for n in order:
         if not declared[n]:
-            yield from ranks(n, infos[n].meta.shape)
+            yield from _ranks(n, infos[n].meta.shape)
     most = max((len(info.meta.shape) for info in infos), default=0)
     for n in order:
         if not declared[n] and 0 < len(infos[n].meta.shape) <= most - 2:
-            yield from twice(n, len(infos[n].meta.shape))
+            yield from _twice(n, len(infos[n].meta.shape))
     for n in order:
         if declared[n] and len(infos[n].meta.shape) == 2:
-            yield from orders(n, infos[n].meta.shape)
+            yield from _orders(n, infos[n].meta.shape)
 
 
-def whole(info: Info) -> bool:
+def _whole(info: Info) -> bool:
     """Whether its elements are whole numbers, which may be indices."""
     return info.meta.dtype.startswith(("int", "uint"))
 
 
-def dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
+def _dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
     """The dtype of another tensor, or one that most calls take."""
     own = infos[n].meta.dtype
     others = [info.meta.dtype for info in infos]
@@ -148,7 +148,7 @@ def dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
             yield Repair("dtype", n, None, own, dtype, parameter=declared)
 
 
-def orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+def _orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
     """Two dims swapped, or the channels brought from the end."""
     rank = len(shape)
     found = []
@@ -166,7 +166,7 @@ def orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
         yield Repair("permute", n, None, tuple(range(rank)), each)
 
 
-def sizes(
+def _sizes(
     n: int, infos: list[Info], declared: bool, numbers: list[int]
 ) -> Iterator[Repair]:
     """One dim with a size that stands somewhere else in the call."""
@@ -181,7 +181,7 @@ def sizes(
                 yield Repair("size", n, dim, shape[dim], size, parameter=declared)
 
 
-def ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
+def _ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
     """A dim more, a dim less."""
     for dim, size in enumerate(shape):
         if size == 1:
@@ -192,13 +192,13 @@ def ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
         yield Repair("flatten", n, dim)
 
 
-def twice(n: int, rank: int) -> Iterator[Repair]:
+def _twice(n: int, rank: int) -> Iterator[Repair]:
     """Two dims more, as in `mask[:, None, None]`; `new` has their places at the end."""
     for one, other in combinations(range(rank + 2), 2):
         yield Repair("unsqueeze", n, one, None, (one, other))
 
 
-def repaired(engine: Engine, info: Info, repair: Repair) -> Any:
+def _repaired(engine: Engine, info: Info, repair: Repair) -> Any:
     """The tensor with the change of a repair."""
     meta = info.meta
     shape = meta.shape
@@ -227,10 +227,10 @@ def repaired(engine: Engine, info: Info, repair: Repair) -> Any:
     return fresh(engine, info, (*shape[:dim], count))
 
 
-def whole_numbers(nest: Any) -> Iterator[int]:
+def _whole_numbers(nest: Any) -> Iterator[int]:
     """The whole numbers among arguments."""
     if type(nest) is int:
         yield nest
     elif isinstance(nest, tuple | list):
         for item in nest:
-            yield from whole_numbers(item)
+            yield from _whole_numbers(item)

@@ -55,18 +55,18 @@ def frozen(engine: Engine, error: BaseException) -> Frozen | None:
         return None
     tensors: dict[str, Info] = {}
     values: dict[str, Any] = {}
-    for name, value in named(dict(frame.f_locals)):
+    for name, value in _named(dict(frame.f_locals)):
         if len(tensors) + len(values) >= MOST:
             break
         if isinstance(value, torch.Tensor):
             tensors[name] = engine.info(value)
-        elif is_plain(value):
+        elif _is_plain(value):
             values[name] = tuple(value) if isinstance(value, torch.Size) else value
     library = is_installed(frame.f_code.co_filename)
     return Frozen(type(error).__name__, str(error), tensors, values, library)
 
 
-def named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each name with its value; attributes and items of it by a path."""
     for name, value in names.items():
         yield name, value
@@ -80,7 +80,7 @@ def named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{each}", item
 
 
-def is_plain(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     """Numbers, short texts, short tuples of numbers."""
     if isinstance(value, tuple):
         few = len(value) <= LONGEST
@@ -90,7 +90,7 @@ def is_plain(value: Any) -> bool:
     return type(value) in (int, float, bool)
 
 
-def reason_of_exit(error: BaseException) -> str:
+def _reason_of_exit(error: BaseException) -> str:
     """What argparse said before it ended the program, without its usage."""
     where = error.__traceback__
     while where is not None:
@@ -118,13 +118,13 @@ def findings_of(
     engine: Engine, fold: Fold, error: BaseException | None, positions: Positions
 ) -> list[Finding]:
     """What the engine met while running, the error that ended it last."""
-    found = met_while_running(engine, fold)
-    if error is not None and not follows(error, engine):
+    found = _met_while_running(engine, fold)
+    if error is not None and not _follows(error, engine):
         found.append(failure(error, engine, positions))
     return found
 
 
-def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
+def _met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
     """Each finding once a line of the program, however often it was met there."""
     found: dict[tuple[Any, ...], Finding] = {}
     for (code, message, place), (torch_message, count) in engine.findings.items():
@@ -139,7 +139,7 @@ def met_while_running(engine: Engine, fold: Fold) -> list[Finding]:
     return list(found.values())
 
 
-def follows(error: BaseException, engine: Engine) -> bool:
+def _follows(error: BaseException, engine: Engine) -> bool:
     """Whether an error is met in a loop whose batches are not as the program's."""
     where = error.__traceback__ if isinstance(error, OF_KINDS) else None
     while where is not None:
@@ -193,7 +193,7 @@ def failure(error: BaseException, engine: Engine, positions: Positions) -> Findi
         given = "" if error.code is None else repr(error.code)
         call = getattr(error, "call", "sys.exit")
         message = f"the program called `{call}({given})`"
-        reason = reason_of_exit(error)
+        reason = _reason_of_exit(error)
         message += f": {reason}" if reason else ""
     elif isinstance(error, RecursionError):
         code_, message = (

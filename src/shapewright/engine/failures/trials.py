@@ -97,7 +97,7 @@ VALUES = 1 << 14
 """Values of an index that a need looks at."""
 
 
-class Known(Meta):
+class _Known(Meta):
     """Metadata of a whole-number tensor whose values are known."""
 
     __slots__ = ("values",)
@@ -125,7 +125,7 @@ def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
         if not (whole and sure and tensor.numel() <= VALUES):
             return info.meta
         with torch._C.DisableTorchFunction():
-            return Known(info.meta, tuple(engine.value_of(tensor).flatten().tolist()))
+            return _Known(info.meta, tuple(engine.value_of(tensor).flatten().tolist()))
 
     plain = nests.plain((args, kwargs), seen)
     return plain  # type: ignore[no-any-return]
@@ -139,7 +139,7 @@ def granted(
         if not no.grants:
             return FAILED
         args, kwargs = replaced(args, kwargs, copies(engine, args, kwargs))
-        make = partial(like, engine)
+        make = partial(_like, engine)
         try:
             args, kwargs = with_grants(need, args, kwargs, no.grants, make)
         except Exception:  # a need that is itself at fault
@@ -164,12 +164,12 @@ def with_grants(
     """The call with some of its arguments replaced; `make` makes a tensor."""
     for grant in grants:
         name, *path = grant.argument.split(".")
-        change = partial(placed, path=path, grant=grant, make=make)
-        args, kwargs = with_argument(need, args, kwargs, name, change)
+        change = partial(_placed, path=path, grant=grant, make=make)
+        args, kwargs = _with_argument(need, args, kwargs, name, change)
     return args, kwargs
 
 
-def with_argument(
+def _with_argument(
     need: Any, args: Any, kwargs: Any, name: str, change: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The call with one argument changed, found by the signature of its need."""
@@ -184,21 +184,21 @@ def with_argument(
     return args, {**kwargs, name: change(None)}
 
 
-def placed(
+def _placed(
     old: Any, path: list[str], grant: Grant, make: Callable[[Any, Made], Any]
 ) -> Any:
     """An argument with its granted value, at a place in a nest."""
     if path:
         place = int(path[0])
         items = list(old)
-        items[place] = placed(items[place], path[1:], grant, make)
+        items[place] = _placed(items[place], path[1:], grant, make)
         if isinstance(old, PackedSequence):
             return PackedSequence(*items)
         return tuple(items) if isinstance(old, tuple) else items
     return make(old, grant.value) if isinstance(grant.value, Made) else grant.value
 
 
-def like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
+def _like(engine: Engine, old: torch.Tensor, made: Made) -> torch.Tensor:
     """A tensor as it was granted, in the place of another."""
     return fresh(engine, engine.info(old), made.shape, made.stride, made.dtype)
 
@@ -212,13 +212,13 @@ def as_repairs(
         if grant.argument not in arguments or not isinstance(grant.value, Made):
             continue
         n = arguments.index(grant.argument)
-        repair = as_repair(n, infos[n], grant.value, declared[n])
+        repair = _as_repair(n, infos[n], grant.value, declared[n])
         if repair is not None:
             found.append(repair)
     return found
 
 
-def as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
+def _as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
     """What changed between a tensor and what was granted for it."""
     meta, one, two = info.meta, info.meta.shape, made.shape
     if made.dtype != meta.dtype:
@@ -234,7 +234,7 @@ def as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
         if len(changed) == 1:
             d = changed[0]
             return Repair("size", n, d, one[d], two[d], parameter=declared)
-        order = order_of(meta.shape, made)
+        order = _order_of(meta.shape, made)
         if order is not None:
             rank = tuple(range(len(one)))
             return Repair("permute", n, None, rank, order, parameter=declared)
@@ -250,7 +250,7 @@ def as_repair(n: int, info: Info, made: Made, declared: bool) -> Repair | None:
     return None
 
 
-def order_of(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
+def _order_of(shape: tuple[int, ...], made: Made) -> tuple[int, ...] | None:
     """The order of dims that makes one shape of another, all sizes told apart."""
     if sorted(shape) != sorted(made.shape):
         return None

@@ -64,13 +64,13 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
             answer = original(relevant_args)
             if not answer or get_ident() not in engine.threads:
                 return answer
-            return not is_plain(engine, relevant_args)
+            return not _is_plain(engine, relevant_args)
 
         return has_torch_function
 
     def make_merge(original: Callable[..., Any]) -> Callable[..., Any]:
         def merge_masks(self: Any, attn_mask: Any, padding: Any, query: Any) -> Any:
-            if get_ident() in engine.threads and is_misfit(attn_mask, query):
+            if get_ident() in engine.threads and _is_misfit(attn_mask, query):
                 return attn_mask, UNMERGED  # told of where the kernel gets it
             return original(self, attn_mask, padding, query)
 
@@ -83,7 +83,7 @@ def fast_paths_decided(engine: Engine) -> Iterator[None]:
         yield
 
 
-def is_misfit(mask: Any, query: Any) -> bool:
+def _is_misfit(mask: Any, query: Any) -> bool:
     """Whether a mask of queries and keys has not the elements for its sequences."""
     if not isinstance(mask, torch.Tensor) or query.is_nested:
         return False
@@ -94,7 +94,7 @@ def is_misfit(mask: Any, query: Any) -> bool:
     return bool(count % (batch * rows) if mask.dim() == 3 else count != rows)
 
 
-def is_plain(engine: Engine, tensors: Any) -> bool:
+def _is_plain(engine: Engine, tensors: Any) -> bool:
     """Whether, without our mode, torch would call its kernels with these tensors.
 
     A mode of the program's own, such as `with torch.device("cpu"):`, is asked first in
@@ -202,14 +202,14 @@ def attend(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         if attended.requires_grad:
             sums = attended.sum(-1, dtype=working)
         out = attended.new_empty_strided(
-            attended.shape, strides_like(attended.shape, infos[0].meta.stride)
+            attended.shape, _strides_like(attended.shape, infos[0].meta.stride)
         ).copy_(attended)
         outs = out, sums, sums.clone()
     kept = (*tensors, *(each for each in args[5:6] if isinstance(each, float)))
     return settle(engine, func, kept, {}, infos, before, versions, outs, known=False)
 
 
-def strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:
+def _strides_like(shape: tuple[int, ...], model: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a dense tensor whose dims lie in the order of another's.
 
     Example: for a query that is a transposed ``(B, T, H, D)``, the output is one too.

@@ -58,15 +58,15 @@ PADDED = "_sw_padded"
 """The attribute of a nested tensor that stands for a batch with padding: the batch."""
 
 
-class NotFollowed(NotImplementedError):
+class _NotFollowed(NotImplementedError):
     """The program does what a run without data cannot follow, and torch can."""
 
 
 def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
     """What to raise where torch raised `error`: a word of ours for nested tensors."""
-    if isinstance(error, NotFollowed) or not has_nested(args, kwargs):
+    if isinstance(error, _NotFollowed) or not has_nested(args, kwargs):
         return error
-    return NotFollowed(
+    return _NotFollowed(
         f"shapewright does not follow nested tensors through this call: {ADVICE}"
     )
 
@@ -91,7 +91,9 @@ def nested_tensors_refused(engine: Engine) -> Iterator[None]:
         def refuse(*args: Any, **kwargs: Any) -> Any:
             if get_ident() in engine.threads:
                 engine.raise_theirs(
-                    NotFollowed(f"shapewright does not follow nested tensors: {ADVICE}")
+                    _NotFollowed(
+                        f"shapewright does not follow nested tensors: {ADVICE}"
+                    )
                 )
             return original(*args, **kwargs)
 
@@ -121,7 +123,7 @@ MOST = 1 << 24
 """Elements that are made real to ask torch about any other call."""
 
 
-class Padded:
+class _Padded:
     """What a nested tensor stands for: the batch with its padding, and the lengths."""
 
     __slots__ = ("batch", "lengths")
@@ -131,7 +133,7 @@ class Padded:
         self.lengths = lengths
 
 
-def padded_of(tensor: Tensor) -> Padded | None:
+def padded_of(tensor: Tensor) -> _Padded | None:
     """The batch that a nested tensor stands for, if we made it."""
     return getattr(tensor, PADDED, None)
 
@@ -260,7 +262,7 @@ def _nested(engine: Engine, batch: Tensor, lengths: list[int]) -> Tensor:
     old = info.meta
     nested = nested_of_lengths(lengths, batch.shape[-1], batch.dtype)
     meta = Meta(old.shape, (), old.torch_dtype, 0, old.device, False, "nested")
-    setattr(nested, PADDED, Padded(batch, lengths))
+    setattr(nested, PADDED, _Padded(batch, lengths))
     engine.hold_nested()
     return engine.tell(nested, Info(meta, info.storage, BLANK, None, info.number))
 

@@ -32,7 +32,7 @@ STEPS, ROWS, WIDTH, HIDDEN, PROJECTED = 2, 3, 5, 7, 4
 """Sizes of a miniature, each a different one: a size of 1 stays 1."""
 
 
-class Miniature:
+class _Miniature:
     """The operands of one call in small, in their order, and what came out."""
 
     __slots__ = ("inputs", "outputs")
@@ -48,49 +48,49 @@ def run_miniature(
     infos: list[Info],
     shapes: list[Shape],
     lengths: list[int] | None,
-) -> Miniature:
+) -> _Miniature:
     """Call the function on tensors of these `shapes`, else as the operands are.
 
     `lengths` are the batch sizes of packed steps, which are the second operand.
     """
     made = [
-        small_tensor(info, shape) for info, shape in zip(infos, shapes, strict=True)
+        _small_tensor(info, shape) for info, shape in zip(infos, shapes, strict=True)
     ]
     if lengths is not None:
         made[1] = torch.tensor(lengths, device="cpu")
     counter = iter(made)
-    small = nests.swap(without_dropout(args), lambda _: next(counter))
+    small = nests.swap(_without_dropout(args), lambda _: next(counter))
     kind = autocast.kind_of([info.meta for info in infos])
     if kind == "cuda":
         small, _ = autocast.cast_tensors(func.__name__, small, infos)
-    with one_thread(), cpu_autocast(kind):
+    with one_thread(), _cpu_autocast(kind):
         out = func(*small)
-    return Miniature(made, nests.tensors(out))
+    return _Miniature(made, nests.tensors(out))
 
 
-def cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
+def _cpu_autocast(kind: str | None) -> AbstractContextManager[Any]:
     """The CPU's autocast is as it is for operands on the CPU, else off."""
     if kind == "cpu" or not torch.is_autocast_enabled("cpu"):
         return nullcontext()
     return torch.autocast("cpu", enabled=False)
 
 
-def without_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _without_dropout(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Its share is the one float among the arguments; nothing is drawn without it."""
     return tuple(0.0 if isinstance(each, float) else each for each in args)
 
 
-def small_tensor(info: Info, shape: Shape) -> Tensor:
+def _small_tensor(info: Info, shape: Shape) -> Tensor:
     """Zeros of this shape, laid as the operand is."""
     meta = info.meta
-    stride = laid_like(meta.shape, meta.stride, shape)
+    stride = _laid_like(meta.shape, meta.stride, shape)
     tensor = torch.empty_strided(shape, stride, dtype=meta.torch_dtype, device="cpu")
     storage: Any = tensor.untyped_storage()
     storage.fill_(0)
     return tensor.requires_grad_(meta.requires_grad)
 
 
-def laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
+def _laid_like(shape: Shape, stride: Shape, other: Shape) -> Shape:
     """The strides of a tensor of another shape whose dims lie in the same order.
 
     `(3, 2, 5)` by `(5, 15, 1)` and `(8, 200, 64)` give `(64, 512, 1)`. Expanded dims
@@ -128,7 +128,7 @@ class Mirror:
         self.outputs = outputs
         self.saved: list[tuple[int, Tensor]] = []
         self.kept: list[int] = []
-        self._gradients: dict[Any, Gradients] = {}
+        self._gradients: dict[Any, _Gradients] = {}
         places = {t.untyped_storage()._cdata: at for at, t in enumerate(inputs)}
         made = {t.untyped_storage()._cdata: at for at, t in enumerate(outputs)}
         for tensor in self._saved_tensors():
@@ -152,7 +152,7 @@ class Mirror:
                     waiting.append(after)
         return found
 
-    def gradients(self, given: tuple[int, ...], again: Any = None) -> Gradients:
+    def gradients(self, given: tuple[int, ...], again: Any = None) -> _Gradients:
         """The gradients of the inputs, where some come to these outputs.
 
         For gradients of gradients, `again` says which of those given require grad.
@@ -163,7 +163,7 @@ class Mirror:
                 self._gradients[key] = self._differentiate(given, again)
         return self._gradients[key]
 
-    def _differentiate(self, given: tuple[int, ...], again: Any) -> Gradients:
+    def _differentiate(self, given: tuple[int, ...], again: Any) -> _Gradients:
         start = [torch.ones_like(self.outputs[at]) for at in given]
         for one, wanted in zip(start, again or (), strict=False):
             one.requires_grad_(wanted)
@@ -180,12 +180,12 @@ class Mirror:
             allow_unused=True,
         )
         by_place = dict(zip(leaves, found, strict=True))
-        return Gradients(
+        return _Gradients(
             self, start, {k: v for k, v in by_place.items() if v is not None}
         )
 
 
-class Gradients:
+class _Gradients:
     """The gradients of a mirror's inputs, and the mirror of their graph.
 
     `by_place` tells which of the `outputs` is the gradient of which input.
@@ -209,7 +209,7 @@ class Gradients:
         """How the gradients of these inputs are laid."""
         shapes = {n: inputs[at].shape for at, n in self.by_place.items()}
         return [
-            (shapes[n], laid_like(each.shape, each.stride(), shapes[n]), each.dtype)
+            (shapes[n], _laid_like(each.shape, each.stride(), shapes[n]), each.dtype)
             for n, each in enumerate(self.outputs)
         ]
 
@@ -219,19 +219,19 @@ def hang_on_mirror(
 ) -> list[Tensor]:
     """Data-free outputs of these layouts, on nodes as the mirror's outputs have."""
     if not any(each.requires_grad for each in mirror.outputs):
-        return [blank(layout) for layout in layouts]
-    held = [saved_of(inputs[at], small) for at, small in mirror.saved]
-    joined: Any = Joint.apply
+        return [_blank(layout) for layout in layouts]
+    held = [_saved_of(inputs[at], small) for at, small in mirror.saved]
+    joined: Any = _Joint.apply
     held += joined(*inputs)
     name = next(name for each in mirror.outputs if (name := node_of(each)))
     outputs: list[Tensor] = list(
-        with_name(Mirrored, name).apply(mirror, held, layouts, *inputs)
+        _with_name(_Mirrored, name).apply(mirror, held, layouts, *inputs)
     )
     first = True
     for at, small in enumerate(mirror.outputs):
         own = node_of(small)
         if own and not (first and own == name):
-            outputs[at] = with_name(Renamed, own).apply(outputs[at])
+            outputs[at] = _with_name(_Renamed, own).apply(outputs[at])
         first = first and not own
     return outputs
 
@@ -241,13 +241,13 @@ def node_of(tensor: Tensor) -> str | None:
     return None if tensor.grad_fn is None else tensor.grad_fn.name()
 
 
-def blank(layout: Layout) -> Tensor:
+def _blank(layout: Layout) -> Tensor:
     """A data-free tensor of this layout."""
     shape, stride, dtype = layout
     return torch.empty_strided(shape, stride, dtype=dtype, device=META)
 
 
-def saved_of(tensor: Tensor, small: Tensor) -> Tensor:
+def _saved_of(tensor: Tensor, small: Tensor) -> Tensor:
     """What a node saves of an input: itself, or a view as that of the miniature.
 
     Its node is named where a write in place is refused.
@@ -271,7 +271,7 @@ def saved_of(tensor: Tensor, small: Tensor) -> Tensor:
     return tensor
 
 
-class Mirrored(torch.autograd.Function):
+class _Mirrored(torch.autograd.Function):
     """Stands for a graph; saves what the graph saves."""
 
     of_ours = True
@@ -284,7 +284,7 @@ class Mirrored(torch.autograd.Function):
         layouts: list[Layout],
         *inputs: Tensor,
     ) -> tuple[Tensor, ...]:
-        outputs = tuple(blank(layout) for layout in layouts)
+        outputs = tuple(_blank(layout) for layout in layouts)
         context.mirror = mirror
         context.first = len(mirror.saved)
         context.last = len(held)
@@ -309,7 +309,7 @@ class Mirrored(torch.autograd.Function):
             made = mirror.gradients(given, again)
             layouts = made.layouts(inputs)
             if made.mirror is None or again is None:
-                outputs = [blank(layout) for layout in layouts]
+                outputs = [_blank(layout) for layout in layouts]
             else:
                 outputs = hang_on_mirror(made.mirror, [*inputs, *start], layouts)
             for at, n in made.by_place.items():
@@ -318,7 +318,7 @@ class Mirrored(torch.autograd.Function):
         return None, None, None, *found
 
 
-class Joint(torch.autograd.Function):
+class _Joint(torch.autograd.Function):
     """Tensors for what gradients of gradients go through.
 
     They lead to the inputs of a call, but a write to those is none to them.
@@ -342,14 +342,14 @@ class Joint(torch.autograd.Function):
         return gradients
 
 
-class Renamed(torch.autograd.Function):
+class _Renamed(torch.autograd.Function):
     """An output that has a node of its own."""
 
     of_ours = True
 
     @staticmethod
     def forward(context: Any, tensor: Tensor) -> Tensor:
-        return blank((tensor.shape, tensor.stride(), tensor.dtype))
+        return _blank((tensor.shape, tensor.stride(), tensor.dtype))
 
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
@@ -357,7 +357,7 @@ class Renamed(torch.autograd.Function):
 
 
 @cache
-def with_name(kind: type[torch.autograd.Function], node: str) -> Any:
+def _with_name(kind: type[torch.autograd.Function], node: str) -> Any:
     """A function of this kind whose nodes have this name."""
     made: Any = type(kind.__name__, (kind,), {})
     made._backward_cls.__name__ = node

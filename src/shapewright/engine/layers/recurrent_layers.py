@@ -73,7 +73,7 @@ def answer_recurrent(
         return None
     lengths = None
     if layers.rows is not None:
-        lengths = small_lengths(engine, layers, args[1])
+        lengths = _small_lengths(engine, layers, args[1])
         if lengths is None:
             return None
     inputs = [engine.blank_of(each) for each in nests.tensors(args)]
@@ -81,25 +81,25 @@ def answer_recurrent(
         return None
     key = (
         func, torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-        tuple(info.meta for info in infos), tuple(lengths or ()), flags_of(args),
+        tuple(info.meta for info in infos), tuple(lengths or ()), _flags_of(args),
         autocast.state(), torch.backends.mkldnn.enabled,
     )  # fmt: skip
     plan = engine.memo.recurrent.get(key)
     if plan is None:
         try:
-            plan = plan_of(engine, func, args, infos, layers, lengths)
+            plan = _plan_of(engine, func, args, infos, layers, lengths)
         except RuntimeError:  # no kernel of the CPU for these dtypes
             return None
         engine.memo.recurrent[key] = plan
-    return give(engine, plan, layers, inputs, infos)
+    return _give(engine, plan, layers, inputs, infos)
 
 
-def flags_of(args: Args) -> tuple[Any, ...]:
+def _flags_of(args: Args) -> tuple[Any, ...]:
     """What a call is told besides tensors."""
     return tuple(each for each in args if isinstance(each, int | float))
 
 
-def small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | None:
+def _small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | None:
     """Batch sizes of a miniature, equal where those are; None where they are wrong."""
     rows = min(layers.batch, ROWS)
     steps = min(layers.steps, STEPS)
@@ -115,7 +115,7 @@ def small_lengths(engine: Engine, layers: Layers, sizes: Tensor) -> list[int] | 
     return [rows, *(max(rows - 1, 1) for _ in range(steps - 1))]
 
 
-def plan_of(
+def _plan_of(
     engine: Engine,
     func: Any,
     args: Args,
@@ -130,7 +130,7 @@ def plan_of(
     grad = torch.is_grad_enabled() and any(meta.requires_grad for meta in metas)
     small = None
     if grad or autocast.kind_of(metas) is not None:
-        shapes = small_shapes(layers, lengths)
+        shapes = _small_shapes(layers, lengths)
         with torch._C.DisableTorchFunction():
             small = run_miniature(func, args, infos, shapes, lengths)
         made = tuple(
@@ -150,7 +150,7 @@ def plan_of(
         ),
         tuple(None if out is None else node_of(out) for out in outs),
         template_of(made, func),
-        flops_of(func, arguments),
+        _flops_of(func, arguments),
     )
     if small is None or not any(flags):
         return RecurrentPlan(answer)
@@ -158,16 +158,16 @@ def plan_of(
     base = first._base
     mirror = Mirror(small.inputs, [first if base is None else base, *lasts])
     is_view = base is not None
-    return RecurrentPlan(answer, mirror, layouts_of(layers, made, is_view), is_view)
+    return RecurrentPlan(answer, mirror, _layouts_of(layers, made, is_view), is_view)
 
 
-def flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
+def _flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
     """The arithmetic that the rule tells."""
     rule = rule_of(func)
     return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
 
 
-def small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
+def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
     """The shapes of the operands of a miniature."""
     hidden, projected = min(layers.hidden, HIDDEN), min(layers.projected, PROJECTED)
     few = replace(
@@ -183,7 +183,7 @@ def small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
     return [few.input(), *sizes, *few.states(), *few.weights()]
 
 
-def layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
+def _layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
     """How the outputs of the nodes are laid.
 
     That of which the output is a view has the steps first, and no gaps.
@@ -197,7 +197,7 @@ def layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[La
     return list(zip(shapes, strides, dtypes, strict=True))
 
 
-def give(
+def _give(
     engine: Engine,
     plan: RecurrentPlan,
     layers: Layers,

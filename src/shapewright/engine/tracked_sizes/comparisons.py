@@ -34,7 +34,7 @@ class Standing(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) in KINDS:
-            return converted(cls.stands_for, args[0])
+            return _converted(cls.stands_for, args[0])
         return cls.stands_for(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -58,28 +58,28 @@ class Standing(type):
         return sys.modules["numpy"].dtype(cls.stands_for)
 
 
-def converted(kind: type, number: Any) -> Any:
+def _converted(kind: type, number: Any) -> Any:
     """`int(h / 2)`, `float(h)`; a number of that kind already is as it is."""
     if isinstance(number, kind):
         return number
     return made(kind.__name__, kind(plain(number)), number)
 
 
-class Whole(int, metaclass=Standing):
+class _Whole(int, metaclass=Standing):
     """Stands for `int`."""
 
 
-class Fraction(float, metaclass=Standing):
+class _Fraction(float, metaclass=Standing):
     """Stands for `float`."""
 
 
-STANDING: dict[str, Any] = {"int": Whole, "float": Fraction}
+STANDING: dict[str, Any] = {"int": _Whole, "float": _Fraction}
 for _name, _kind in STANDING.items():
     _kind.__name__ = _kind.__qualname__ = _name
     _kind.stands_for = getattr(builtins, _name)
 
 
-def remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of numbers, whose result remembers where an argument does."""
 
     def call(*args: Any) -> Any:
@@ -92,13 +92,13 @@ def remembering(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 FUNCTIONS = {
-    function: remembering(name, function)
+    function: _remembering(name, function)
     for name in "sqrt isqrt log log2 log10 exp gcd lcm pow".split()
     for function in [getattr(math, name)]
 }
 
 
-class Names:
+class _Names:
     """The modules in which names stand for others, and what they had before."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ BUILTIN = type(math.sqrt)
 
 
 @contextmanager
-def standing(names: Names, length: Callable[[Any, int], int]) -> Iterator[None]:
+def standing(names: _Names, length: Callable[[Any, int], int]) -> Iterator[None]:
     """For the time of a run; `length` says what `len` of a tensor is."""
     original = builtins.len
 
@@ -191,7 +191,7 @@ class Comparisons:
 
     def __init__(self, stand_ins: bool = False) -> None:
         self.open = True
-        self.names = Names() if stand_ins else None
+        self.names = _Names() if stand_ins else None
         self.sites = Sites()
         self.made: dict[tuple[int, int], dict[Sides, int]] = {}
         self.lost: dict[tuple[str, tuple[int, int]], int] = {}
@@ -274,13 +274,13 @@ class Comparisons:
     def close(self, folder: str, number_of: Callable[[int], int]) -> Guards:
         """No more is seen; what was, with the record's numbers of tensors."""
         self.open = False
-        return Told(self, folder, number_of).guards()
+        return _Told(self, folder, number_of).guards()
 
 
 NUMBERS = __file__.removesuffix("comparisons.py")
 
 
-class Told:
+class _Told:
     """Turns what was kept into guards with spans."""
 
     def __init__(

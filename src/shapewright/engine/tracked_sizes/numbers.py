@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from shapewright.record.guards import COMPARED, Applied, Expression, Read
 
 
-class Watcher(Protocol):
+class _Watcher(Protocol):
     """What is told of comparisons of sizes, as long as its run is `open`."""
 
     open: bool
@@ -32,7 +32,7 @@ class Watcher(Protocol):
     def meet(self) -> None: ...
 
 
-def written(symbol: str, parts: tuple[Expression, ...], whole: bool) -> Expression:
+def _written(symbol: str, parts: tuple[Expression, ...], whole: bool) -> Expression:
     """The operator applied; numbers added or multiplied in a row become one.
 
     `while h > 4: h = h - 2` makes ``h - 6``, not ``h - 2 - 2 - 2``. Only of whole
@@ -63,11 +63,11 @@ LONGEST = 64
 """Operators in the longest expression; what is longer becomes a plain number."""
 
 
-class TrackedSize(int):
+class _TrackedSize(int):
     """A size that the program read, or a whole number calculated from some."""
 
     expression: Expression
-    seen: Watcher
+    seen: _Watcher
     length: int
 
     def __hash__(self) -> int:
@@ -87,10 +87,10 @@ class TrackedSize(int):
         self.seen.lose("float()")
         return int.__float__(self)
 
-    def __deepcopy__(self, memo: Any) -> TrackedSize:
+    def __deepcopy__(self, memo: Any) -> _TrackedSize:
         return self
 
-    def __copy__(self) -> TrackedSize:
+    def __copy__(self) -> _TrackedSize:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -100,11 +100,11 @@ class TrackedSize(int):
         return made("bit_length", int.bit_length(self), self)  # type: ignore[no-any-return]
 
 
-class TrackedNumber(float):
+class _TrackedNumber(float):
     """A fraction calculated from sizes that the program read: ``H / 2``."""
 
     expression: Expression
-    seen: Watcher
+    seen: _Watcher
     length: int
 
     def __hash__(self) -> int:
@@ -124,10 +124,10 @@ class TrackedNumber(float):
         self.seen.lose("float()")
         return float.__float__(self)
 
-    def __deepcopy__(self, memo: Any) -> TrackedNumber:
+    def __deepcopy__(self, memo: Any) -> _TrackedNumber:
         return self
 
-    def __copy__(self) -> TrackedNumber:
+    def __copy__(self) -> _TrackedNumber:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -140,19 +140,19 @@ class TrackedNumber(float):
         return outcome
 
 
-KINDS = (TrackedSize, TrackedNumber)
+KINDS = (_TrackedSize, _TrackedNumber)
 
 
 def plain(value: Any) -> Any:
     """The same number without memory; anything else as it is."""
-    if type(value) is TrackedSize:
+    if type(value) is _TrackedSize:
         return int.__int__(value)
-    return float.__float__(value) if type(value) is TrackedNumber else value
+    return float.__float__(value) if type(value) is _TrackedNumber else value
 
 
-def tracked(value: Any, expression: Expression, length: int, seen: Watcher) -> Any:
+def tracked(value: Any, expression: Expression, length: int, seen: _Watcher) -> Any:
     """A number that remembers where it comes from."""
-    kind = TrackedSize if type(value) is int else TrackedNumber
+    kind = _TrackedSize if type(value) is int else _TrackedNumber
     number = kind(value)
     number.expression, number.length, number.seen = expression, length, seen
     return number
@@ -160,7 +160,7 @@ def tracked(value: Any, expression: Expression, length: int, seen: Watcher) -> A
 
 def made(symbol: str, value: Any, *parts: Any) -> Any:
     """What an operator made of numbers, at least one of which remembers."""
-    seen = record_of(*parts)
+    seen = _record_of(*parts)
     if seen is None or type(value) not in (int, float):
         return value
     seen.meet()
@@ -169,13 +169,13 @@ def made(symbol: str, value: Any, *parts: Any) -> Any:
         seen.lose(f"more than {LONGEST} operators")
         return value
     whole = all(isinstance(part, int) for part in parts)
-    expression = written(symbol, tuple(map(expression_of, parts)), whole)
+    expression = _written(symbol, tuple(map(_expression_of, parts)), whole)
     if not isinstance(expression, Applied | Read):
         return value
     return tracked(value, expression, length, seen)
 
 
-def record_of(*parts: Any) -> Watcher | None:
+def _record_of(*parts: Any) -> _Watcher | None:
     """The record of the run that some of these numbers belong to, if it still runs."""
     for part in parts:
         if type(part) in KINDS and part.seen.open:
@@ -183,7 +183,7 @@ def record_of(*parts: Any) -> Watcher | None:
     return None
 
 
-def expression_of(number: Any) -> Any:
+def _expression_of(number: Any) -> Any:
     """What a number is to an expression; None for what is no number."""
     if type(number) in KINDS:
         return number.expression if number.seen.open else plain(number)
@@ -199,22 +199,22 @@ def expression_of(number: Any) -> Any:
 # -- what Python calls ---------------------------------------------------------
 
 
-def comparison(symbol: str) -> Callable[[Any, Any], Any]:
+def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
     """`a < b` that is seen, where both are numbers."""
     compare = COMPARED[symbol]
 
     def method(self: Any, other: Any) -> Any:
         outcome = compare(plain(self), plain(other))
-        right = expression_of(other)
-        seen = record_of(self, other)
+        right = _expression_of(other)
+        seen = _record_of(self, other)
         if right is not None and seen is not None:
-            seen.compared(expression_of(self), symbol, right, bool(outcome))
+            seen.compared(_expression_of(self), symbol, right, bool(outcome))
         return outcome
 
     return method
 
 
-def forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`a + b` where the first remembers."""
 
     def method(self: Any, other: Any) -> Any:
@@ -223,7 +223,7 @@ def forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]
     return method
 
 
-def backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`b + a` where only the second remembers."""
 
     def method(self: Any, other: Any) -> Any:
@@ -232,41 +232,41 @@ def backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any
     return method
 
 
-def single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _single(symbol: str, apply: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`-a`, `abs(a)`, `math.floor(a)`."""
     return lambda self: made(symbol, apply(plain(self)), self)
 
 
-def same(self: Any) -> Any:
+def _same(self: Any) -> Any:
     """`+a`, and `math.floor` of what is whole."""
     return self
 
 
-def rounded(self: Any, digits: Any = None) -> Any:
+def _rounded(self: Any, digits: Any = None) -> Any:
     """`round(a)`, `round(a, 2)`."""
     if digits is None:
         return made("round", round(plain(self)), self)
     return made("round", round(plain(self), digits), self, digits)
 
 
-def power(self: Any, other: Any, modulus: Any = None) -> Any:
+def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     """`a ** b`."""
     if modulus is not None:
         return pow(plain(self), plain(other), plain(modulus))
     return made("**", plain(self) ** plain(other), self, other)
 
 
-def both(self: Any, other: Any) -> Any:
+def _both(self: Any, other: Any) -> Any:
     """`divmod(a, b)`."""
-    return halves(divmod(plain(self), plain(other)), self, other)
+    return _halves(divmod(plain(self), plain(other)), self, other)
 
 
-def both_backward(self: Any, other: Any) -> Any:
+def _both_backward(self: Any, other: Any) -> Any:
     """`divmod(b, a)`."""
-    return halves(divmod(plain(other), plain(self)), other, self)
+    return _halves(divmod(plain(other), plain(self)), other, self)
 
 
-def halves(found: Any, left: Any, right: Any) -> Any:
+def _halves(found: Any, left: Any, right: Any) -> Any:
     """Quotient and remainder, each with its memory."""
     if not isinstance(found, tuple):
         return found
@@ -286,42 +286,42 @@ APPLY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 BOTH: dict[str, Callable[..., Any]] = {
-    "__neg__": single("-", operator.neg),
-    "__pos__": same,
-    "__abs__": single("abs", abs),
-    "__round__": rounded,
-    "__pow__": power,
-    "__rpow__": backward("**", operator.pow),
-    "__divmod__": both,
-    "__rdivmod__": both_backward,
+    "__neg__": _single("-", operator.neg),
+    "__pos__": _same,
+    "__abs__": _single("abs", abs),
+    "__round__": _rounded,
+    "__pow__": _power,
+    "__rpow__": _backward("**", operator.pow),
+    "__divmod__": _both,
+    "__rdivmod__": _both_backward,
 }
 WHOLE: dict[str, Callable[..., Any]] = {
-    "__invert__": single("~", operator.invert),
-    "__floor__": same,
-    "__ceil__": same,
-    "__trunc__": same,
+    "__invert__": _single("~", operator.invert),
+    "__floor__": _same,
+    "__ceil__": _same,
+    "__trunc__": _same,
 }
 FRACTION: dict[str, Callable[..., Any]] = {
-    "__floor__": single("floor", math.floor),
-    "__ceil__": single("ceil", math.ceil),
-    "__trunc__": single("int", math.trunc),
+    "__floor__": _single("floor", math.floor),
+    "__ceil__": _single("ceil", math.ceil),
+    "__trunc__": _single("int", math.trunc),
 }
 
 
-def equip(
+def _equip(
     kind: type, symbols: dict[str, str], methods: dict[str, Callable[..., Any]]
 ) -> None:
     """Give a class of numbers its operators."""
     for name, symbol in ORDERS.items():
-        setattr(kind, f"__{name}__", comparison(symbol))
+        setattr(kind, f"__{name}__", _comparison(symbol))
     for name, symbol in symbols.items():
-        setattr(kind, f"__{name}__", forward(symbol, APPLY[symbol]))
-        setattr(kind, f"__r{name}__", backward(symbol, APPLY[symbol]))
+        setattr(kind, f"__{name}__", _forward(symbol, APPLY[symbol]))
+        setattr(kind, f"__r{name}__", _backward(symbol, APPLY[symbol]))
     for name, method in methods.items():
         setattr(kind, name, method)
 
 
-TrackedSize.__name__ = TrackedSize.__qualname__ = "int"  # as errors name it
-TrackedNumber.__name__ = TrackedNumber.__qualname__ = "float"
-equip(TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
-equip(TrackedNumber, ARITHMETIC, BOTH | FRACTION)
+_TrackedSize.__name__ = _TrackedSize.__qualname__ = "int"  # as errors name it
+_TrackedNumber.__name__ = _TrackedNumber.__qualname__ = "float"
+_equip(_TrackedSize, ARITHMETIC | BITS, BOTH | WHOLE)
+_equip(_TrackedNumber, ARITHMETIC, BOTH | FRACTION)

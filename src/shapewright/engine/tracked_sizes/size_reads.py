@@ -37,7 +37,7 @@ def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
     unruled = rule_of(func) is None
 
     def run(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
-        asked, named = plainly(args), plainly(kwargs)
+        asked, named = _plainly(args), _plainly(kwargs)
         events = len(engine.events)
         out = plan(engine, func, asked, named)
         same = asked is args and named is kwargs
@@ -46,12 +46,12 @@ def watched(plan: Plan, func: Any, seen: Comparisons) -> Plan:
         args, kwargs = asked, named
         if reads is None or not args or not isinstance(args[0], Tensor):
             return out
-        return told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
+        return _told(engine, reads, args[0], out, args[1:], kwargs or {}, seen)
 
     return run
 
 
-def told(
+def _told(
     engine: Engine,
     name: str,
     tensor: Tensor,
@@ -69,7 +69,7 @@ def told(
     seen.meet()
     with torch._C.DisableTorchFunction():
         info = engine.info(tensor)
-    sizes = steps(info, seen) if name == "stride" else dims(info, seen)
+    sizes = _steps(info, seen) if name == "stride" else _dims(info, seen)
     found: Any = sizes
     if name in ("numel", "nelement"):
         found = reduce(mul, sizes, 1)
@@ -78,10 +78,10 @@ def told(
     else:
         dim = args[0] if args else kwargs.get("dim")
         found = sizes[dim] if isinstance(dim, int) and -len(sizes) <= dim else out
-    return found if plainly(found) == out else out
+    return found if _plainly(found) == out else out
 
 
-def dims(info: Info, seen: Comparisons) -> list[Any]:
+def _dims(info: Info, seen: Comparisons) -> list[Any]:
     """The sizes of a tensor, each one a read."""
     return [
         tracked(size, Read(info.number, dim, size), 1, seen)
@@ -89,16 +89,16 @@ def dims(info: Info, seen: Comparisons) -> list[Any]:
     ]
 
 
-def steps(info: Info, seen: Comparisons) -> list[Any]:
+def _steps(info: Info, seen: Comparisons) -> list[Any]:
     """The strides: products of sizes, where the elements stand in row-major order."""
     stride = info.meta.stride
     if stride != contiguous_stride(info.meta.shape) or 0 in info.meta.shape:
         return list(stride)
-    sizes = dims(info, seen)
+    sizes = _dims(info, seen)
     return [reduce(mul, sizes[dim + 1 :], 1) for dim in range(len(sizes))]
 
 
-def plainly(value: Any) -> Any:
+def _plainly(value: Any) -> Any:
     """The same nest with plain numbers; itself, where it has no others."""
     kind = type(value)
     if kind in KINDS:
@@ -106,14 +106,14 @@ def plainly(value: Any) -> Any:
     if kind is type(STANDING["int"]):
         return value.stands_for
     if kind is tuple or kind is list or kind is torch.Size:
-        items = [plainly(item) for item in value]
+        items = [_plainly(item) for item in value]
         same = all(new is old for new, old in zip(items, value, strict=True))
         return value if same else kind(items)
     if kind is slice:
-        ends = [plainly(end) for end in (value.start, value.stop, value.step)]
+        ends = [_plainly(end) for end in (value.start, value.stop, value.step)]
         return slice(*ends)
     if kind is dict:
-        named = {name: plainly(item) for name, item in value.items()}
+        named = {name: _plainly(item) for name, item in value.items()}
         same = all(named[name] is item for name, item in value.items())
         return value if same else named
     return value
@@ -127,7 +127,7 @@ def remembered(
     def length(value: Any, size: int) -> int:
         if not isinstance(value, Tensor) or not seen.open:
             return size
-        found: int = told(engine, "size", value, size, (0,), {}, seen)
+        found: int = _told(engine, "size", value, size, (0,), {}, seen)
         return found
 
     if seen.names is None:

@@ -45,18 +45,18 @@ DEEPEST = 12
 """Callers that are looked at for a loop."""
 
 
-def next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | None:
+def _next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | None:
     """The loop whose patience ends with this read, and how often it has before.
 
     None where no loop waits for the read, or may wait longer.
     """
-    found = waiting_frame()
+    found = _waiting_frame()
     if found is None:
         return None
     reader, frame, waiting, patience = found
     if not truth and patience == TURNS:
         patience = NUMBERS
-    key = (reader.f_code, place_at(reader.f_code, reader.f_lasti))
+    key = (reader.f_code, _place_at(reader.f_code, reader.f_lasti))
     count = waits.asked[key] = waits.asked.get(key, 0) + 1
     if count <= patience:
         return None
@@ -68,7 +68,7 @@ def next_turn(waits: Waits, truth: bool) -> tuple[FrameType, Waiting, int] | Non
 
 def loop_ends(engine: Engine) -> bool:
     """Whether a loop that waits for this truth has turned often enough."""
-    return next_turn(engine.waits, truth=True) is not None
+    return _next_turn(engine.waits, truth=True) is not None
 
 
 def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
@@ -76,12 +76,12 @@ def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
 
     It stays between `least` and `most`, which what made it promises.
     """
-    turned = next_turn(engine.waits, truth=False)
+    turned = _next_turn(engine.waits, truth=False)
     if turned is None:
         return usual
     frame, waiting, before = turned
     choices: list[Any] = []
-    for number in compared_with(frame, waiting):
+    for number in _compared_with(frame, waiting):
         near = number / 2, number * 2  # on both sides, of the same sign
         choices += number, *(near if isinstance(usual, float) else ())
         choices += number - 1, number + 1
@@ -90,7 +90,7 @@ def number_to_end(engine: Engine, usual: Any, least: float, most: float) -> Any:
     return type(usual)(choices[before % len(choices)])
 
 
-def compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
+def _compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
     """The plain numbers with which a loop's condition compares a read."""
     found: list[float] = []
     for side in waiting.compared:
@@ -107,7 +107,7 @@ def compared_with(frame: FrameType, waiting: Waiting) -> list[float]:
     return found
 
 
-def waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
+def _waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
     """The frame that reads, the one whose loop waits for that, why, and how long.
 
     What torch reads in its own checks is never waited for by a loop outside of torch.
@@ -120,11 +120,11 @@ def waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
         return None
     inside = reader.f_code.co_filename.startswith(TORCH)
     for _ in range(DEEPEST):
-        while frame is not None and skipped(frame, inside):
+        while frame is not None and _skipped(frame, inside):
             frame = frame.f_back
         if frame is None or inside != frame.f_code.co_filename.startswith(TORCH):
             return None
-        waiting = waiting_of(frame.f_code, frame.f_lasti)
+        waiting = _waiting_of(frame.f_code, frame.f_lasti)
         if waiting.endless:
             return reader, frame, waiting, TURNS if frame is reader else CALLED
         if waiting.bounded:
@@ -135,13 +135,13 @@ def waiting_frame() -> tuple[FrameType, FrameType, Waiting, int] | None:
     return None
 
 
-def skipped(frame: FrameType, inside: bool) -> bool:
+def _skipped(frame: FrameType, inside: bool) -> bool:
     """Whether a frame only passes a call on: ours, or torch's between the user's."""
     name = frame.f_code.co_filename
     return name.startswith(OURS) or (not inside and name.startswith(TORCH))
 
 
-def place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
+def _place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
     """Line, end line, column and end column of an instruction."""
     for number, place in enumerate(code.co_positions()):
         if number == offset // 2:
@@ -152,14 +152,14 @@ def place_at(code: CodeType, offset: int) -> tuple[int | None, ...]:
 _seen: dict[tuple[int, int], tuple[CodeType, Waiting]] = {}
 
 
-def waiting_of(code: CodeType, offset: int) -> Waiting:
+def _waiting_of(code: CodeType, offset: int) -> Waiting:
     """What hangs on the instruction at an offset; codes are known by identity."""
     found = _seen.get((id(code), offset))
     if found is not None and found[0] is code:
         return found[1]
     waiting = NOTHING
-    line, end_line, column, end_column = place_at(code, offset)
-    tree = tree_of(code.co_filename)
+    line, end_line, column, end_column = _place_at(code, offset)
+    tree = _tree_of(code.co_filename)
     if tree is not None and None not in (line, end_line, column, end_column):
         place: Any = (line, column, end_line, end_column)
         waiting = waiting_at(tree, place)
@@ -167,14 +167,14 @@ def waiting_of(code: CodeType, offset: int) -> Waiting:
     return waiting
 
 
-def tree_of(filename: str) -> ast.Module | None:
+def _tree_of(filename: str) -> ast.Module | None:
     """A file's tree; None for what has no text or is no Python."""
     source = source_of(filename)
-    return None if source is None or not source.text else parsed(source.text)
+    return None if source is None or not source.text else _parsed(source.text)
 
 
 @lru_cache(maxsize=32)
-def parsed(text: str) -> ast.Module | None:
+def _parsed(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):
@@ -194,27 +194,27 @@ def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
         where = where.tb_next
     names: set[str] = set()
     for number, (frame, offset) in enumerate(frames):
-        tree = tree_of(frame.f_code.co_filename)
+        tree = _tree_of(frame.f_code.co_filename)
         if tree is None:
             names = set()
             continue
-        flow, inside = followed(chosen, tree, frame, offset, names)
+        flow, inside = _followed(chosen, tree, frame, offset, names)
         if number == len(frames) - 1:
-            return any(flow.touches(each) for each in conditions(inside))
-        names = passed_on(flow, inside, frames[number + 1][0])
+            return any(flow.touches(each) for each in _conditions(inside))
+        names = _passed_on(flow, inside, frames[number + 1][0])
     return False
 
 
-def followed(
+def _followed(
     chosen: Chosen, tree: ast.Module, frame: FrameType, offset: int, names: set[str]
 ) -> tuple[Flow, list[ast.AST]]:
     """What chosen values flow into in a frame, and the nodes around its instruction."""
     code = frame.f_code
-    path = path_to(tree, place_of(code, offset))
+    path = path_to(tree, _place_of(code, offset))
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
     reads = [
-        path_to(tree, place_of(code, each))[-1] for each in chosen.places.get(code, ())
+        path_to(tree, _place_of(code, each))[-1] for each in chosen.places.get(code, ())
     ]
     held = {
         name
@@ -229,13 +229,13 @@ def followed(
     return Flow(inside[0], *reads, names=names | held), inside
 
 
-def place_of(code: CodeType, offset: int) -> Any:
+def _place_of(code: CodeType, offset: int) -> Any:
     """The place of an instruction, as trees count."""
-    line, end_line, column, end_column = place_at(code, offset)
+    line, end_line, column, end_column = _place_at(code, offset)
     return line or 0, column or 0, end_line or 0, end_column or 0
 
 
-def conditions(inside: list[ast.AST]) -> list[ast.AST]:
+def _conditions(inside: list[ast.AST]) -> list[ast.AST]:
     """The conditions under which a statement is met, and what it computes itself."""
     found: list[ast.AST] = [
         node.test
@@ -244,12 +244,12 @@ def conditions(inside: list[ast.AST]) -> list[ast.AST]:
     ]
     statement = next(n for n in reversed(inside) if isinstance(n, ast.stmt | ast.mod))
     if isinstance(statement, ast.Raise):
-        block = blocks_before(inside, statement)
+        block = _blocks_before(inside, statement)
         return found + block
     return [*found, inside[-1]]
 
 
-def blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
+def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
     """Conditions by which a `raise` at the end of a function is not met."""
     for node in reversed(inside):
         body = getattr(node, "body", None)
@@ -265,7 +265,7 @@ def blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]:
     return []
 
 
-def passed_on(flow: Flow, inside: list[ast.AST], called: FrameType) -> set[str]:
+def _passed_on(flow: Flow, inside: list[ast.AST], called: FrameType) -> set[str]:
     """The names that a call's chosen arguments have in the function that it calls."""
     call = inside[-1]
     code = called.f_code

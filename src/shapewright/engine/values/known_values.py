@@ -56,7 +56,7 @@ def compute(
         return TOO_LARGE
     value_of: Callable[[Tensor], Tensor] = engine.value_of
     if "out" in kwargs or name[-1] == "_":  # torch asks whether it is the same tensor
-        value_of = once(value_of)
+        value_of = _once(value_of)
     physical = nests.on_meta(nests.swap((args, kwargs), value_of), "cpu")
     before = nests.tensors(physical)
     versions = versions_of(before)
@@ -75,7 +75,7 @@ def compute(
     )
 
 
-def once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """The same stand-in each time that a tensor occurs in a call."""
     made: dict[int, Tensor] = {}
 

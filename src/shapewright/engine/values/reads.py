@@ -32,7 +32,7 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-class GradFn:
+class _GradFn:
     """Stands for an autograd node in a run that keeps no graph."""
 
     def __init__(self, name: str) -> None:
@@ -66,7 +66,7 @@ def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     if name == "grad_fn":
         if engine.graph:
             return func(engine.blank_of(args[0]))
-        return None if info.grad_fn is None else GradFn(info.grad_fn)
+        return None if info.grad_fn is None else _GradFn(info.grad_fn)
     if name == "is_meta" and not engine.recording:
         return info.kind == BLANK  # initialisers skip what has no data
     if name == "get_device":
@@ -90,13 +90,13 @@ def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> 
 
 def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     """`x.grad`: of the stand-in, where the tensor is the user's."""
-    found = grad_of(engine, func, args)
+    found = _grad_of(engine, func, args)
     if engine.grads_read is not None and isinstance(found, Tensor):
         engine.grads_read[id(args[0])] = args[0], found
     return found
 
 
-def grad_of(engine: Engine, func: Any, args: Args) -> Any:
+def _grad_of(engine: Engine, func: Any, args: Args) -> Any:
     """The gradient that a run made, or that the program put there."""
     target = args[0]
     info = engine.info(target)
@@ -104,15 +104,15 @@ def grad_of(engine: Engine, func: Any, args: Args) -> Any:
     if given is not None:
         return given
     if info.twin is not None and info.twin.grad is not None:
-        return claimed(engine, info.twin.grad, target)
+        return _claimed(engine, info.twin.grad, target)
     if id(target) in engine.grads:
         return None
     if info.kind == THEIRS:
         return func(target) if not engine.graph else None
-    return claimed(engine, engine.run(func, args, {}), target)
+    return _claimed(engine, engine.run(func, args, {}), target)
 
 
-def claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
+def _claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
     """A gradient that a backward pass made is where the tensor is that it is of."""
     tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
     if tensors and not engine.known(gradient):
@@ -132,12 +132,12 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
     if (kwargs or {}).get("create_graph"):
         engine.hang(False)
         engine.memo.hung.clear()  # a later run with this memory asks the same
-    with without_nan_checks():
+    with _without_nan_checks():
         out = engine.run(func, *swapped)
     if plain_name(func) == "grad":
         of = args[1]  # torch passes them on as a tuple
         for made, owner in zip(out, of, strict=False):
-            claimed(engine, made, owner)
+            _claimed(engine, made, owner)
     infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     outs = tuple(engine.info(value) for value in nests.tensors(out))
     answer = Answer(
@@ -153,7 +153,7 @@ def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
 
 
 @contextmanager
-def without_nan_checks() -> Iterator[None]:
+def _without_nan_checks() -> Iterator[None]:
     """`detect_anomaly` looks for NaN in every gradient; there is nothing to look at."""
     if not torch.is_anomaly_enabled():
         yield
@@ -181,7 +181,7 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     if name in ("__repr__", "__str__"):
         return described(infos[0])
     if name == "__format__":
-        return formatted(engine, func, args, infos[0])
+        return _formatted(engine, func, args, infos[0])
     known = bool(infos) and all(info.storage.known for info in infos)
     if known:
         assumed = next((i.storage.assumed for i in infos if i.storage.assumed), None)
@@ -190,10 +190,10 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
         swapped = nests.swap((args, kwargs or {}), engine.value_of)
         out = engine.run(func, *swapped)
     else:
-        check_one(engine, name, infos)
-        out, sure = supposed(engine, name, infos[0])
+        _check_one(engine, name, infos)
+        out, sure = _supposed(engine, name, infos[0])
         if not sure:
-            said = f"`{display_name(func)}` of unknown data taken as {short(out)}"
+            said = f"`{display_name(func)}` of unknown data taken as {_short(out)}"
             engine.assume(said)
             engine.chosen.add(out)
     answer = Answer(func, results.recorded_arguments(engine, args, kwargs or {}), READ)
@@ -201,7 +201,7 @@ def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
     return out
 
 
-def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
+def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
     """`f"{x}"`: a 0-dim tensor shows as its number, as a real one does.
 
     No other tensor takes a format, nor does a parameter, whatever its dims.
@@ -215,13 +215,13 @@ def formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
         return str(engine.run(func, (engine.value_of(args[0]), how), {}))
     if not plain:
         return described(info)
-    out, _ = supposed(engine, "item", info)
+    out, _ = _supposed(engine, "item", info)
     engine.chosen.add(out)
-    engine.assume(f"unknown data in text shown as {short(out)}")
+    engine.assume(f"unknown data in text shown as {_short(out)}")
     return str(engine.run(format, (out, how), {}))
 
 
-def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
+def _supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     """The value that stands for unknown data, and whether it is sure after all.
 
     Where a loop waits for it, it is in the end what ends the loop.
@@ -229,7 +229,7 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     if name in ("equal", "allclose", "__contains__"):
         return not control_flow.loop_ends(engine), False
     if info.meta.layout != "strided":
-        return representative(name, info), False
+        return _representative(name, info), False
     if name in ("__bool__", "is_nonzero"):
         guess = supposed_values.truth(engine, info)
         out: Any = bool(guess.value)
@@ -237,7 +237,7 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
             out = not out
     else:
         guess = supposed_values.guess(engine, info)
-        out = as_python(name, guess.value, info)
+        out = _as_python(name, guess.value, info)
         if type(out) is bool and not guess.sure and control_flow.loop_ends(engine):
             out = not out
         elif type(out) in (int, float) and not guess.sure:
@@ -248,7 +248,7 @@ def supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
     return out, guess.sure
 
 
-def as_python(name: str, value: Tensor, info: Info) -> Any:
+def _as_python(name: str, value: Tensor, info: Info) -> Any:
     """A representative as the call that reads it gives it out."""
     large = value.numel() > supposed_values.LARGEST
     with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -275,7 +275,7 @@ KINDS_OF_NUMBERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
+def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     """Only a tensor of one element has an item or a truth."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
@@ -299,7 +299,7 @@ def check_one(engine: Engine, name: str, infos: list[Info]) -> None:
     engine.raise_theirs(RuntimeError(text))
 
 
-def short(value: Any) -> str:
+def _short(value: Any) -> str:
     """A representative value, in a few characters."""
     text = repr(value)
     return text if len(text) < 30 else f"{text[:27]}..."
@@ -311,7 +311,7 @@ def described(info: Info) -> str:
     return f"tensor(..., size={meta.shape}, dtype={meta.dtype}, device='{meta.device}')"
 
 
-def representative(name: str, info: Info) -> Any:
+def _representative(name: str, info: Info) -> Any:
     """The value that stands for unknown data: one, true."""
     if name in REPRESENTATIVE:
         return REPRESENTATIVE[name]
@@ -382,7 +382,7 @@ def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
     ):
         return call_op(engine, func, args, kwargs)
     if name == "_pack_padded_sequence":
-        return packed(engine, func, args, kwargs, infos)
+        return _packed(engine, func, args, kwargs, infos)
     if name == "_pad_packed_sequence":
         return call_op(engine, func, args, kwargs)
     if "out" in kwargs:
@@ -395,7 +395,7 @@ def data_dependent(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None)
 __all__ = ["GROWING"]
 
 
-def packed(
+def _packed(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """`pack_padded_sequence`: lengths decide, so batch sizes stay known.

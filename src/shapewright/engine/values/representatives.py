@@ -91,7 +91,7 @@ def try_for_real(
 
     arguments = recorded_arguments(engine, args, kwargs)
     if error is not None and not autograd_error(error):
-        sparse = as_dense(engine, func, name, args, kwargs, infos)
+        sparse = _as_dense(engine, func, name, args, kwargs, infos)
         if sparse is not None:
             return sparse
     if error is not None and (not small(infos) or autograd_error(error)):
@@ -139,7 +139,7 @@ def try_for_real(
     )  # fmt: skip
 
 
-def as_dense(
+def _as_dense(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
     """What a call makes of sparse tensors without data, as it would of dense ones.
@@ -161,7 +161,7 @@ def as_dense(
         out = make(size=meta.shape, dtype=meta.torch_dtype, device="meta")
     elif sparse and name in ("coalesce", "sparse_mask"):
         physical = nests.on_meta(nests.swap((args, kwargs), engine.blank_of))
-        out = coalesced(*nests.tensors(physical))
+        out = _coalesced(*nests.tensors(physical))
     elif sparse and name == "new" and len(nests.tensors(args)) == ENTRIES:
         _, *given = nests.swap(args, engine.blank_of)
         out = torch.sparse_coo_tensor(*given, check_invariants=False)
@@ -188,7 +188,7 @@ def as_dense(
     )
 
 
-def coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
+def _coalesced(value: Tensor, like: Tensor | None = None) -> Tensor | None:
     """A sparse tensor whose entries are all at different places, or one like it."""
     last = value if like is None else like
     if last.layout is not torch.sparse_coo:
@@ -269,12 +269,12 @@ def by_share(
     from shapewright.engine.dispatch.results import settle
 
     try:
-        made = kept(engine, name, args, kwargs, infos)
+        made = _kept(engine, name, args, kwargs, infos)
         if made is None:
             ends = engine.recording and control_flow.loop_ends(engine)
-            made = share(engine, name, args, kwargs, infos, none=ends)
+            made = _share(engine, name, args, kwargs, infos, none=ends)
     except RuntimeError as refused:  # masks that do not broadcast
-        return engine.raise_theirs(mismatch(infos) or refused)
+        return engine.raise_theirs(_mismatch(infos) or refused)
     if made is None:
         error = NotImplementedError(
             f"the shape of {display_name(func)} depends on values that are not known"
@@ -286,7 +286,7 @@ def by_share(
     if node and torch.is_grad_enabled() and infos[0].meta.requires_grad:
         vars(out)["_sw_node"] = (node,)
     if isinstance(kwargs.get("out"), Tensor):
-        return into(engine, func, args, kwargs, infos, out)
+        return _into(engine, func, args, kwargs, infos, out)
     before = [torch.empty(0) for _ in infos]
     out = tied(engine, out, nests.tensors((args, kwargs)), before)
     return settle(
@@ -294,7 +294,7 @@ def by_share(
     )
 
 
-def mismatch(infos: list[Info]) -> RuntimeError | None:
+def _mismatch(infos: list[Info]) -> RuntimeError | None:
     """What eager torch says of two shapes that do not broadcast."""
     from shapewright.operators.metadata_rules import Misfit
     from shapewright.operators.promotion_and_broadcasting import broadcast
@@ -306,7 +306,7 @@ def mismatch(infos: list[Info]) -> RuntimeError | None:
     return None
 
 
-def kept(
+def _kept(
     engine: Engine, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> tuple[Any, str, str] | None:
     """The elements that a known mask selects from unknown data."""
@@ -323,7 +323,7 @@ def kept(
     return made, "", "MaskedSelectBackward0"
 
 
-def into(
+def _into(
     engine: Engine,
     func: Any,
     args: Args,
@@ -346,7 +346,7 @@ def into(
     )
 
 
-def share(
+def _share(
     engine: Engine,
     name: str,
     args: Args,

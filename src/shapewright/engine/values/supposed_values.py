@@ -53,14 +53,14 @@ def guess(engine: Engine, info: Info) -> Guess:
     """What an unknown tensor is supposed to hold, the same each time."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
-        return Asking(engine).of(info, len(engine.events), 0)
+        return _Asking(engine).of(info, len(engine.events), 0)
 
 
 def truth(engine: Engine, info: Info) -> Guess:
     """The same of one truth: what a program checks of all elements is so of all."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
-        asking = Asking(engine)
+        asking = _Asking(engine)
         asking.suppose_all(info, len(engine.events), 0)
         return asking.of(info, len(engine.events), 0)
 
@@ -68,7 +68,7 @@ def truth(engine: Engine, info: Info) -> Guess:
 def range_of(engine: Engine, info: Info) -> tuple[float, float]:
     """The least and the most that an unknown tensor can hold, by the call behind it."""
     engine.supposed.look(engine.events)
-    asking, before = Asking(engine), len(engine.events)
+    asking, before = _Asking(engine), len(engine.events)
     for _ in range(DEEPEST):
         made = asking.maker(info, before)
         if made is None:
@@ -88,7 +88,7 @@ def settle_on(engine: Engine, info: Info, value: Any) -> None:
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         made = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
-        Asking(engine).pin(info, len(engine.events), Guess(made, told=True))
+        _Asking(engine).pin(info, len(engine.events), Guess(made, told=True))
 
 
 def count_of(engine: Engine, info: Info) -> int:
@@ -98,7 +98,7 @@ def count_of(engine: Engine, info: Info) -> int:
         return 0
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
-        asking = Asking(engine)
+        asking = _Asking(engine)
         key = asking.key(info, len(engine.events))
         if info.meta.dtype != "bool":
             kept = engine.supposed.kept.get(("count", *key))
@@ -125,7 +125,7 @@ def count_of(engine: Engine, info: Info) -> int:
         return count
 
 
-class Asking:
+class _Asking:
     """One read: back through what made a tensor, as far as that promises something."""
 
     def __init__(self, engine: Engine) -> None:
@@ -156,7 +156,7 @@ class Asking:
             return kept
         made = self.maker(info, before)
         if info.meta.layout != "strided":
-            return ones_or(None, info.meta)
+            return _ones_or(None, info.meta)
         found: Guess | None = None
         named: Key | None = None
         if made is not None and depth < DEEPEST:
@@ -168,11 +168,11 @@ class Asking:
         truths = info.meta.dtype == "bool"
         limit = MOST_TRUTHS if truths else LARGEST
         if found is None and numel(info.meta.shape) > limit:
-            return ones_or(self.large(info, made), info.meta)
+            return _ones_or(self.large(info, made), info.meta)
         if found is None:
             within = None if made is None else made[1][0]
             told = within is not None and is_ranged(within, info.meta)
-            found = Guess(representative(info.meta, within), told=told)
+            found = Guess(_representative(info.meta, within), told=told)
         if keep:
             for each in (key, named):
                 if each is not None:
@@ -229,7 +229,7 @@ class Asking:
         told = any(each.told for each in given)
         if not (told or counts or always):
             return None
-        value = again(answer, [each.value for each in given], info, outs)
+        value = _again(answer, [each.value for each in given], info, outs)
         if value is None:
             return None
         told = told or counts or name in PROMISED
@@ -260,7 +260,7 @@ class Asking:
                     break
                 values.append(one)
             else:
-                return again(answer, values, info, outs)
+                return _again(answer, values, info, outs)
         self.state.unsure.add(key)
         return None
 
@@ -292,7 +292,7 @@ class Asking:
         return ones_within((1,), answer, info.meta)
 
 
-def ones_or(value: Tensor | None, meta: Meta) -> Guess:
+def _ones_or(value: Tensor | None, meta: Meta) -> Guess:
     """One number, as large as the tensor without taking memory."""
     if value is None:
         value = torch.ones(1, dtype=meta.torch_dtype)
@@ -300,14 +300,14 @@ def ones_or(value: Tensor | None, meta: Meta) -> Guess:
     return Guess(value.expand(meta.shape), told=bool(value.ne(1).any()))
 
 
-def representative(meta: Meta, answer: Answer | None) -> Tensor:
+def _representative(meta: Meta, answer: Answer | None) -> Tensor:
     """What stands for data of which nothing is told but the range that made it."""
     if meta.torch_dtype == torch.bool:
         return half_true(meta.shape)
     return ones_within(meta.shape, answer, meta)
 
 
-def again(
+def _again(
     answer: Answer, values: list[Tensor], info: Info, outs: tuple[Info, ...]
 ) -> Tensor | None:
     """The call once more, on representatives; None where it cannot be repeated."""

@@ -69,7 +69,7 @@ def counted(
         if value.dim() or fraction or value.dtype == torch.bool:
             return value
         if engine.info(value).storage.known:
-            return known_number(engine, value)
+            return _known_number(engine, value)
         if not supposed:
             return value
         engine.assume(f"`{supposed}` took a size or value that is not known as 1")
@@ -120,7 +120,7 @@ def scalars(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     return (*args[:1], *nests.swap(args[1:], number)), kwargs
 
 
-def known_number(engine: Engine, value: Tensor) -> int:
+def _known_number(engine: Engine, value: Tensor) -> int:
     """A known 0-dim tensor, read; what was supposed of it is told."""
     assumed = engine.info(value).storage.assumed
     if assumed:
@@ -138,7 +138,7 @@ def cut(engine: Engine, where: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         if not _unknown(engine, value):
-            return known_number(engine, value)
+            return _known_number(engine, value)
         engine.assume("a slice to or from an unknown place: taken to the end")
         return None
 

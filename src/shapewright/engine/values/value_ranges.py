@@ -97,7 +97,7 @@ def ones_within(shape: tuple[int, ...], answer: Answer | None, meta: Meta) -> Te
             return half_true(shape).to(dtype)
         least, most = bounds(name, args, kwargs, meta)
         number: Any = min(max(1, least), most)
-        if (least, most) != ANY and number == most and not whole(dtype):
+        if (least, most) != ANY and number == most and not _whole(dtype):
             number = least + (most - least) * 0.75  # the end may be left out
         if name == "multinomial":
             step = torch.arange(total).remainder_(max(1, int(most) + 1))
@@ -118,7 +118,7 @@ def is_ranged(answer: Answer, meta: Meta) -> bool:
 ANY = (float("-inf"), float("inf"))
 
 
-def whole(dtype: torch.dtype) -> bool:
+def _whole(dtype: torch.dtype) -> bool:
     """Whether a dtype has no fractions."""
     return not (dtype.is_floating_point or dtype.is_complex)
 
@@ -131,7 +131,7 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
     if name == "uniform":
         given = dict(zip(("from", "to"), args[1:], strict=False))
         given |= {word: kwargs[word] for word in ("from", "to") if word in kwargs}
-        return plain(given.get("from", 0.0), 0.0), plain(given.get("to", 1.0), 1.0)
+        return _plain(given.get("from", 0.0), 0.0), _plain(given.get("to", 1.0), 1.0)
     if name in ("randint", "randint_like", "random"):
         numbers = [each for each in args if type(each) is int]
         low, high = kwargs.get("low"), kwargs.get("high")
@@ -143,19 +143,19 @@ def bounds(name: str, args: Any, kwargs: Any, meta: Meta) -> tuple[float, float]
         start = numbers[0] if len(numbers) > 1 else 0
         return start, max(start, numbers[-1] - 1)
     if name in ("argmax", "argmin", "multinomial", "max", "min", "median", "mode"):
-        return index_bounds(name, first, args, kwargs, meta)
+        return _index_bounds(name, first, args, kwargs, meta)
     if name in ("logsigmoid", "log_softmax"):
         return -1.0, -0.5
     if name in ("hardtanh", "clamp", "clip"):
         words = ("min_val", "max_val") if name == "hardtanh" else ("min", "max")
         given = dict(zip(words, args[1:], strict=False)) | kwargs
-        least = plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
-        most = plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
+        least = _plain(given.get(words[0]), -1.0 if name == "hardtanh" else ANY[0])
+        most = _plain(given.get(words[1]), 1.0 if name == "hardtanh" else ANY[1])
         return least, max(least, most)
     return ANY
 
 
-def index_bounds(
+def _index_bounds(
     name: str, first: Any, args: Any, kwargs: Any, meta: Meta
 ) -> tuple[float, float]:
     """Indices of a dim lie below its size."""
@@ -172,6 +172,6 @@ def index_bounds(
     return 0, max(0, size - 1)
 
 
-def plain(value: Any, otherwise: float) -> float:
+def _plain(value: Any, otherwise: float) -> float:
     """A plain number as it is."""
     return float(value) if type(value) in (int, float) else otherwise

@@ -48,7 +48,7 @@ def called_method(
     uses.tensor = True
     if name == "size":
         return argument_uses.Shape(given) if not args else None
-    return of_tensor(walk, name, [given, *args], kwargs)
+    return _of_tensor(walk, name, [given, *args], kwargs)
 
 
 def called_function(
@@ -95,7 +95,7 @@ def called_function(
         names = walk.bound(value, args, kwargs)
         return walk.function(value, names) if names is not None else None
     if name:
-        return of_tensor(walk, name, args, kwargs)
+        return _of_tensor(walk, name, args, kwargs)
     return None
 
 
@@ -122,7 +122,7 @@ def _of_torch(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").split(".")[0] == "torch"
 
 
-def of_tensor(
+def _of_tensor(
     walk: argument_uses.Walk,
     name: str,
     args: list[argument_uses.Value],
@@ -133,17 +133,17 @@ def of_tensor(
         args = [kwargs.get("input")]
     first = args[0] if args else None
     for other in args[1:]:
-        beside(walk, name, first, other)
+        _beside(walk, name, first, other)
     if name in JOINS:
         if isinstance(first, argument_uses.Given):
             walk.uses(first).joined = True
         return None
     if not isinstance(first, argument_uses.Given):
-        return of_others(walk, name, args, kwargs)
+        return _of_others(walk, name, args, kwargs)
     uses = walk.uses(first)
     uses.tensor = True
     if name in MOVES:
-        return moved(first, name, args[1:])
+        return _moved(first, name, args[1:])
     if name in ("one_hot", "embedding", "bincount"):
         uses.whole = True
         if name == "embedding" and len(args) > 1:
@@ -196,7 +196,7 @@ def of_tensor(
     return None
 
 
-def of_others(
+def _of_others(
     walk: argument_uses.Walk,
     name: str,
     args: list[argument_uses.Value],
@@ -211,7 +211,7 @@ def of_others(
     return None
 
 
-def beside(
+def _beside(
     walk: argument_uses.Walk,
     name: str,
     first: argument_uses.Value,
@@ -247,7 +247,7 @@ def _ranked(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> 
         walk.uses(given).ranks.append(rank)
 
 
-def moved(
+def _moved(
     given: argument_uses.Given, name: str, args: list[argument_uses.Value]
 ) -> argument_uses.Value:
     """`x.permute(0, 2, 1)` and the like."""

@@ -69,13 +69,13 @@ class Evidence:
         if uses.ranks and len(value.dims) not in uses.ranks:
             cost += 6
         if uses.whole and value.dtype == "float32":
-            value = replace(value, dtype="int64", fill=whole_fill(uses))
+            value = replace(value, dtype="int64", fill=_whole_fill(uses))
         elif uses.boolean and value.dtype == "float32" and not uses.layers:
             value = replace(value, dtype="bool", fill="zeros")
         elif uses.complex and value.dtype == "float32":
             value = replace(value, dtype="complex64")
         if value.dtype == "int64" and uses.high is not None:
-            value = replace(value, fill=whole_fill(uses))
+            value = replace(value, fill=_whole_fill(uses))
         return Option(value, cost, option.why)
 
     # -- what is no tensor --------------------------------------------------------
@@ -87,7 +87,7 @@ class Evidence:
         if uses.keys:
             inner = {key: self.best((*path, key)) for key in uses.keys}
             keys = ", ".join(f"`{key}`" for key in list(uses.keys)[:3])
-            yield Option(inner, 0, f"{said_of(path)} is asked for {keys}")
+            yield Option(inner, 0, f"{_said_of(path)} is asked for {keys}")
         if (
             uses.joined
             or said in ("list", "tuple")
@@ -99,14 +99,14 @@ class Evidence:
             items: Any = [item] * count
             if said == "tuple" or (uses.parts > 1 and not uses.joined):
                 items = tuple(self.best((*path, n)) for n in range(count))
-            yield Option(items, cost, f"{said_of(path)} is taken apart")
+            yield Option(items, cost, f"{_said_of(path)} is taken apart")
         elif uses.parts > 1 and not uses.tensor:
             items = tuple(self.best((*path, n)) for n in range(uses.parts))
-            yield Option(items, 3, f"{said_of(path)} is unpacked")
+            yield Option(items, 3, f"{_said_of(path)} is unpacked")
         if said in NUMBERS:
-            yield Option(NUMBERS[said], 0, f"{said_of(path)} is annotated `{said}`")
+            yield Option(NUMBERS[said], 0, f"{_said_of(path)} is annotated `{said}`")
         elif uses.number and not uses.tensor:
-            yield Option(2, 0.5, f"{said_of(path)} is used as a number")
+            yield Option(2, 0.5, f"{_said_of(path)} is used as a number")
         needed = len(path) == 1 and path[0] == self.main
         if (uses.optional or name in MASKS) and not needed:
             main = name.startswith(("pixel_values", "input_"))
@@ -140,7 +140,7 @@ class Evidence:
                 cost += 1
         for beside in uses.beside:
             for tensor in tensors_beside(beside):
-                why = f"{said_of(path)} meets a tensor of {beside.shape}"
+                why = f"{_said_of(path)} meets a tensor of {beside.shape}"
                 yield Option(tensor, cost, why)
                 cost += 1
         meant = meaning(name)
@@ -178,17 +178,17 @@ class Evidence:
         """By what is done with it, where that says less than a shape."""
         if uses.lengths:
             yield Option(
-                Tensor(("B",), "int64", "T"), 0, f"{said_of(path)} are lengths"
+                Tensor(("B",), "int64", "T"), 0, f"{_said_of(path)} are lengths"
             )
         for rank in dict.fromkeys(uses.ranks):
             if rank in RANKS:
-                why = f"{said_of(path)} has {rank} dims where it is unpacked"
+                why = f"{_said_of(path)} has {rank} dims where it is unpacked"
                 yield Option(Tensor(RANKS[rank]), 1.5, why)
                 if rank == 4:
                     yield Option(Tensor(("B", "T", "S", "F")), 3, why)
         if uses.whole or self.reading.annotations.get(str(path[-1])) == "whole":
             for n, dims in enumerate((("B", "T"), ("B",), ())):
-                fill, why = whole_fill(uses), f"{said_of(path)} holds whole numbers"
+                fill, why = _whole_fill(uses), f"{_said_of(path)} holds whole numbers"
                 yield Option(Tensor(dims, "int64", fill), 2 + n, why)
         if uses.parts > 1 and uses.tensor and uses.whole:
             yield Option(Tensor((uses.parts, "E"), "int64", "zeros"), 1.2)
@@ -242,13 +242,13 @@ FUNCTIONS = (
 )
 
 
-def whole_fill(uses: Uses) -> str:
+def _whole_fill(uses: Uses) -> str:
     if uses.high is None:
         return "zeros"
     return f"0..{uses.high}" if uses.high > 1 else "zeros"
 
 
-def said_of(path: Path) -> str:
+def _said_of(path: Path) -> str:
     """`batch["image"]`."""
     first, *rest = path
     return f"`{first}{''.join(f'[{key!r}]' for key in rest)}`"

@@ -198,7 +198,7 @@ class Walk:
         function = inspect.unwrap(function)
         if len(self.inside) >= DEEPEST or function in self.inside:
             return None
-        node = source_of(function)
+        node = _source_of(function)
         if node is None:
             return None
         self.inside.append(function)
@@ -265,11 +265,11 @@ class Walk:
                 self.uses(given[0]).below(layer.num_embeddings)
             return None
         first = given[0] if given else None
-        same = isinstance(first, Given) and keeps_shape(layer)
+        same = isinstance(first, Given) and _keeps_shape(layer)
         return first if same else None
 
 
-def keeps_shape(layer: Any) -> bool:
+def _keeps_shape(layer: Any) -> bool:
     """Whether what comes out of a layer has the shape of what went in."""
     from torch import nn
 
@@ -281,7 +281,7 @@ def keeps_shape(layer: Any) -> bool:
     )
 
 
-def source_of(function: Any) -> Function | None:
+def _source_of(function: Any) -> Function | None:
     """The function's text as a tree; None where there is none."""
     if not isinstance(function, FunctionType):
         return None

@@ -138,22 +138,22 @@ def read(
     """
     annotations: dict[str, str] = {}
     shapes: dict[str, tuple[tuple[tuple[Dim, ...], str], ...]] = {}
-    texts = list(texts_of(called, owner))
+    texts = list(_texts_of(called, owner))
     for name, parameter in parameters.items():
-        said = annotation_text(parameter.annotation)
+        said = _annotation_text(parameter.annotation)
         for kind, pattern in KINDS:
             if said and re.search(pattern, said):
                 annotations[name] = kind
                 break
         if not re.fullmatch(r"\*?\w+", name):
             continue
-        found = list(shapes_of(name, said, texts, (owner, config)))
+        found = list(_shapes_of(name, said, texts, (owner, config)))
         if found:
             shapes[name] = tuple(found)
     return Reading(annotations, shapes)
 
 
-def annotation_text(annotation: Any) -> str:
+def _annotation_text(annotation: Any) -> str:
     """An annotation as text; empty without one."""
     if annotation is inspect.Parameter.empty:
         return ""
@@ -162,7 +162,7 @@ def annotation_text(annotation: Any) -> str:
     return str(annotation)
 
 
-def texts_of(called: Any, owner: Any) -> Iterator[str]:
+def _texts_of(called: Any, owner: Any) -> Iterator[str]:
     """Docstrings, then the text of the function with its comments."""
     function = inspect.unwrap(getattr(called, "__func__", called))
     for documented in (function, type(owner) if owner is not None else None):
@@ -171,12 +171,12 @@ def texts_of(called: Any, owner: Any) -> Iterator[str]:
         if text and module.split(".")[0] != "torch":
             yield inspect.cleandoc(text)
     try:
-        yield comments(textwrap.dedent(inspect.getsource(function)))
+        yield _comments(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError):
         return
 
 
-def comments(text: str) -> str:
+def _comments(text: str) -> str:
     """The signature with its comments, and the comments that begin with a name."""
     try:
         node = ast.parse(text).body[0]
@@ -196,7 +196,7 @@ def comments(text: str) -> str:
     return "\n".join(found)
 
 
-def shapes_of(
+def _shapes_of(
     name: str, annotation: str, texts: list[str], owners: tuple[Any, Any]
 ) -> Iterator[tuple[tuple[Dim, ...], str]]:
     """Shapes that the annotation or a text gives an argument."""
@@ -227,7 +227,7 @@ def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None
         return None
     found = []
     for word in words:
-        dim = dim_of(word, *owners)
+        dim = _dim_of(word, *owners)
         if dim is None:
             return None
         found.append("W" if dim == "H" and "H" in found else dim)
@@ -239,12 +239,12 @@ def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None
 PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".split())
 
 
-def dim_of(word: str, owner: Any, config: Any) -> Dim | None:
+def _dim_of(word: str, owner: Any, config: Any) -> Dim | None:
     """The size of a word: a number, a setting of the model, a letter."""
     if word.isdigit():
         return int(word)
     if "*" in word:
-        parts = [dim_of(part.strip(), owner, config) for part in word.split("*")]
+        parts = [_dim_of(part.strip(), owner, config) for part in word.split("*")]
         known = [part for part in parts if isinstance(part, int)]
         return prod(known) if len(known) == len(parts) else None
     if not re.fullmatch(r"[A-Za-z_]\w*", word):

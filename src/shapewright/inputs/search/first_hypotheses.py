@@ -41,7 +41,7 @@ class Beginning:
         }
         first = self.made({name: found[0] for name, found in choices.items()})
         yield first
-        yield from images(first)
+        yield from _images(first)
         for name, found in choices.items():
             for option in found[1:]:
                 yield self.changed(first, (name,), option, found[0].cost)
@@ -109,7 +109,7 @@ class Beginning:
         return replace(found, arguments={**rest, **ordered}, by_name=frozenset(by_name))
 
 
-def images(found: Hypothesis) -> Iterator[Hypothesis]:
+def _images(found: Hypothesis) -> Iterator[Hypothesis]:
     """The same with as many channels as images have, where there are others.
 
     The first convolution of a model may come behind a cut into patches: then its
@@ -180,16 +180,16 @@ def beginning(loaded: Loaded) -> Beginning | None:
     called = getattr(called, "forward", called)
     evidence = Evidence(
         uses,
-        read(called, parameters, loaded.module, config_of(loaded)),
-        sizes_of(loaded.module, config_of(loaded)),
+        read(called, parameters, loaded.module, _config_of(loaded)),
+        sizes_of(loaded.module, _config_of(loaded)),
         plain,
-        first_layer(loaded.module),
+        _first_layer(loaded.module),
         loaded.module is None,
-        patch=patch_of(loaded.module),
+        patch=_patch_of(loaded.module),
     )
     left = [name for name, each in plain.items() if each.default is None]
     if not needed:
-        left = sorted(left, key=lambda name: likeliness(name, evidence))
+        left = sorted(left, key=lambda name: _likeliness(name, evidence))
         if not left:
             return None
         needed, left = {left[0]: False}, left[1:]
@@ -197,7 +197,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
     return Beginning(evidence, needed, left)
 
 
-def likeliness(name: str, evidence: Evidence) -> int:
+def _likeliness(name: str, evidence: Evidence) -> int:
     """How likely the one input is that a target needs of many, the lower the more."""
     if name in MASKS:
         return 3
@@ -211,7 +211,7 @@ def likeliness(name: str, evidence: Evidence) -> int:
     return 2 if uses.keys and not uses.layers else 1
 
 
-def config_of(loaded: Loaded) -> Any:
+def _config_of(loaded: Loaded) -> Any:
     """The settings that a model was built from."""
     if loaded.config is not None or loaded.module is None:
         return loaded.config
@@ -219,7 +219,7 @@ def config_of(loaded: Loaded) -> Any:
     return next((held[n] for n in ("config", "cfg", "hparams") if n in held), None)
 
 
-def patch_of(module: Any) -> int:
+def _patch_of(module: Any) -> int:
     """How many numbers a patch has, by the first layer with windows, else the first."""
     layers = [] if module is None else list(module.modules())
     kinds = [(kind_of(each) or "", each) for each in layers]
@@ -232,7 +232,7 @@ def patch_of(module: Any) -> int:
     return int(weight.numel() // weight.shape[0])
 
 
-def first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
+def _first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
     """What the first layer that is registered takes."""
     for path, layer in module.named_modules() if module is not None else ():
         found = tuple(tensors_for(Met(path, layer, ())))

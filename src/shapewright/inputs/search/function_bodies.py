@@ -16,7 +16,7 @@ SIZES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 TURNED = {"T": (0, 1), "mT": (-2, -1)}
 
 
-class Body:
+class _Body:
     """Reads a body with `names` for what its names mean."""
 
     def __init__(
@@ -359,7 +359,7 @@ def _read_body(
     names: argument_uses.Names,
     path: str,
 ) -> argument_uses.Value:
-    body = Body(walk, function, names, path)
+    body = _Body(walk, function, names, path)
     if isinstance(node, ast.Lambda):
         return body.value(node.body)
     body.block(node.body)

@@ -58,7 +58,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class _Tried:
     """One run of a hypothesis."""
 
     hypothesis: Hypothesis
@@ -101,7 +101,7 @@ class Tried:
 
 
 @dataclass(slots=True)
-class Search:
+class _Search:
     """A search under way."""
 
     loaded: Loaded
@@ -122,13 +122,13 @@ class Search:
                 self.met.add(text)
                 heapq.heappush(self.queue, (each.cost, len(self.met), each))
 
-    def conducted(self) -> Tried | None:
+    def conducted(self) -> _Tried | None:
         """The first run that fits, or the one that came furthest."""
         from shapewright.inputs.search.next_hypotheses import mender
         from shapewright.inputs.search.raised_errors import of_ending
 
         self.add(self.known.hypotheses())
-        best: Tried | None = None
+        best: _Tried | None = None
         idle = 0
         while self.queue and self.runs < MOST:
             tried = self.tried(heapq.heappop(self.queue)[2])
@@ -154,7 +154,7 @@ class Search:
             self.add(of_ending(each, tried.ending), nearer - later)
         return best
 
-    def nearer(self, tried: Tried, best: Tried | None) -> float:
+    def nearer(self, tried: _Tried, best: _Tried | None) -> float:
         """What a hypothesis that came further than any before is cheaper than it was.
 
         Its changes are then tried as if it had been the first.
@@ -162,7 +162,7 @@ class Search:
         first = best.hypothesis.cost if best is not None else tried.hypothesis.cost
         return max(tried.hypothesis.cost - first, 0.0)
 
-    def news(self, tried: Tried) -> bool:
+    def news(self, tried: _Tried) -> bool:
         """Whether it failed at another place, or in other words, than any before."""
         failed = tuple(
             (tried.trace.ops[each.op].span, each.torch_message)
@@ -175,7 +175,7 @@ class Search:
         self.ends.add(found)
         return not known
 
-    def flatter(self, best: Tried) -> Tried | None:
+    def flatter(self, best: _Tried) -> _Tried | None:
         """The same with a dim less for each input, where that fits."""
         from shapewright.inputs.search.first_hypotheses import settled
 
@@ -186,7 +186,7 @@ class Search:
         tried = self.tried(settled(hypothesis)) if wide else None
         return tried if tried is not None and tried.fits else None
 
-    def nicer(self, found: Tried) -> Tried:
+    def nicer(self, found: _Tried) -> _Tried:
         """The same with a size of images that people choose, if that fits, too."""
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
@@ -200,7 +200,7 @@ class Search:
                     return tried
         return found
 
-    def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> Tried | None:
+    def tried(self, hypothesis: Hypothesis, most: int = CALLS) -> _Tried | None:
         """Run a hypothesis; None where it cannot be written as a spec."""
         from shapewright.engine.engine import EngineOptions, GoingOn
         from shapewright.inputs.errors import InputError
@@ -215,7 +215,7 @@ class Search:
             return None
         args, kwargs = candidate.arguments(made_of)
         going_on = GoingOn(most=FAILURES, quick=True)
-        options = EngineOptions(going_on=going_on, watch=counted(most))
+        options = EngineOptions(going_on=going_on, watch=_counted(most))
         self.runs += 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of inputs that are only tried
@@ -223,10 +223,10 @@ class Search:
                 self.loaded.callable, args, kwargs, RunRequest(options=options)
             )
         ending = made.ending() if made.ending is not None else None
-        return Tried(hypothesis, candidate, made.trace, made.failures, ending)
+        return _Tried(hypothesis, candidate, made.trace, made.failures, ending)
 
 
-def counted(most: int) -> Any:
+def _counted(most: int) -> Any:
     """What ends a run after so many calls."""
     from shapewright.engine.failures.run_ends import Stopped
 
@@ -253,7 +253,7 @@ def search(loaded: Loaded) -> Found | None:
     known = beginning(loaded)
     if known is None:
         return Found(Candidate("it needs no inputs", parse("")), True, 0)
-    under_way = Search(loaded, known)
+    under_way = _Search(loaded, known)
     best = under_way.conducted()
     if best is None:
         return None
@@ -262,11 +262,11 @@ def search(loaded: Loaded) -> Found | None:
 
     if (flat := under_way.flatter(best)) is not None:
         return Found(flat.candidate, True, under_way.runs)
-    own = is_programs_own(best, under_way.tried)
+    own = _is_programs_own(best, under_way.tried)
     return Found(best.candidate, False, under_way.runs, own, best.failed)
 
 
-Run = Callable[[Hypothesis], "Tried | None"]
+Run = Callable[[Hypothesis], "_Tried | None"]
 
 MOST_RESIZED = 16
 """Runs at other sizes."""
@@ -286,7 +286,7 @@ RANKED = re.compile(r"conv|pool|batch_norm|instance_norm|pixel_|interpolate|upsa
 """Calls that fix how many dims their input has."""
 
 
-def is_programs_own(best: Tried, run: Run) -> bool:
+def _is_programs_own(best: _Tried, run: Run) -> bool:
     """Whether what the best inputs failed at is wrong for all inputs.
 
     A call that torch refused is run again at other sizes of each dim of the inputs: the
@@ -305,7 +305,7 @@ def is_programs_own(best: Tried, run: Run) -> bool:
     return OWN.search(said) is not None and OF_INPUT.search(said) is None
 
 
-def _is_torch_failure_own(best: Tried, failure: Failure, run: Run) -> bool:
+def _is_torch_failure_own(best: _Tried, failure: Failure, run: Run) -> bool:
     ops = tuple(best.trace.ops)
     op, unmet = ops[failure.op], failure.unmet
     way = back(best.trace, best.hypothesis)
@@ -392,7 +392,7 @@ def _next(size: int) -> int:
     return size + 1
 
 
-def _failure_at(tried: Tried, op: Op) -> Failure | None:
+def _failure_at(tried: _Tried, op: Op) -> Failure | None:
     """The failure of the same call, where nothing failed before it."""
     if not tried.failures:
         return None
@@ -406,7 +406,7 @@ def _place(op: Op) -> tuple[object, ...]:
     return op.span, op.module, op.name
 
 
-def _has_passed(tried: Tried, op: Op) -> bool:
+def _has_passed(tried: _Tried, op: Op) -> bool:
     """Whether the same call went well before anything failed."""
     end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
     before = islice(tried.trace.ops, end)

@@ -14,7 +14,7 @@ SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "
 """Letters of the dims that windows slide over."""
 
 
-def dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
+def _dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
     """Dims that a layer takes at one of its inputs.
 
     Example: for ``nn.Linear(784, 10)`` first ``("B", 784)``, then ``("B", "T", 784)``.
@@ -47,7 +47,7 @@ def dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
         yield ("B", "T", width)
     elif name in ("RNNBase", "RNNCellBase"):
         if place == "0":
-            yield from recurrent(layer, name)
+            yield from _recurrent(layer, name)
     elif name in ("LayerNorm", "RMSNorm"):
         shape = tuple(layer.normalized_shape)
         yield ("B", "T", *shape)
@@ -55,13 +55,13 @@ def dims_of(layer: Any, place: str = "0") -> Iterator[tuple[Dim, ...]]:
     elif name in ("MultiheadAttention", "Transformer", "TransformerEncoderLayer",
                   "TransformerDecoderLayer", "TransformerEncoder",
                   "TransformerDecoder"):  # fmt: skip
-        yield from attended(layer, place)
+        yield from _attended(layer, place)
     elif name.startswith(("MaxPool", "AvgPool", "AdaptiveAvg", "AdaptiveMax")):
         rank = next((int(each) for each in name if each.isdigit()), 2)
         yield ("B", 3 if rank > 1 else "C", *SPATIAL[rank])
 
 
-def recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
+def _recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
     """A sequence, with the batch where the layer has it."""
     if name == "RNNCellBase":
         yield ("B", layer.input_size)
@@ -71,7 +71,7 @@ def recurrent(layer: Any, name: str) -> Iterator[tuple[Dim, ...]]:
     yield ("T", layer.input_size)
 
 
-def attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
+def _attended(layer: Any, place: str) -> Iterator[tuple[Dim, ...]]:
     """Queries, keys and values; masks."""
     attention = next(
         (one for one in layer.modules() if kind_of(one) == "MultiheadAttention"), None
@@ -121,25 +121,25 @@ def kind_of(layer: Any) -> str | None:
 def tensors_for(met: Met) -> Iterator[Tensor]:
     """What an argument may be that reaches a layer, its dims put back."""
     name = kind_of(met.layer)
-    for dims in dims_of(met.layer, met.place):
+    for dims in _dims_of(met.layer, met.place):
         before = undone(dims, met.moves)
         if before is None:
             continue
-        dims = named(before)
+        dims = _named(before)
         if name in ("Embedding", "EmbeddingBag"):
             if met.place == "0":
-                yield tokens(dims, met.layer.num_embeddings)
+                yield _tokens(dims, met.layer.num_embeddings)
             continue
         mask = met.place.endswith("mask")
         yield Tensor(dims, "bool" if mask else "float32", "zeros" if mask else "")
 
 
-def tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
+def _tokens(dims: tuple[Dim, ...], count: int) -> Tensor:
     """Whole numbers below a count."""
     return Tensor(dims, "int64", f"0..{count}" if count > 1 else "zeros")
 
 
-def named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
+def _named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
     """Dims that nobody knows get a letter of their own."""
     free = iter("SUVXYZ")
     return tuple(next(free) if dim is None else dim for dim in dims)
@@ -171,7 +171,7 @@ def tensors_beside(beside: Beside) -> Iterator[Tensor]:
     for dims in found:
         before = undone(dims, beside.moves)
         if before is not None:
-            yield Tensor(named(before))
+            yield Tensor(_named(before))
 
 
 USUAL = {
@@ -191,7 +191,7 @@ def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
     found = dict(USUAL)
     if module is None:
         return found
-    image = next(images(module, config), None)
+    image = next(_images(module, config), None)
     layers = [(kind_of(each) or "", each) for each in module.modules()]
     layers = [(name, each) for name, each in layers if name and not is_lazy(each)]
     first = next((one for name, one in layers if name.endswith("2d")), None)
@@ -209,11 +209,11 @@ def sizes_of(module: Any, config: Any = None) -> dict[str, int]:
     return found
 
 
-def images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
+def _images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
     """Heights and widths that the model or its config names."""
-    for owner in (*configs(config), *module.modules()):
+    for owner in (*_configs(config), *module.modules()):
         for name in IMAGES:
-            size = of(owner, name)
+            size = _of(owner, name)
             if isinstance(size, dict):
                 size = (size.get("height"), size.get("width"))
             if type(size) is int and 4 <= size <= 4096:
@@ -226,15 +226,15 @@ def images(module: Any, config: Any) -> Iterator[tuple[int, int]]:
 
 def setting(config: Any, names: tuple[str, ...]) -> int | None:
     """The first of these settings that a config, or a part of it, has as a number."""
-    for owner in configs(config):
+    for owner in _configs(config):
         for name in names:
-            value = of(owner, name)
+            value = _of(owner, name)
             if type(value) is int and value > 0:
                 return value
     return None
 
 
-def configs(config: Any) -> Iterator[Any]:
+def _configs(config: Any) -> Iterator[Any]:
     """A config and the configs in it."""
     if config is None:
         return
@@ -244,7 +244,7 @@ def configs(config: Any) -> Iterator[Any]:
             yield value
 
 
-def of(owner: Any, name: str) -> Any:
+def _of(owner: Any, name: str) -> Any:
     """An attribute without running a property."""
     if isinstance(owner, dict):
         return owner.get(name)

@@ -22,7 +22,7 @@ VIEWED = re.compile(r"shape '\[([^\]]*)\]' is invalid for input of size")
 SPATIAL = ("H", "W", "D", "L", "T")
 
 
-def divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
+def _divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
     """A size with which the elements go into the shape that a view asks for."""
     said = VIEWED.search(failure.torch_message)
     if said is None or not op.inputs:
@@ -40,28 +40,28 @@ def divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         else:
             new = unit // rest
         if new != old and 0 < new * rest <= LARGEST * total and not new * rest % unit:
-            for each in sized(mender, fact, dim, old, new, op):
+            for each in _sized(mender, fact, dim, old, new, op):
                 yield replace(each, cost=each.cost + 0.3)
 
 
-def sized(
+def _sized(
     mender: Mender, fact: Fact, dim: int, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
     """Another size for the dims of inputs that a dim was made of."""
     sources = mender.way.sources(fact, dim)
     if len(sources) == 1 and sources[0].exact:
-        yield from resized(mender, sources[0], new, op)
+        yield from _resized(mender, sources[0], new, op)
         return
     for source in sources:
         tensor = mender.hypothesis.at(source.path)
         known = tensor.dims[source.dim] if isinstance(tensor, Tensor) else ""
         if isinstance(known, int) and known + new > old:  # joined with others
-            yield from resized(mender, source, known + new - old, op)
-    yield from alike(mender, fact, old, new, op)
-    yield from estimated(mender, fact, dim, old, new, op, sources)
+            yield from _resized(mender, source, known + new - old, op)
+    yield from _alike(mender, fact, old, new, op)
+    yield from _estimated(mender, fact, dim, old, new, op, sources)
 
 
-def resized(mender: Mender, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
+def _resized(mender: Mender, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
     """One dim of one input."""
     hypothesis = mender.hypothesis
     tensor = hypothesis.at(source.path)
@@ -94,7 +94,7 @@ def resized(mender: Mender, source: Source, new: int, op: Op) -> Iterator[Hypoth
     )
 
 
-def alike(
+def _alike(
     mender: Mender, fact: Fact, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
     """Dims of inputs that have the wrong size themselves, each alone."""
@@ -103,11 +103,11 @@ def alike(
         shape = tensor.shape(mender.hypothesis.sizes)
         for dim, size in enumerate(shape):
             if size == old and tensor.dims[dim] != "B":
-                for each in resized(mender, Source(path, dim, False), new, op):
+                for each in _resized(mender, Source(path, dim, False), new, op):
                     yield replace(each, cost=each.cost - 0.1)
 
 
-def estimated(
+def _estimated(
     mender: Mender,
     fact: Fact,
     dim: int,
@@ -201,7 +201,7 @@ class Mender:
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
         """By the changes with which torch takes the call, and by what it needs."""
         yield from self.batches(failure)
-        yield from divided(self, failure, op)
+        yield from _divided(self, failure, op)
         for place, repair in enumerate(failure.repairs[:12]):
             if 0 <= repair.tensor < len(op.inputs) and not repair.parameter:
                 fact = op.inputs[repair.tensor]
@@ -215,7 +215,7 @@ class Mender:
         at = names.index(unmet.got.argument) if unmet.got.argument in names else -1
         if at >= 0:
             fact = op.inputs[at]
-            more = missing_dims(unmet, len(fact.shape))
+            more = _missing_dims(unmet, len(fact.shape))
             doubt = 3.0 if unmet.code == "dim-out-of-range" else 0.0
             for each in self.ranked(fact, more) if more else ():
                 yield replace(each, cost=each.cost + doubt)
@@ -239,7 +239,7 @@ class Mender:
             fact = op.inputs[names.index(place.argument)]
             fits = 0 <= place.dim < len(fact.shape) and fact.shape[place.dim] == old
             if fits and self.way.ancestors(fact):
-                for each in sized(self, fact, place.dim, old, new, op):
+                for each in _sized(self, fact, place.dim, old, new, op):
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
@@ -255,7 +255,7 @@ class Mender:
             yield from self.valued(fact, op, repair)
         elif repair.kind == "size" and repair.dim is not None:
             if type(repair.new) is int and type(repair.old) is int:
-                yield from sized(self, fact, repair.dim, repair.old, repair.new, op)
+                yield from _sized(self, fact, repair.dim, repair.old, repair.new, op)
         elif repair.kind in ("unsqueeze", "squeeze", "permute"):
             yield from self.moved(fact, repair)
 
@@ -267,7 +267,7 @@ class Mender:
             return
         fill = ""
         if dtype in ("int64", "int32"):
-            table = table_of(op, fact)
+            table = _table_of(op, fact)
             fill = f"0..{table}" if table is not None and table > 1 else "zeros"
         elif dtype == "bool":
             fill = "zeros"
@@ -285,7 +285,7 @@ class Mender:
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
             return
-        table = table_of(op, fact)
+        table = _table_of(op, fact)
         for cost, fill in enumerate(
             (f"0..{table}" if table else "zeros", "zeros", "ones")
         ):
@@ -335,7 +335,7 @@ class Mender:
         return next(letter for letter in FRESH if letter not in used)
 
 
-def missing_dims(unmet: Unmet, rank: int) -> int:
+def _missing_dims(unmet: Unmet, rank: int) -> int:
     """How many dims a tensor lacks for a call; below 0 has too many; 0 if unknown."""
     if unmet.code in ("wrong-rank", "einsum-letters") and type(unmet.needs) is int:
         return unmet.needs - rank
@@ -379,7 +379,7 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
                 )
 
 
-def table_of(op: Op, index: Fact) -> int | None:
+def _table_of(op: Op, index: Fact) -> int | None:
     """How many rows an index is looked up in."""
     others = [fact for fact in op.inputs if fact.tensor != index.tensor and fact.shape]
     if not others:

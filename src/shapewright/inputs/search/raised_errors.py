@@ -34,13 +34,13 @@ def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
     if error is None or mender.made.complete:
         return
     message = f"{error.message} {error.torch_message or ''}"
-    named = dict(named_tensors(mender, ending)) if ending is not None else {}
+    named = dict(_named_tensors(mender, ending)) if ending is not None else {}
     unpacking = UNPACKING.search(message)
     if unpacking:
-        yield from unpacked(mender, named, int(unpacking[1]))
-    yield from more_given(mender, message)
-    yield from resized(mender, message)
-    yield from said(mender, message)
+        yield from _unpacked(mender, named, int(unpacking[1]))
+    yield from _more_given(mender, message)
+    yield from _resized(mender, message)
+    yield from _said(mender, message)
     paths = [path for fact in named.values() for path in mender.way.ancestors(fact)]
     if not mender.failures:
         paths += [path for path, _ in mender.hypothesis.tensors()]
@@ -49,15 +49,15 @@ def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
         yield from mender.known.alternatives(mender.hypothesis, path)
 
 
-def named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
+def _named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
     """The tensors that the failing line names."""
-    line = failing_line(mender)
+    line = _failing_line(mender)
     for name, fact in ending.tensors.items():
         if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
             yield name, fact
 
 
-def failing_line(mender: Mender) -> str:
+def _failing_line(mender: Mender) -> str:
     """The text of the line that ended the run."""
     span = mender.made.findings[-1].span
     source = mender.made.sources.get(span.file) if span is not None else None
@@ -67,7 +67,7 @@ def failing_line(mender: Mender) -> str:
     return "\n".join(lines[span.line - 1 : span.end_line])
 
 
-def unpacked(
+def _unpacked(
     mender: Mender, named: Mapping[str, Fact], count: int
 ) -> Iterator[Hypothesis]:
     """As many dims as a shape is unpacked into."""
@@ -77,7 +77,7 @@ def unpacked(
             yield from reranked(mender, path, more)
 
 
-def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Arguments that may be left out, where something is missing.
 
     Those that the message or the failing line names come first, then those that the
@@ -86,7 +86,7 @@ def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
     given = mender.hypothesis.arguments
     left = [name for name in mender.known.left if name not in given]
     missing = NOTHING.search(message) is not None
-    said = f"{message} {failing_line(mender)}" if missing else message
+    said = f"{message} {_failing_line(mender)}" if missing else message
     mentioned = [n for n in left if re.search(rf"\b{re.escape(n)}\b", said)]
     words = set(re.findall(r"[a-z]+_\w+", message)) if missing else set()
     mentioned += [n for n in left if any(n.endswith(f"_{one}") for one in words)]
@@ -112,7 +112,7 @@ def more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 yield replace(each, cost=mender.hypothesis.cost + 0.5)
 
 
-def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """A size that a message names beside one that was given."""
     sizes, found = mender.hypothesis.sizes, numbers_in(message)
     used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
@@ -126,7 +126,7 @@ def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 why = f"the program asks for {other}"
                 yield mender.hypothesis.with_sizes(change, why, 0.5)
     if mender.made.findings[-1].code == "program-error":
-        yield from fixed(mender, found)
+        yield from _fixed(mender, found)
     if "H" in used and "too small" in message:
         for n, times in enumerate((4, 2)):
             change = {side: sizes[side] * times for side in ("H", "W")}
@@ -150,7 +150,7 @@ def resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
                 yield mender.hypothesis.with_sizes(change, "", 3 + 0.2 * n)
 
 
-def fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
+def _fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
     """A dim that is no letter, as the other of the sizes that a message names."""
     for path, tensor in mender.hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
@@ -161,7 +161,7 @@ def fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
                 yield mender.hypothesis.with_value(path, made, why, 0.6 + 0.2 * n)
 
 
-def said(mender: Mender, message: str) -> Iterator[Hypothesis]:
+def _said(mender: Mender, message: str) -> Iterator[Hypothesis]:
     """Dims that a message writes out: `of shape (batch_size, 2, height, width)`."""
     of_program = mender.made.findings[-1].code == "program-error"
     for written in SHAPE.finditer(message if of_program else ""):

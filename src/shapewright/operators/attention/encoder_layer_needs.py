@@ -66,7 +66,7 @@ def _unmet(
     if wrong is not None or mask is None:
         return wrong
     if kind == 1:
-        return of_padding(mask, (batch, length))
+        return _of_padding(mask, (batch, length))
     return _of_scores(mask, (batch, heads, length, length))
 
 
@@ -98,10 +98,10 @@ def _of_scores(mask: Meta, scores: tuple[int, ...]) -> Unmet | None:
 @needs("torch._nested_tensor_from_mask_left_aligned", "torch._nested_tensor_from_mask")
 def nested_from_mask(t: Meta, mask: Meta, mask_check: bool = True) -> Unmet | None:
     """The padding of each sample of a batch."""
-    return of_padding(mask, t.shape[:2]) if len(t.shape) == 3 else None
+    return _of_padding(mask, t.shape[:2]) if len(t.shape) == 3 else None
 
 
-def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     """Which keys of each sample are padding."""
     if mask.shape == wanted:
         return None

@@ -57,7 +57,7 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> IndexMap | NotDrawn:
-    if said := undrawn((query, key, value), attn_mask, dropout_p, is_causal):
+    if said := _undrawn((query, key, value), attn_mask, dropout_p, is_causal):
         return NotDrawn(said)
     shapes = {"query": tuple(query.shape), "key": tuple(key.shape),
               "value": tuple(value.shape)}  # fmt: skip
@@ -66,14 +66,14 @@ def attention(
         heads = {name: shape[-3] for name, shape in shapes.items()}
         times = {name: heads["query"] // heads[name] for name in shapes}
     front = broadcast(
-        *(heads_of(shape, times[name])[:-2] for name, shape in shapes.items())
+        *(_heads_of(shape, times[name])[:-2] for name, shape in shapes.items())
     )
     if len(front) not in FRONT:
         return NotDrawn("it has more dims than there are letters")
     letters = FRONT[len(front)]
 
     def seen(name: str, rows: str) -> Read:
-        wide = heads_of(shapes[name], times[name])
+        wide = _heads_of(shapes[name], times[name])
         own = letters_of(letters + rows)
         at = stretched(wide, (*front, *wide[-2:]), own)
         if times[name] > 1:
@@ -82,7 +82,7 @@ def attention(
 
     (queries, width), keys = shapes["query"][-2:], shapes["key"][-2]
     square = (*front, queries, keys)
-    scores = scored(seen("query", "qe"), seen("key", "ke"), square, letters, scale,
+    scores = _scored(seen("query", "qe"), seen("key", "ke"), square, letters, scale,
                     width)  # fmt: skip
     where: tuple[Condition, ...] = ()
     q, k = letters_of("qk")
@@ -93,10 +93,10 @@ def attention(
         if attn_mask.dtype == "bool":
             where = (Equal(Element("attn_mask", at), number(1)),)
         else:
-            scores = replace(scores, then=(*scores.then, added("attn_mask", at)))
+            scores = replace(scores, then=(*scores.then, _added("attn_mask", at)))
     # A query that may read no key gets zeros, which a plain softmax would not give.
     function = "softmax" if attn_mask is None else "_safe_softmax"
-    words = describe_attention(keys, times["key"], attn_mask, is_causal)
+    words = _describe_attention(keys, times["key"], attn_mask, is_causal)
     return IndexMap(
         (*front, queries, shapes["value"][-1]),
         (Read("weights", letters_of(f"{letters}qk")), seen("value", "kd")),
@@ -106,16 +106,16 @@ def attention(
         combine="sum",
         letters=(*letters, "q", "d"),
         sentence=words,
-        stages=weighed(scores, where, function),
+        stages=_weighed(scores, where, function),
     )
 
 
-def heads_of(shape: Shape, times: int) -> Shape:
+def _heads_of(shape: Shape, times: int) -> Shape:
     """The shape once each head is repeated so many times."""
     return shape if times == 1 else (*shape[:-3], shape[-3] * times, *shape[-2:])
 
 
-def undrawn(
+def _undrawn(
     given: Sequence[Meta], mask: Meta | None, dropout: float, causal: bool
 ) -> str:
     """Why a call is not drawn, if so."""
@@ -130,7 +130,7 @@ def undrawn(
     return ""
 
 
-def scored(
+def _scored(
     one: Read, other: Read, square: Shape, letters: str, scale: float | None, width: int
 ) -> IndexMap:
     """The scores: products of the features of a query and a key, scaled."""
@@ -148,12 +148,12 @@ def scored(
     )
 
 
-def added(mask: str, at: tuple[Expression, ...]) -> Then:
+def _added(mask: str, at: tuple[Expression, ...]) -> Then:
     """A mask of numbers, which is added to the scores."""
     return Then("add", (Read(mask, at),))
 
 
-def weighed(
+def _weighed(
     scores: IndexMap, where: tuple[Condition, ...], function: str
 ) -> tuple[Stage, ...]:
     """The stages from scores to weights; a score that is not allowed is -inf."""
@@ -174,7 +174,7 @@ def weighed(
     return (*stages, Stage("weights", weights))
 
 
-def describe_attention(keys: int, times: int, mask: Meta | None, causal: bool) -> str:
+def _describe_attention(keys: int, times: int, mask: Meta | None, causal: bool) -> str:
     """What attention does, in words."""
     words = (
         f"Each query is compared with {keys} keys: the products of their features, "
@@ -224,30 +224,32 @@ def multi_head_attention(
     n = "n" if batched else ""
     width, (rows, keys) = query.shape[-1], (query.shape[0], key.shape[0])
     stages = list(
-        projections(given, n, width, in_proj_bias is not None, use_separate_proj_weight)
+        _projections(
+            given, n, width, in_proj_bias is not None, use_separate_proj_weight
+        )
     )
     each = width // num_heads
     feature = Letter("h") * each + Letter("e")
     at = letters_of(n)
-    scores = scored(
+    scores = _scored(
         Read("queries", (Letter("q"), *at, feature)),
         Read("keys", (Letter("k"), *at, feature)),
         (*batch, num_heads, rows, keys), f"{n}h", None, each,
     )  # fmt: skip
     where: tuple[Condition, ...] = ()
     for name, mask, place in (
-        ("attn_mask", attn_mask, masked_at(attn_mask, n, num_heads)),
+        ("attn_mask", attn_mask, _masked_at(attn_mask, n, num_heads)),
         ("key_padding_mask", key_padding_mask, (*at, Letter("k"))),
     ):
         if mask is not None and mask.dtype == "bool":
             where += (Equal(Element(name, place), number(0)),)
         elif mask is not None:
-            scores = replace(scores, then=(*scores.then, added(name, place)))
+            scores = replace(scores, then=(*scores.then, _added(name, place)))
     if where and len(scores.then) > 1:
         return NotDrawn("one of its masks is of bools, the other of numbers")
     masked = attn_mask is not None or key_padding_mask is not None
     safe = masked and not need_weights
-    stages += weighed(scores, where, "_safe_softmax" if safe else "softmax")
+    stages += _weighed(scores, where, "_safe_softmax" if safe else "softmax")
     heads = IndexMap(
         (rows, *batch, width),
         (Read("weights", (*at, Letter("f") // each, *letters_of("qk"))),
@@ -257,18 +259,18 @@ def multi_head_attention(
     )  # fmt: skip
     stages.append(Stage("heads", heads))
     made = replace(
-        product("heads", "q", n, "out_proj_weight", number(0), (rows, *batch, width),
+        _product("heads", "q", n, "out_proj_weight", number(0), (rows, *batch, width),
                 out_proj_weight.shape[0],
                 "out_proj_bias" if out_proj_bias is not None else None),
         stages=tuple(stages),
-        sentence=describe_multihead_attention(num_heads, each, bool(where)),
+        sentence=_describe_multihead_attention(num_heads, each, bool(where)),
     )  # fmt: skip
     if not need_weights:
         return made
-    return made, shown_weights(stages, batch, n, num_heads, average_attn_weights)
+    return made, _shown_weights(stages, batch, n, num_heads, average_attn_weights)
 
 
-def masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
+def _masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
     """Where the mask is read: it may be one for all, or one for each head."""
     q, k = letters_of("qk")
     if mask is None or len(mask.shape) == 2 or mask.shape[0] == 1:
@@ -277,7 +279,7 @@ def masked_at(mask: Meta | None, n: str, heads: int) -> tuple[Expression, ...]:
     return (Letter("n") * heads + head if n else head, q, k)
 
 
-def projections(
+def _projections(
     given: tuple[Meta, ...], n: str, width: int, bias: bool, separate: bool
 ) -> Iterator[Stage]:
     """Query, key and value times their part of the weights."""
@@ -289,12 +291,12 @@ def projections(
         row = "q" if name == "query" else "k"
         yield Stage(
             made,
-            product(name, row, n, weight, number(0) if separate else first,
+            _product(name, row, n, weight, number(0) if separate else first,
                     tuple(meta.shape), width, "in_proj_bias" if bias else None, first),
         )  # fmt: skip
 
 
-def product(
+def _product(
     name: str, row: str, n: str, weight: str, first: Expression,
     shape: tuple[int, ...], outputs: int, bias: str | None,
     first_bias: Expression | None = None,
@@ -315,7 +317,7 @@ def product(
     )
 
 
-def shown_weights(
+def _shown_weights(
     stages: list[Stage], batch: tuple[int, ...], n: str, heads: int, averaged: bool
 ) -> IndexMap:
     """The second output: the weights, averaged over the heads or of each head."""
@@ -334,7 +336,7 @@ def shown_weights(
     )  # fmt: skip
 
 
-def describe_multihead_attention(heads: int, each: int, masked: bool) -> str:
+def _describe_multihead_attention(heads: int, each: int, masked: bool) -> str:
     """What it does, in words."""
     words = (
         f"Query, key and value are projected, and their features cut into {heads} "

@@ -41,23 +41,23 @@ def scaled_dot_product_attention(
     named = ("query", query), ("key", key), ("value", value)
     for name, each in named:
         if len(each.shape) < 2:
-            return too_few(name, each)
+            return _too_few(name, each)
     wrong = real_floats(*named) or same_dtype(*reversed(named))
     if wrong is not None:
         return wrong
     q, k, v = query.shape, key.shape, value.shape
     if q[-1] != k[-1]:
-        return features(query, key)
+        return _features(query, key)
     fused = len(q) == 4 and q[:2] == k[:2] == v[:2] and attn_mask is None
     if k[-2] != v[-2] and not fused:  # whose kernel does not compare them
-        return of_values(key, value)
-    wrong = of_heads(query, key, value) if not enable_gqa else None
+        return _of_values(key, value)
+    wrong = _of_heads(query, key, value) if not enable_gqa else None
     if wrong is not None or attn_mask is None:
         return wrong
-    return of_mask(query, key, attn_mask)
+    return _of_mask(query, key, attn_mask)
 
 
-def too_few(name: str, given: Meta) -> Unmet:
+def _too_few(name: str, given: Meta) -> Unmet:
     """A row of features for each step."""
     shape = given.shape
     return Unmet(
@@ -72,7 +72,7 @@ def too_few(name: str, given: Meta) -> Unmet:
     )
 
 
-def of_values(key: Meta, value: Meta) -> Unmet:
+def _of_values(key: Meta, value: Meta) -> Unmet:
     """As many values as keys."""
     k, v = key.shape, value.shape
     return Unmet(
@@ -87,7 +87,7 @@ def of_values(key: Meta, value: Meta) -> Unmet:
     )
 
 
-def features(query: Meta, key: Meta) -> Unmet:
+def _features(query: Meta, key: Meta) -> Unmet:
     """Queries are compared with keys feature by feature."""
     q, k = query.shape, key.shape
     said = f"{{op}} compares {{query}} {text(q)} with {{key}} {text(k)} by features:"
@@ -108,7 +108,7 @@ def features(query: Meta, key: Meta) -> Unmet:
     )
 
 
-def of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
+def _of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     """Batch and heads broadcast."""
     named = ("query", query), ("key", key), ("value", value)
     for (first, one), (other, two) in combinations(named, 2):
@@ -132,7 +132,7 @@ def of_heads(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     return None
 
 
-def of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
+def _of_mask(query: Meta, key: Meta, mask: Meta) -> Unmet | None:
     """A mask lines up with the scores: queries, then keys."""
     q, k, given = query.shape, key.shape, mask.shape
     if mask.dtype not in ("bool", "float32", query.dtype):
@@ -210,7 +210,7 @@ def multi_head_attention(
     **options: Any,
 ) -> Unmet | None:
     """`(time, batch, features)` inside, whatever `batch_first` says outside."""
-    wrong = of_time(query, key, value)
+    wrong = _of_time(query, key, value)
     if wrong is not None:
         return wrong
     q, k = query.shape, key.shape
@@ -230,7 +230,7 @@ def multi_head_attention(
                 or (each.shape[-1] == q[-1] and not use_separate_proj_weight)
             ),
         )
-    wrong = of_memory(
+    wrong = _of_memory(
         query, key, value, None if use_separate_proj_weight else embed_dim_to_check
     )
     if wrong is not None:
@@ -239,9 +239,9 @@ def multi_head_attention(
     batch = q[1] if len(q) == 3 else None
     if key_padding_mask is not None:
         wanted = (batch, sources) if batch is not None else (sources,)
-        wrong = of_padding(key_padding_mask, wanted)
+        wrong = _of_padding(key_padding_mask, wanted)
     if wrong is None and attn_mask is not None:
-        wrong = of_forward_mask(attn_mask, q, sources, num_heads)
+        wrong = _of_forward_mask(attn_mask, q, sources, num_heads)
     weight = in_proj_weight if in_proj_weight is not None else q_proj_weight
     if wrong is not None or not is_tensor(weight):
         return wrong
@@ -258,7 +258,7 @@ def of_weight(dtype: str, *named: tuple[str, Meta]) -> Unmet | None:
     return None
 
 
-def of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
+def _of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     """Three dims each, or two without a batch."""
     rank = len(query.shape)
     if rank not in (2, 3):
@@ -295,7 +295,7 @@ def of_time(query: Meta, key: Meta, value: Meta) -> Unmet | None:
     return None
 
 
-def of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
+def _of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | None:
     """Keys and values of the same batch and features."""
     q, k, v = query.shape, key.shape, value.shape
     if size is not None:
@@ -345,7 +345,7 @@ def of_memory(query: Meta, key: Meta, value: Meta, size: int | None) -> Unmet | 
     return None
 
 
-def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
+def _of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     """Which keys of each sample are padding."""
     if mask.shape == wanted and (mask.dtype == "bool" or mask.dtype in FLOATING):
         return None
@@ -367,7 +367,7 @@ def of_padding(mask: Meta, wanted: tuple[int, ...]) -> Unmet | None:
     )
 
 
-def of_forward_mask(
+def _of_forward_mask(
     mask: Meta, q: tuple[int, ...], sources: int, heads: int
 ) -> Unmet | None:
     """One mask for all, or one for each sample and head."""

@@ -35,14 +35,14 @@ from shapewright.sizes.expressions import Expression, Letter
 from shapewright.sizes.window_sizes import Window, convolved, per_dim
 
 
-def grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
+def _grouped(out: Letter, per_group: int, channels: int, groups: int) -> Expression:
     """The first input channel of the group of an output channel."""
     if groups == 1:
         return out * 0
     return out // per_group * channels
 
 
-def convolution(
+def _convolution(
     input: Meta,
     weight: Meta,
     bias: Meta | None = None,
@@ -51,22 +51,22 @@ def convolution(
     dilation: Any = 1,
     groups: int = 1,
 ) -> IndexMap | NotDrawn:
-    if reason := unsummed(input, weight):
+    if reason := _unsummed(input, weight):
         return NotDrawn(reason)
     outputs, channels, *kernel = weight.shape
     sizes = input.shape[-len(kernel) :]
     over = convolved(sizes, kernel, stride, padding, dilation)
-    o, c, lined, loops = axes(channels, over)
+    o, c, lined, loops = _axes(channels, over)
     inner = [step for _, _, step in lined]
     words = (
         f"Each output element is the sum of {channels * prod(kernel)} products: a "
-        f"{write_size(kernel)} window over {counted(channels)}{of(groups)}, times the "
-        f"weights of output channel `o`{', plus its bias' if bias else ''}."
+        f"{write_size(kernel)} window over {_counted(channels)}{_of(groups)}, times "
+        f"the weights of output channel `o`{', plus its bias' if bias else ''}."
     )
-    return summed(
+    return _summed(
         input,
         (outputs, *(window.places for window in over)),
-        grouped(o, outputs // groups, channels, groups) + c,
+        _grouped(o, outputs // groups, channels, groups) + c,
         [reads_at(*each) for each in lined],
         (o, c, *inner),
         loops,
@@ -77,7 +77,7 @@ def convolution(
     )
 
 
-def transposed(
+def _transposed(
     input: Meta,
     weight: Meta,
     bias: Meta | None = None,
@@ -87,27 +87,27 @@ def transposed(
     groups: int = 1,
     dilation: Any = 1,
 ) -> IndexMap | NotDrawn:
-    if reason := unsummed(input, weight):
+    if reason := _unsummed(input, weight):
         return NotDrawn(reason)
     inputs, per_group, *kernel = weight.shape
     dims = len(kernel)
     over = convolved(input.shape[-dims:], kernel, stride, padding, dilation)
     sizes = list(map(Window.spread, over, per_dim(output_padding, dims)))
-    o, c, lined, loops = axes(inputs // groups, over)
+    o, c, lined, loops = _axes(inputs // groups, over)
     sent_from = [
         sent(window, size, place, step)
         for (window, place, step), size in zip(lined, sizes, strict=True)
     ]
-    channel = grouped(o, per_group, inputs // groups, groups) + c
+    channel = _grouped(o, per_group, inputs // groups, groups) + c
     steps = [window.stride for window in over]
     apart = f", the blocks {write_size(steps)} apart" if max(steps) > 1 else ""
     words = (
         f"Each input element is sent, times the weights, into a {write_size(kernel)} "
-        f"block of each output channel{of(groups)}{apart}; what meets is summed"
+        f"block of each output channel{_of(groups)}{apart}; what meets is summed"
         f"{', with the bias' if bias else ''}."
     )
     own = o % per_group if groups > 1 else o
-    return summed(
+    return _summed(
         input,
         (per_group * groups, *sizes),
         channel,
@@ -125,7 +125,7 @@ def transposed(
 Lined = list[tuple[Window, Expression, Expression]]
 
 
-def axes(
+def _axes(
     channels: int, over: tuple[Window, ...]
 ) -> tuple[Letter, Expression, Lined, tuple[Loop, ...]]:
     """The letters of output and input channels, each window with its place and step,
@@ -137,7 +137,7 @@ def axes(
     return Letter("o"), c, list(zip(over, places(len(over)), inner, strict=True)), loops
 
 
-def summed(
+def _summed(
     input: Meta, made: Sequence[int], channel: Expression, at: Sequence[Expression],
     weight: tuple[Expression, ...], loops: tuple[Loop, ...],
     conditions: Sequence[Condition], bias: Meta | None, **more: Any,
@@ -162,7 +162,7 @@ def summed(
     )
 
 
-def unsummed(input: Meta, weight: Meta) -> str:
+def _unsummed(input: Meta, weight: Meta) -> str:
     """Why the products are not just summed, if so."""
     if 0 in weight.shape:
         return "its weights are empty"
@@ -187,18 +187,18 @@ def sent(
     return source, conditions
 
 
-def counted(channels: int) -> str:
+def _counted(channels: int) -> str:
     """`1 channel`, `3 channels`."""
     return f"{channels} channel{'s' if channels != 1 else ''}"
 
 
-def of(groups: int) -> str:
+def _of(groups: int) -> str:
     """The groups in a sentence, where there are several."""
     return f" of its group ({groups} groups)" if groups > 1 else ""
 
 
 for _dims in (1, 2, 3):
-    index_map(f"torch.conv{_dims}d", f"torch.nn.functional.conv{_dims}d")(convolution)
+    index_map(f"torch.conv{_dims}d", f"torch.nn.functional.conv{_dims}d")(_convolution)
     index_map(
         f"torch.conv_transpose{_dims}d", f"torch.nn.functional.conv_transpose{_dims}d"
-    )(transposed)
+    )(_transposed)

@@ -44,7 +44,7 @@ def convolution(
     if wrong is not None:
         return wrong
     channels = weight.shape[1] * groups
-    wrong = of_rank(input, spatial, channels) or of_channels(
+    wrong = _of_rank(input, spatial, channels) or _of_channels(
         input, spatial, channels, Place("weight", 1 if groups == 1 else 0), groups
     )
     if wrong is not None:
@@ -62,7 +62,7 @@ def convolution(
         wrong = too_large(
             input, weight.shape[2:], each(padding, spatial), each(dilation, spatial)
         )
-    return wrong or of_dtypes(input, weight, bias)
+    return wrong or _of_dtypes(input, weight, bias)
 
 
 @needs("torch.conv_transpose1d", "torch.conv_transpose2d", "torch.conv_transpose3d")
@@ -91,7 +91,7 @@ def transposed(
     if wrong is not None:
         return wrong
     channels = weight.shape[0]
-    wrong = of_rank(input, spatial, channels) or of_channels(
+    wrong = _of_rank(input, spatial, channels) or _of_channels(
         input, spatial, channels, Place("weight", 0), 1
     )
     if wrong is not None:
@@ -112,10 +112,10 @@ def transposed(
                 needs=max(step, far) - 1,
                 grants=(Grant("output_padding", tuple(fits)),),
             )
-    return of_dtypes(input, weight, bias)
+    return _of_dtypes(input, weight, bias)
 
 
-def of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
+def _of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
     """Batch, channels, and the dims that the kernel moves along."""
     rank = len(input.shape)
     if rank in (spatial + 1, spatial + 2):
@@ -140,7 +140,7 @@ def of_rank(input: Meta, spatial: int, channels: int) -> Unmet | None:
     )
 
 
-def of_channels(
+def _of_channels(
     input: Meta, spatial: int, channels: int, wanted: Place, groups: int
 ) -> Unmet | None:
     """The channels that the weight was made for, behind the batch."""
@@ -176,7 +176,7 @@ def of_channels(
     )
 
 
-def of_dtypes(input: Meta, weight: Meta, bias: Meta | None) -> Unmet | None:
+def _of_dtypes(input: Meta, weight: Meta, bias: Meta | None) -> Unmet | None:
     """The dtype of the weight."""
     if input.dtype != weight.dtype and weight.dtype in FLOATING:
         why = f"{{op}} computes in {weight.dtype}"

@@ -39,7 +39,7 @@ _CONVOLVED = FLOATING | {"int64"}
 _ONES: dict[int, Shape] = {1: (1,), 2: (1, 1), 3: (1, 1, 1)}
 
 
-def convolution(
+def _convolution(
     input: Meta,
     weight: Meta,
     bias: Meta | None,
@@ -175,9 +175,11 @@ def _unbatched(
         stride=(input.shape[0] * input.stride[0], *input.stride),
     )
     if output_padding is None:
-        made = convolution(batch, weight, bias, stride, padding, dilation, groups, dims)
+        made = _convolution(
+            batch, weight, bias, stride, padding, dilation, groups, dims
+        )
     else:
-        made = transposed_convolution(
+        made = _transposed_convolution(
             batch, weight, bias, stride, padding, output_padding, groups, dilation, dims
         )
     if made is NotImplemented:
@@ -198,7 +200,7 @@ def _padded_by_name(
 ) -> Any:
     """`padding="same"` pads by what the kernel takes; "valid" by nothing."""
     if padding == "valid":
-        return convolution(
+        return _convolution(
             input, weight, bias, stride, _zeros(dims), dilation, groups, dims
         )
     if padding != "same":
@@ -213,7 +215,7 @@ def _padded_by_name(
     if any(before != after for before, after in sides):
         return _uneven(input, weight, bias, sides, dilation, groups, dims)
     even = tuple(before for before, _ in sides)
-    return convolution(input, weight, bias, stride, even, dilation, groups, dims)
+    return _convolution(input, weight, bias, stride, even, dilation, groups, dims)
 
 
 def _uneven(
@@ -232,7 +234,7 @@ def _uneven(
     more = (after - before for before, after in sides)
     padded = (*shape[:2], *map(add, shape[2:], more))
     even = tuple(before for before, _ in sides)
-    made = convolution(
+    made = _convolution(
         operand(input)._replace(shape=padded),
         weight,
         bias,
@@ -251,7 +253,7 @@ def _zeros(dims: int) -> Shape:
     return (0,) * dims
 
 
-def transposed_convolution(
+def _transposed_convolution(
     input: Meta,
     weight: Meta,
     bias: Meta | None,
@@ -295,7 +297,7 @@ def transposed_convolution(
     return _made((shape[0], kernel[1] * groups, *sizes), input, weight, groups)
 
 
-def flops(
+def _flops(
     input: Meta, weight: Meta, bias: Any, made: Any, transposed: bool = False
 ) -> int:
     """Two for each multiply-add, as torch counts them: padding is not left out."""
@@ -315,7 +317,9 @@ def _register(dims: int) -> None:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        return convolution(input, weight, bias, stride, padding, dilation, groups, dims)
+        return _convolution(
+            input, weight, bias, stride, padding, dilation, groups, dims
+        )
 
     def conv_transpose(
         input: Meta,
@@ -327,7 +331,7 @@ def _register(dims: int) -> None:
         groups: int = 1,
         dilation: Any = 1,
     ) -> Any:
-        return transposed_convolution(
+        return _transposed_convolution(
             input, weight, bias, stride, padding, output_padding, groups, dilation, dims
         )
 
@@ -350,7 +354,7 @@ def _counted(metadata: Any, args: Any, kwargs: Any, transposed: bool) -> int:
     given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
     made = None if transposed else metadata(*args, **kwargs)
     assert made is not NotImplemented
-    return flops(given["input"], given["weight"], None, made, transposed)
+    return _flops(given["input"], given["weight"], None, made, transposed)
 
 
 for _dims in (1, 2, 3):

@@ -22,15 +22,15 @@ from shapewright.operators.view_operators.index_map import known, shown
 UNKNOWN = "its values follow from an argument that is a tensor or a complex number"
 
 
-def real(*values: Any) -> bool:
+def _real(*values: Any) -> bool:
     """Whether these are plain numbers."""
     return all(isinstance(value, int | float) for value in values)
 
 
-def constant(shape: Any, value: Any, dtype: Any = None) -> Any:
+def _constant(shape: Any, value: Any, dtype: Any = None) -> Any:
     """One number everywhere."""
     value = known(value)
-    if not real(value):
+    if not _real(value):
         return NotDrawn(UNKNOWN)
     if dtype == "bool":
         value = bool(value)
@@ -43,56 +43,56 @@ def constant(shape: Any, value: Any, dtype: Any = None) -> Any:
 
 @index_map("torch.full")
 def full(size: Any, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
-    return constant(size, fill_value, dtype)
+    return _constant(size, fill_value, dtype)
 
 
 @index_map("torch.full_like")
 def full_like(input: Meta, fill_value: Any, *, dtype: Any = None, **more: Any) -> Any:
-    return constant(input.shape, fill_value, dtype or input.dtype)
+    return _constant(input.shape, fill_value, dtype or input.dtype)
 
 
 @index_map("torch.Tensor.new_full")
 def new_full(
     input: Meta, size: Any, fill_value: Any, *, dtype: Any = None, **more: Any
 ) -> Any:
-    return constant(size, fill_value, dtype or input.dtype)
+    return _constant(size, fill_value, dtype or input.dtype)
 
 
 @index_map("torch.Tensor.fill_", "torch.fill", "torch.fill_")
 def fill(input: Meta, value: Any) -> Any:
-    return constant(input.shape, value, input.dtype)
+    return _constant(input.shape, value, input.dtype)
 
 
 @index_map("torch.Tensor.zero_", "torch.zero_")
 def zero(input: Meta) -> Any:
-    return constant(input.shape, 0)
+    return _constant(input.shape, 0)
 
 
-def of_size(value: int) -> Callable[..., Any]:
+def _of_size(value: int) -> Callable[..., Any]:
     def make(*sizes: Any, size: Any = None, **more: Any) -> Any:
-        return constant(sizes if size is None else size, value)
+        return _constant(sizes if size is None else size, value)
 
     return make
 
 
-def like(value: int) -> Callable[..., Any]:
+def _filled_like(value: int) -> Callable[..., Any]:
     def make(input: Meta, **more: Any) -> Any:
-        return constant(input.shape, value)
+        return _constant(input.shape, value)
 
     return make
 
 
-def of_new_size(value: int) -> Callable[..., Any]:
+def _of_new_size(value: int) -> Callable[..., Any]:
     def make(input: Meta, *sizes: Any, size: Any = None, **more: Any) -> Any:
-        return constant(sizes if size is None else size, value)
+        return _constant(sizes if size is None else size, value)
 
     return make
 
 
 for _value, _name in enumerate(("zeros", "ones")):
-    index_map(f"torch.{_name}")(of_size(_value))
-    index_map(f"torch.{_name}_like")(like(_value))
-    index_map(f"torch.Tensor.new_{_name}")(of_new_size(_value))
+    index_map(f"torch.{_name}")(_of_size(_value))
+    index_map(f"torch.{_name}_like")(_filled_like(_value))
+    index_map(f"torch.Tensor.new_{_name}")(_of_new_size(_value))
 
 
 @index_map("torch.arange")
@@ -102,7 +102,7 @@ def arange(
     if end is None:
         start, end = 0, start
     start, end, step = known(start), known(end), known(step)
-    if not real(start, end, step):
+    if not _real(start, end, step):
         return NotDrawn(UNKNOWN)
     (i,) = out_letters(1)
     whole = isinstance(dtype, str) and "int" in dtype
@@ -120,7 +120,7 @@ def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, **more: Any
 ) -> Any:
     start, end = known(start), known(end)
-    if not real(start, end) or dtype == "bool":
+    if not _real(start, end) or dtype == "bool":
         return NotDrawn(UNKNOWN)
     gaps = max(steps - 1, 1)
     (i,) = out_letters(1)
@@ -164,7 +164,7 @@ def meshgrid(*tensors: Meta, indexing: str | None = None) -> Any:
 # -- what no formula says --------------------------------------------------------------
 
 
-def not_by_formula(reason: str) -> Callable[..., Any]:
+def _not_by_formula(reason: str) -> Callable[..., Any]:
     """The maker of a tensor whose numbers follow from nothing that the call says."""
 
     def make(*args: Any, **kwargs: Any) -> NotDrawn:
@@ -181,16 +181,16 @@ RANDOM = {
     "`high`",
 }
 for _name in ("empty", "empty_like", "Tensor.new_empty", "empty_strided"):
-    index_map(f"torch.{_name}")(not_by_formula(HELD))
+    index_map(f"torch.{_name}")(_not_by_formula(HELD))
 for _name, _reason in RANDOM.items():
-    index_map(f"torch.{_name}", f"torch.{_name}_like")(not_by_formula(_reason))
-index_map("torch.randperm")(not_by_formula("the order of its numbers is random"))
+    index_map(f"torch.{_name}", f"torch.{_name}_like")(_not_by_formula(_reason))
+index_map("torch.randperm")(_not_by_formula("the order of its numbers is random"))
 index_map("torch.bernoulli", "torch.Tensor.bernoulli", "torch.Tensor.bernoulli_")(
-    not_by_formula("each element is 1 or 0 by chance")
+    _not_by_formula("each element is 1 or 0 by chance")
 )
 
 
-def triangle_places(upper: bool) -> Callable[..., Any]:
+def _triangle_places(upper: bool) -> Callable[..., Any]:
     """The maker of the indices of a triangle: rows, then columns."""
 
     def make(row: int, col: int, offset: int = 0, **more: Any) -> Any:
@@ -208,5 +208,5 @@ def triangle_places(upper: bool) -> Callable[..., Any]:
     return make
 
 
-index_map("torch.tril_indices")(triangle_places(upper=False))
-index_map("torch.triu_indices")(triangle_places(upper=True))
+index_map("torch.tril_indices")(_triangle_places(upper=False))
+index_map("torch.triu_indices")(_triangle_places(upper=True))

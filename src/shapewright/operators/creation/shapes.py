@@ -24,7 +24,7 @@ from shapewright.sizes.strides import contiguous, formatted, like
 _RANK = {"channels_last": 4, "channels_last_3d": 5}
 
 
-def shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Made:
+def _shaped_like(input: Any, dtype: str, memory_format: Any, grad_fn: str) -> Made:
     """A new tensor with the shape and, in `preserve_format`, the layout of another."""
     shape = input.shape
     if memory_format is None or memory_format == "preserve_format":
@@ -40,7 +40,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy."""
     if input.dtype not in KNOWN:
         return NotImplemented
-    return shaped_like(input, input.dtype, memory_format, "CloneBackward0")
+    return _shaped_like(input, input.dtype, memory_format, "CloneBackward0")
 
 
 def _liking(name: str, *, values: int = 0, random: bool = False) -> None:
@@ -56,7 +56,7 @@ def _liking(name: str, *, values: int = 0, random: bool = False) -> None:
             return NotImplemented
         if random and result not in FLOATING:
             return NotImplemented
-        return shaped_like(input, result, memory_format, "")
+        return _shaped_like(input, result, memory_format, "")
 
     rule(f"torch.{name}", random=random)(metadata)
 
@@ -69,7 +69,7 @@ _liking("rand_like", random=True)
 _liking("randn_like", random=True)
 
 
-def size_of(size: tuple[Any, ...], named: Any) -> tuple[int, ...] | None:
+def _size_of(size: tuple[Any, ...], named: Any) -> tuple[int, ...] | None:
     """The size that a factory is given, as ints or as one sequence; None if neither."""
     if named is not None:
         size = (named, *size)
@@ -89,7 +89,7 @@ def _factory(name: str, random: bool) -> None:
         generator: Any = None, out: Any = None, names: Any = None,
         memory_format: Any = None,
     ) -> Any:  # fmt: skip
-        shape = size_of(args, size)
+        shape = _size_of(args, size)
         result = dtype or setting.default_dtype
         if shape is None or result not in KNOWN or layout not in (None, "strided"):
             return NotImplemented
@@ -114,7 +114,7 @@ def _new_factory(name: str) -> None:
         device: Any = None, requires_grad: Any = False, layout: Any = None,
         pin_memory: Any = False,
     ) -> Any:  # fmt: skip
-        shape = size_of(args, size)
+        shape = _size_of(args, size)
         result = dtype or self.dtype
         if shape is None or result not in KNOWN or layout not in (None, "strided"):
             return NotImplemented
@@ -134,7 +134,7 @@ def full(
     out: Any = None, names: Any = None,
 ) -> Any:  # fmt: skip
     """One number everywhere; its kind gives the dtype."""
-    shape = size_of((size,), None)
+    shape = _size_of((size,), None)
     if shape is None or type(fill_value) not in NUMBERS or type(fill_value) is complex:
         return NotImplemented
     result = dtype or number_dtype(fill_value)
@@ -209,7 +209,7 @@ def eye(
     out: Any = None,
 ) -> Any:  # fmt: skip
     """The identity matrix of n by m (m is n if not given)."""
-    shape = size_of((n, n if m is None else m), None)
+    shape = _size_of((n, n if m is None else m), None)
     result = dtype or setting.default_dtype
     if shape is None or result not in KNOWN or out is not None:
         return NotImplemented

@@ -23,7 +23,7 @@ WHOLE = ("int64", "int32")
 @needs("torch.nn.functional.embedding")
 def embedding(input: Meta, weight: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """Row numbers, int64 or int32, of rows that are there."""
-    return of_rows(input, weight, "input", "weight")
+    return _of_rows(input, weight, "input", "weight")
 
 
 @needs("torch.embedding")
@@ -31,20 +31,20 @@ def aten_embedding(
     weight: Meta, indices: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
     """The same, the table first."""
-    return of_rows(indices, weight, "indices", "weight")
+    return _of_rows(indices, weight, "indices", "weight")
 
 
-def of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
+def _of_rows(index: Meta, weight: Meta, name: str, table: str) -> Unmet | None:
     """Whole numbers, within the table."""
     if len(weight.shape) != 2:
-        return of_table(weight, table)
+        return _of_table(weight, table)
     if index.dtype not in WHOLE:
         why = "{op} looks rows up by whole numbers, int64"
         return dtype_unmet(name, index, "int64", why)
     return out_of_range(name, index, weight.shape[0], table, 0)
 
 
-def of_table(weight: Meta, table: str) -> Unmet:
+def _of_table(weight: Meta, table: str) -> Unmet:
     """Rows of numbers."""
     shape = weight.shape
     made = (*shape, 1)[:2] if len(shape) < 2 else shape[-2:]
@@ -127,9 +127,9 @@ def embedding_bag(
             guessed=True,
         )
     if (rank == 2) == is_tensor(offsets):
-        return of_bags(input, offsets)
-    wrong = of_rows(input, weight, "input", "weight")
-    wrong = wrong or (of_offsets(input, offsets) if is_tensor(offsets) else None)
+        return _of_bags(input, offsets)
+    wrong = _of_rows(input, weight, "input", "weight")
+    wrong = wrong or (_of_offsets(input, offsets) if is_tensor(offsets) else None)
     weights = per_sample_weights
     if wrong is None and is_tensor(weights) and weights.shape != input.shape:
         return Unmet(
@@ -145,7 +145,7 @@ def embedding_bag(
     return wrong
 
 
-def of_bags(input: Meta, offsets: Any) -> Unmet:
+def _of_bags(input: Meta, offsets: Any) -> Unmet:
     """Rows have no offsets; a vector of ids has."""
     if is_tensor(offsets):
         said = f"{{op}} reads each row of {{input}} {text(input.shape)} as a bag and"
@@ -166,7 +166,7 @@ def of_bags(input: Meta, offsets: Any) -> Unmet:
     )
 
 
-def of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
+def _of_offsets(input: Meta, offsets: Meta) -> Unmet | None:
     """The first bag begins at 0, the last one within the ids."""
     count = input.shape[0]
     if len(offsets.shape) != 1:

@@ -10,7 +10,7 @@ from shapewright.operators.promotion_and_broadcasting import FLOATING
 _PLAIN = ("Float", "Double", "Long", "Int", "Short", "Char", "Byte", "Half")
 
 
-def type_name(dtype: str) -> str:
+def _type_name(dtype: str) -> str:
     """`torch.FloatTensor` for `float32`: how torch prints a tensor's legacy type."""
     name = SCALAR_TYPE.get(dtype, dtype)
     return f"torch.{name}Tensor" if name in _PLAIN[:-1] else f"CPU{name}Type"
@@ -22,8 +22,8 @@ def _looked_up(input: Meta, weight: Meta) -> Any:
     if input.dtype not in ("int64", "int32"):
         raise Misfit(
             "Expected tensor for argument #1 'indices' to have one of the following "
-            f"scalar types: Long, Int; but got {type_name(input.dtype)} instead (while "
-            "checking arguments for embedding)"
+            f"scalar types: Long, Int; but got {_type_name(input.dtype)} instead "
+            "(while checking arguments for embedding)"
         )
     shape = (*input.shape, weight.shape[1])
     return Made(shape, weight.dtype, None, "EmbeddingBackward0")

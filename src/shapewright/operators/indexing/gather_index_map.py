@@ -41,7 +41,7 @@ from shapewright.operators.promotion_and_broadcasting import broadcast
 from shapewright.sizes.expressions import Expression, number
 
 
-def element(tensor: str, letters: tuple[Expression, ...]) -> Element:
+def _element(tensor: str, letters: tuple[Expression, ...]) -> Element:
     """The value of an integer tensor at these letters."""
     return Element(tensor, letters)
 
@@ -55,7 +55,7 @@ def gather(
     if not shape or not input.shape:  # one element, whatever the index
         return IndexMap(shape, (Read("input", (number(0),) * len(input.shape)),))
     dim %= len(shape)
-    at[dim] = element("index", out_letters(len(shape)))
+    at[dim] = _element("index", out_letters(len(shape)))
     words = f"Each output element stays where it is, but takes dim {dim} from `index`."
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=words)
 
@@ -75,9 +75,9 @@ def take_along_dim(input: Meta, indices: Meta, dim: int | None = None) -> Any:
         return NotDrawn("one of its tensors is empty")
     shape = tuple(n if d == dim else max(a, n) for d, (a, n) in enumerate(pairs))
     letters = out_letters(rank)
-    places = stretch_letters(letters, tuple(indices.shape), keep=dim)
-    at = list(stretch_letters(letters, tuple(input.shape), keep=dim))
-    at[dim] = element("indices", places) % input.shape[dim]
+    places = _stretch_letters(letters, tuple(indices.shape), keep=dim)
+    at = list(_stretch_letters(letters, tuple(input.shape), keep=dim))
+    at[dim] = _element("indices", places) % input.shape[dim]
     words = (
         f"`gather` along dim {dim}, with the other dims broadcast and negative "
         "indices counted from the end."
@@ -85,7 +85,7 @@ def take_along_dim(input: Meta, indices: Meta, dim: int | None = None) -> Any:
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=words)
 
 
-def stretch_letters(
+def _stretch_letters(
     letters: tuple[Expression, ...], shape: tuple[int, ...], keep: int
 ) -> tuple[Expression, ...]:
     """Letters where a size of 1 is read at 0, but along one dim."""
@@ -104,7 +104,7 @@ def index_select(input: Meta, dim: int, index: Meta) -> Any:
     count = index.shape[0] if index.shape else 1
     shape = (*input.shape[:dim], count, *input.shape[dim + 1 :])
     at: list[Expression] = list(out_letters(rank))
-    at[dim] = element("index", (at[dim],) if index.shape else ())
+    at[dim] = _element("index", (at[dim],) if index.shape else ())
     words = f"Whole slices along dim {dim}, in the order that `index` gives."
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=words)
 
@@ -118,15 +118,15 @@ def scatter(
             "it reduces by another function than a sum; `scatter_add` is drawn"
         )
     source = value if src is None else src
-    return scattered(input, dim, index, source, "src", "last")
+    return _scattered(input, dim, index, source, "src", "last")
 
 
 @index_map("torch.scatter_add", "torch.Tensor.scatter_add", "torch.Tensor.scatter_add_")
 def scatter_add(input: Meta, dim: int, index: Meta, src: Meta) -> Any:
-    return scattered(input, dim, index, src, "src", "sum")
+    return _scattered(input, dim, index, src, "src", "sum")
 
 
-def scattered(
+def _scattered(
     input: Meta, dim: int, index: Meta, source: Any, name: str, combine: str
 ) -> Any:
     """The output's element is the input's, then what `source` sends to its place."""
@@ -144,7 +144,7 @@ def scattered(
         for d, (letter, size) in enumerate(zip(letters, index.shape, strict=True))
         if d != dim and size < input.shape[d]
     ]
-    hit = Equal(element("index", at), letters[dim])
+    hit = Equal(_element("index", at), letters[dim])
     verb = "is added to" if combine == "sum" else "replaces"
     words = (
         f"Each element of `{name}` stays where it is, but goes to the place along dim "
@@ -167,7 +167,7 @@ NOT_KNOWN = "the values of its mask are not known"
 # -- slices along a dim ----------------------------------------------------------------
 
 
-def sent_along(
+def _sent_along(
     input: Meta, dim: int, index: Meta, source: Read | None, combine: str, said: str
 ) -> Any:
     """The map of a write of whole slices to rows that `index` names.
@@ -190,7 +190,7 @@ def sent_along(
         tuple(input.shape),
         (sent,),
         loops,
-        (Equal(element("index", (u,)), letters[dim]),),
+        (Equal(_element("index", (u,)), letters[dim]),),
         combine=combine,
         start=Read("input", letters),
         sentence=f"Whole slices along dim {dim}: {said}",
@@ -202,7 +202,7 @@ def index_add(
     input: Meta, dim: int, index: Meta, source: Meta, *, alpha: Any = 1, out: Any = None
 ) -> Any:
     said = "slice `u` of `source` is added to the one that `index[u]` names."
-    made = sent_along(input, dim, index, None, "sum", said)
+    made = _sent_along(input, dim, index, None, "sum", said)
     if isinstance(made, NotDrawn) or alpha == 1:
         return made
     return replace(made, term="product", reads=(*made.reads, constant(alpha)))
@@ -213,13 +213,13 @@ def index_copy(
     input: Meta, dim: int, index: Meta, source: Meta, *, out: Any = None
 ) -> Any:
     said = "slice `u` of `source` replaces the one that `index[u]` names."
-    return sent_along(input, dim, index, None, "last", said)
+    return _sent_along(input, dim, index, None, "last", said)
 
 
 @index_map("torch.index_fill", "torch.Tensor.index_fill", "torch.Tensor.index_fill_")
 def index_fill(input: Meta, dim: int, index: Meta, value: Any) -> Any:
     sent = Read("value", ()) if hasattr(value, "shape") else constant(value)
-    return sent_along(
+    return _sent_along(
         input, dim, index, sent, "last", "those that `index` names hold one number."
     )
 
@@ -240,7 +240,7 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
         items = resolved(shape, tuple(indices), names)
     except Uncovered as why:
         return NotDrawn(str(why))
-    taken, rest = leading(items)
+    taken, rest = _leading(items)
     if taken is None:
         return NotDrawn("one of its indices is a number without dims")
     group = common([one.shape for one in taken])
@@ -266,7 +266,7 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
     )
 
 
-def leading(items: list[Item]) -> tuple[list[Taken] | None, list[Cut]]:
+def _leading(items: list[Item]) -> tuple[list[Taken] | None, list[Cut]]:
     """The dims that are indexed, which come first here, and the others."""
     taken = [one for one in items if isinstance(one, Taken)]
     rest = [one for one in items if isinstance(one, Cut)]
@@ -287,7 +287,7 @@ def scatter_reduce(
     include_self: bool = True, out: Any = None,
 ) -> Any:  # fmt: skip
     function = REDUCING[reduce]
-    made = scattered(input, dim, index, src, "src", "sum")
+    made = _scattered(input, dim, index, src, "src", "sum")
     if isinstance(made, NotDrawn) or (function == "sum" and include_self):
         return made
     if input.dtype == "bool" or (function == "mean" and "int" in input.dtype):
@@ -300,7 +300,7 @@ def scatter_reduce(
         return replace(made, combine=function, sentence=words)
     # One more step, after all others, is what stood there.
     (loop,) = made.loops
-    last = out_letter(loop)
+    last = _out_letter(loop)
     sent = Read("src", made.reads[0].indices, (Within(last, 0, loop.size),
                                                *made.conditions))  # fmt: skip
     assert isinstance(made.start, Read)
@@ -316,7 +316,7 @@ def scatter_reduce(
     )
 
 
-def out_letter(loop: Loop) -> Expression:
+def _out_letter(loop: Loop) -> Expression:
     """A loop's letter."""
     (_, (letter,)) = loop_letters(loop.size)
     assert letter.name == loop.letter
@@ -326,7 +326,7 @@ def out_letter(loop: Loop) -> Expression:
 # -- masks -----------------------------------------------------------------------------
 
 
-def true_at(mask: Meta, shape: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+def _true_at(mask: Meta, shape: tuple[int, ...]) -> list[tuple[int, ...]] | None:
     """The places of `shape` where a mask that is broadcast to it holds."""
     values = getattr(mask, "values", None)
     if values is None:
@@ -345,7 +345,7 @@ def true_at(mask: Meta, shape: tuple[int, ...]) -> list[tuple[int, ...]] | None:
 @index_map("torch.masked_select", "torch.Tensor.masked_select")
 def masked_select(input: Meta, mask: Meta, *, out: Any = None) -> Any:
     shape = broadcast(tuple(input.shape), tuple(mask.shape))
-    places = true_at(mask, shape)
+    places = _true_at(mask, shape)
     if places is None:
         return NotDrawn(NOT_KNOWN)
     (i,) = out_letters(1)
@@ -364,7 +364,7 @@ def masked_select(input: Meta, mask: Meta, *, out: Any = None) -> Any:
            "torch.Tensor.masked_scatter_")  # fmt: skip
 def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Any:
     shape = broadcast(tuple(input.shape), tuple(mask.shape))
-    places = true_at(mask, shape)
+    places = _true_at(mask, shape)
     if places is None or len(shape) > MOST or not shape:
         return NotDrawn(NOT_KNOWN)
     letters = out_letters(len(shape))
@@ -378,7 +378,7 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Any:
     rank = Listed(ranks(()), letters)
     sizes = sizes_of(shape)
     own = stretched(tuple(mask.shape), shape)
-    when = (Equal(element("mask", own), letters[0] * 0 + 1),)
+    when = (Equal(_element("mask", own), letters[0] * 0 + 1),)
     return IndexMap(
         shape,
         (
@@ -393,7 +393,7 @@ def masked_scatter(input: Meta, mask: Meta, source: Meta) -> Any:
 @index_map("torch.nonzero", "torch.Tensor.nonzero", "torch.argwhere",
            "torch.Tensor.argwhere")  # fmt: skip
 def nonzero(input: Meta, *, as_tuple: bool = False, out: Any = None) -> Any:
-    places = true_at(input, tuple(input.shape))
+    places = _true_at(input, tuple(input.shape))
     if places is None:
         return NotDrawn("how many rows it gives depends on values that are not known")
     if as_tuple or not input.shape:

@@ -52,7 +52,7 @@ def scatter(
     input: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Indices no larger than what is written but along `dim`, nor than the source."""
-    return of_scatter("input", input, dim, index, src)
+    return _of_scatter("input", input, dim, index, src)
 
 
 @needs(
@@ -62,10 +62,12 @@ def scatter_(
     self: Meta, dim: Any, index: Meta, src: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """The same, in place."""
-    return of_scatter("self", self, dim, index, src)
+    return _of_scatter("self", self, dim, index, src)
 
 
-def of_scatter(name: str, input: Meta, dim: Any, index: Meta, src: Any) -> Unmet | None:
+def _of_scatter(
+    name: str, input: Meta, dim: Any, index: Meta, src: Any
+) -> Unmet | None:
     """The dims of three tensors."""
     wrong = of_dim(input, name, dim) or whole("index", index, ("int64", "int32"))
     if wrong is None and is_tensor(src) and src.dtype != input.dtype:
@@ -93,7 +95,7 @@ def take_along_dim(
 ) -> Unmet | None:
     """Indices with as many dims, that broadcast but along `dim`."""
     if dim is None:
-        return whole("indices", indices, ("int64", "int32")) or of_one_piece(
+        return whole("indices", indices, ("int64", "int32")) or _of_one_piece(
             input, indices
         )
     wrong = of_dim(input, "input", dim) or whole("indices", indices)
@@ -117,7 +119,7 @@ def take_along_dim(
     return None  # torch does not compare these indices with the size
 
 
-def of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
+def _of_one_piece(input: Meta, indices: Meta) -> Unmet | None:
     """Without a dim, both are viewed as one row."""
     for name, each in (("input", input), ("indices", indices)):
         if not viewable(each.shape, each.stride, (prod(each.shape),)):
@@ -149,7 +151,7 @@ def index_add(
     input: Meta, dim: Any, index: Meta, source: Any, **options: Any
 ) -> Unmet | None:
     """A slice of the source for each index."""
-    return of_slices("input", input, dim, index, source)
+    return _of_slices("input", input, dim, index, source)
 
 
 @needs("torch.Tensor.index_add_", "torch.Tensor.index_copy_")
@@ -157,10 +159,10 @@ def index_add_(
     self: Meta, dim: Any, index: Meta, source: Any, **options: Any
 ) -> Unmet | None:
     """The same, in place."""
-    return of_slices("self", self, dim, index, source)
+    return _of_slices("self", self, dim, index, source)
 
 
-def of_slices(
+def _of_slices(
     name: str, input: Meta, dim: Any, index: Meta, source: Any
 ) -> Unmet | None:
     """The source is the input, with as many slices as indices."""
@@ -200,7 +202,7 @@ def of_slices(
 def index_fill(input: Meta, dim: Any, index: Meta, value: Any) -> Unmet | None:
     """Indices within the dim, and one value."""
     wrong = of_dim(input, "input", dim) or whole("index", index) or vector(index)
-    wrong = wrong or of_one("value", value)
+    wrong = wrong or _of_one("value", value)
     if wrong is not None or not input.shape:
         return wrong
     at = dim % len(input.shape)
@@ -208,7 +210,7 @@ def index_fill(input: Meta, dim: Any, index: Meta, value: Any) -> Unmet | None:
     return out_of_range("index", index, size, "input", at, "indices", least=-size)
 
 
-def of_one(name: str, value: Any) -> Unmet | None:
+def _of_one(name: str, value: Any) -> Unmet | None:
     """One value: a number, or a tensor without dims."""
     if not is_tensor(value) or not value.shape:
         return None
@@ -227,16 +229,16 @@ def index_reduce(
     input: Meta, dim: Any, index: Meta, source: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
     """A slice of the source for each index."""
-    return of_slices("input", input, dim, index, source)
+    return _of_slices("input", input, dim, index, source)
 
 
 @needs(*named(*both("take")))
 def take(input: Meta, index: Meta, **options: Any) -> Unmet | None:
     """Indices of elements that are counted row by row."""
-    return whole("index", index) or of_elements("input", input, index)
+    return whole("index", index) or _of_elements("input", input, index)
 
 
-def of_elements(name: str, input: Meta, index: Meta) -> Unmet | None:
+def _of_elements(name: str, input: Meta, index: Meta) -> Unmet | None:
     """Indices of elements that are there, counted row by row."""
     count = prod(input.shape)
     wrong = out_of_range("index", index, count, name, 0, "elements", least=-count)
@@ -266,7 +268,7 @@ def put(
     if source.dtype != input.dtype:
         why = f"{{op}} writes into {input.dtype}"
         return dtype_unmet("source", source, input.dtype, why, "input")
-    return of_elements("input", input, index)
+    return _of_elements("input", input, index)
 
 
 @needs(*named(*both("masked_scatter")), "torch.Tensor.masked_scatter_")
@@ -314,10 +316,12 @@ def repeat_interleave(
     if repeats.dtype not in ("int64", "int32"):
         return dtype_unmet("repeats", repeats, "int64", "{op} takes counts of int64")
     wrong = vector(repeats, "repeats", "counts")
-    size = prod(input.shape) if dim is None else (*input.shape, 1)[dim % rank_of(input)]
+    size = (
+        prod(input.shape) if dim is None else (*input.shape, 1)[dim % _rank_of(input)]
+    )
     if wrong is not None or repeats.shape in ((), (1,), (size,)):
-        return wrong or of_counts(repeats)
-    at = dim % rank_of(input) if dim is not None else None
+        return wrong or _of_counts(repeats)
+    at = dim % _rank_of(input) if dim is not None else None
     said = "elements" if at is None else f"slices of dim {at}"
     return Unmet(
         "repeat-counts",
@@ -331,12 +335,12 @@ def repeat_interleave(
     )
 
 
-def rank_of(input: Meta) -> int:
+def _rank_of(input: Meta) -> int:
     """The number of dims, 1 for a scalar."""
     return max(len(input.shape), 1)
 
 
-def of_counts(repeats: Meta) -> Unmet | None:
+def _of_counts(repeats: Meta) -> Unmet | None:
     """Counts of at least 0, where they are known."""
     values: tuple[int, ...] = getattr(repeats, "values", None) or ()
     if min(values, default=0) >= 0:

@@ -64,23 +64,23 @@ Item = int | Cut | Taken | None
 
 @index_map("torch.Tensor.__getitem__")
 def getitem(input: Meta, index: Any) -> Any:
-    several = isinstance(index, tuple) or (isinstance(index, list) and mixed(index))
+    several = isinstance(index, tuple) or (isinstance(index, list) and _mixed(index))
     items = tuple(index) if several else (index,)
     names = [f"index.{n}" for n in range(len(items))] if several else ["index"]
     try:
-        return mapped(resolved(tuple(input.shape), items, names))
+        return _mapped(resolved(tuple(input.shape), items, names))
     except Uncovered as why:
         return NotDrawn(str(why))
 
 
-def mixed(items: list[Any]) -> bool:
+def _mixed(items: list[Any]) -> bool:
     """Whether torch takes a list for a tuple: it holds more than plain numbers."""
     return len(items) < 32 and not all(isinstance(item, int) for item in items)
 
 
 def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Item]:
     """What becomes of each input dim, in order, with a None for each new dim."""
-    spans = [spanned(item) for item in items]
+    spans = [_spanned(item) for item in items]
     if not any(item is Ellipsis for item in items):
         items, names, spans = (*items, Ellipsis), [*names, ""], [*spans, 0]
     free = len(shape) - sum(spans)
@@ -91,19 +91,19 @@ def resolved(shape: Shape, items: tuple[Any, ...], names: list[str]) -> list[Ite
             found += [Cut(0, 1, size) for size in shape[dim : dim + free]]
             dim += free
             continue
-        found += one(item, name, shape[dim : dim + span])
+        found += _one(item, name, shape[dim : dim + span])
         dim += span
     return found
 
 
-def spanned(item: Any) -> int:
+def _spanned(item: Any) -> int:
     """How many input dims an item indexes."""
     if item is None or item is Ellipsis:
         return 0
     return len(item.shape) if getattr(item, "dtype", None) == "bool" else 1
 
 
-def one(item: Any, name: str, sizes: Shape) -> list[Item]:
+def _one(item: Any, name: str, sizes: Shape) -> list[Item]:
     """What an item makes of the dims that it indexes."""
     if item is None:
         return [None]
@@ -118,15 +118,15 @@ def one(item: Any, name: str, sizes: Shape) -> list[Item]:
         taken = range(*item.indices(sizes[0]))
         return [Cut(taken.start, taken.step, len(taken))]
     if isinstance(item, list | tuple):
-        return [listed(item, sizes[0])]
+        return [_listed(item, sizes[0])]
     if item.dtype == "bool":
-        return masked(item)
+        return _masked(item)
     if item.dtype == "uint8":
         raise Uncovered("it is indexed with a mask of uint8, which is deprecated")
-    return [tensor(item, name, sizes[0])]
+    return [_tensor(item, name, sizes[0])]
 
 
-def listed(item: Sequence[Any], size: int) -> Taken:
+def _listed(item: Sequence[Any], size: int) -> Taken:
     """A list of numbers, or of lists of numbers."""
     shape: list[int] = []
     level: Any = item
@@ -136,7 +136,7 @@ def listed(item: Sequence[Any], size: int) -> Taken:
     flat = numbers_in(item)
     if not all(type(value) is int for value in flat):
         raise Uncovered("a list holds more than whole numbers")
-    return Taken(tuple(shape), "", whole_of(item, size))
+    return Taken(tuple(shape), "", _whole_of(item, size))
 
 
 def numbers_in(item: Any) -> list[Any]:
@@ -146,14 +146,14 @@ def numbers_in(item: Any) -> list[Any]:
     return [leaf for inner in item for leaf in numbers_in(inner)]
 
 
-def whole_of(item: Any, size: int) -> Any:
+def _whole_of(item: Any, size: int) -> Any:
     """Nested tuples of indices that are counted from the front."""
     if isinstance(item, list | tuple):
-        return tuple(whole_of(inner, size) for inner in item)
+        return tuple(_whole_of(inner, size) for inner in item)
     return item % max(size, 1)
 
 
-def tensor(item: Any, name: str, size: int) -> Item:
+def _tensor(item: Any, name: str, size: int) -> Item:
     """A tensor of whole numbers; without dims it is a plain number."""
     values = getattr(item, "values", None)
     if not item.shape:
@@ -164,7 +164,7 @@ def tensor(item: Any, name: str, size: int) -> Item:
     return Taken(tuple(item.shape), name, wraps=size if below else 0)
 
 
-def masked(item: Any) -> list[Item]:
+def _masked(item: Any) -> list[Item]:
     """A mask indexes each of its dims with the places where it is true."""
     values = getattr(item, "values", None)
     if values is None or not item.shape:
@@ -180,7 +180,7 @@ def masked(item: Any) -> list[Item]:
     return [Taken((len(places),), "", tuple(at[d] for at in places)) for d in dims]
 
 
-def mapped(items: list[Item]) -> IndexMap:
+def _mapped(items: list[Item]) -> IndexMap:
     """The map: slices keep their dims, all that is taken shares one group of dims."""
     left = [item for item in items if not isinstance(item, int)]
     used = [n for n, item in enumerate(left) if isinstance(item, Taken)]
@@ -210,7 +210,7 @@ def mapped(items: list[Item]) -> IndexMap:
         place += 1
     kept_sizes = [sizes[n] for n in order]
     shape = (*kept_sizes[: len(front)], *group, *kept_sizes[len(front) :])
-    words = told(items, group, len(front) if used else None)
+    words = _told(items, group, len(front) if used else None)
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=words)
 
 
@@ -222,7 +222,7 @@ def common(shapes: list[Shape]) -> Shape:
     return tuple(max(column, key=lambda size: size != 1) for column in sizes)
 
 
-def told(items: list[Item], group: Shape, front: int | None) -> str:
+def _told(items: list[Item], group: Shape, front: int | None) -> str:
     """The sentence."""
     if front is None:
         more = ""

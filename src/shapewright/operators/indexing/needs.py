@@ -36,10 +36,10 @@ MASKS = ("bool", "uint8")
 @needs("torch.Tensor.__getitem__")
 def getitem(self: Meta, index: Any) -> Unmet | None:
     """As many indices as dims at most, each within its dim."""
-    return of_items(self, index)
+    return _of_items(self, index)
 
 
-def consumed(item: Any) -> int:
+def _consumed(item: Any) -> int:
     """How many dims an index stands for."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
@@ -48,7 +48,7 @@ def consumed(item: Any) -> int:
     return 1
 
 
-def of_items(self: Meta, index: Any) -> Unmet | None:
+def _of_items(self: Meta, index: Any) -> Unmet | None:
     """Each index against the dim that it reads."""
     items = index if isinstance(index, tuple) else (index,)
     names = [f"index.{n}" for n in range(len(items))]
@@ -59,29 +59,29 @@ def of_items(self: Meta, index: Any) -> Unmet | None:
         if is_tensor(item) and KIND.get(item.dtype, 2) >= 2:
             why = "{op} takes whole numbers or a mask of bools"
             return dtype_unmet(name, item, "int64", why)
-    count = sum(map(consumed, items))
+    count = sum(map(_consumed, items))
     if count > len(shape):
-        return too_many(self, items, count)
+        return _too_many(self, items, count)
     at = 0
     for n, (item, name) in enumerate(zip(items, names, strict=True)):
         if item is Ellipsis:
-            at = len(shape) - sum(map(consumed, items[n + 1 :]))
+            at = len(shape) - sum(map(_consumed, items[n + 1 :]))
             continue
-        if is_tensor(item) and item.dtype not in MASKS and empty(self, items):
+        if is_tensor(item) and item.dtype not in MASKS and _empty(self, items):
             wrong = None  # nothing is read
         else:
-            wrong = of_item(self, item, name, at)
+            wrong = _of_item(self, item, name, at)
         if wrong is not None:
             return wrong
-        at += consumed(item)
-    wide = [pair for each in zip(names, items, strict=True) for pair in picked(*each)]
+        at += _consumed(item)
+    wide = [pair for each in zip(names, items, strict=True) for pair in _picked(*each)]
     wrong = broadcast(wide) if len(wide) > 1 else None
     by_name = dict(zip(names, items, strict=True))
     masks = [pair for pair in wide if by_name[pair[0]].dtype in MASKS]
-    return with_masks(wrong, masks) if wrong is not None and masks else wrong
+    return _with_masks(wrong, masks) if wrong is not None and masks else wrong
 
 
-def with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
+def _with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
     """A mask is lined up as the places where it is true, and no other mask is made."""
     said = wrong.message
     for name, true in masks:
@@ -90,20 +90,20 @@ def with_masks(wrong: Unmet, masks: list[tuple[str, Meta]]) -> Unmet:
     return replace(wrong, message=said, grants=())
 
 
-def empty(self: Meta, items: tuple[Any, ...]) -> bool:
+def _empty(self: Meta, items: tuple[Any, ...]) -> bool:
     """Whether what comes out has no elements."""
     at, found = 0, 0 in self.shape
     for n, item in enumerate(items):
         if item is Ellipsis:
-            at = len(self.shape) - sum(map(consumed, items[n + 1 :]))
+            at = len(self.shape) - sum(map(_consumed, items[n + 1 :]))
             continue
         if isinstance(item, slice) and at < len(self.shape):
             found = found or not range(*item.indices(self.shape[at]))
-        at += consumed(item)
+        at += _consumed(item)
     return found
 
 
-def picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
+def _picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
     """The indices that an item stands for: those of a mask, as many as are true."""
     if not is_tensor(item):
         return
@@ -114,7 +114,7 @@ def picked(name: str, item: Any) -> Iterator[tuple[str, Any]]:
         yield name, Made((count,), "int64")
 
 
-def too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
+def _too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
     """More indices than dims: what is too many is left away."""
     shape = self.shape
     made = Made((*shape, *(1,) * (count - len(shape))), self.dtype)
@@ -125,29 +125,29 @@ def too_many(self: Meta, items: tuple[Any, ...], count: int) -> Unmet:
         Place("self"),
         has=count,
         needs=len(shape),
-        grants=(Grant("self", grown(made, items)),),
+        grants=(Grant("self", _grown(made, items)),),
         guessed=True,
     )
 
 
-def grown(made: Made, items: tuple[Any, ...]) -> Made:
+def _grown(made: Made, items: tuple[Any, ...]) -> Made:
     """A shape in which every whole number of an index is within range."""
     sizes = list(made.shape)
     at = 0
     for n, item in enumerate(items):
         if item is Ellipsis:
-            at = len(sizes) - sum(map(consumed, items[n + 1 :]))
+            at = len(sizes) - sum(map(_consumed, items[n + 1 :]))
             continue
         if type(item) is int and at < len(sizes):
             sizes[at] = max(sizes[at], item + 1 if item >= 0 else -item)
         elif is_tensor(item) and item.dtype in MASKS:
             for d, size in enumerate(item.shape):
                 sizes[at + d] = size
-        at += consumed(item)
+        at += _consumed(item)
     return Made(tuple(sizes), made.dtype)
 
 
-def of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
+def _of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
     """One index and the dim, or dims, that it reads."""
     shape = self.shape
     if type(item) is int:
@@ -208,11 +208,11 @@ def of_item(self: Meta, item: Any, name: str, at: int) -> Unmet | None:
 @needs("torch.Tensor.__setitem__")
 def setitem(self: Meta, index: Any, value: Any) -> Unmet | None:
     """The same, and a value that broadcasts to the part that is written."""
-    wrong = of_items(self, index)
+    wrong = _of_items(self, index)
     if wrong is not None or not is_tensor(value):
         return wrong
     items = index if isinstance(index, tuple) else (index,)
-    return of_written(self, items, value, value.shape)
+    return _of_written(self, items, value, value.shape)
 
 
 @needs(*named(*both("index_put")), "torch.Tensor.index_put_")
@@ -223,21 +223,21 @@ def index_put(
     items = tuple(indices) if isinstance(indices, tuple | list) else ()
     if not items or not is_tensor(values) or any(item is None for item in items):
         return None
-    wrong = of_items(input, items)
+    wrong = _of_items(input, items)
     if wrong is not None:  # whose places are those of brackets
         return replace(wrong, got=None, wanted=None, grants=())
-    wrong = of_written(input, items, values, values.shape)
+    wrong = _of_written(input, items, values, values.shape)
     if wrong is not None:
         grants = tuple(Grant("values", grant.value) for grant in wrong.grants)
         return replace(wrong, got=None, grants=grants)
     return None
 
 
-def of_written(
+def _of_written(
     self: Meta, items: tuple[Any, ...], value: Meta, shape: tuple[int, ...]
 ) -> Unmet | None:
     """A value that broadcasts to what the items pick; dims of 1 before it are free."""
-    part = picked_shape(self.shape, items)
+    part = _picked_shape(self.shape, items)
     if part is None:
         return None
     while shape and shape[0] == 1:
@@ -274,11 +274,11 @@ def of_written(
     return None
 
 
-def picked_shape(
+def _picked_shape(
     shape: tuple[int, ...], items: tuple[Any, ...]
 ) -> tuple[int, ...] | None:
     """What items between brackets pick; None where that depends on values."""
-    taken = sum(map(consumed, items))
+    taken = sum(map(_consumed, items))
     out: list[int] = []
     pairs: list[tuple[int, Any]] = []
     at = 0
@@ -298,18 +298,18 @@ def picked_shape(
                 return None
             out.append(len(range(*item.indices(shape[at]))))
         elif is_tensor(item):
-            found = list(picked("", item))
+            found = list(_picked("", item))
             if not found:
                 return None
             pairs.append((len(out), found[0][1].shape))
         else:
             return None
-        at += consumed(item)
-        taken -= consumed(item)
-    return with_indices([*out, *shape[at:]], pairs)
+        at += _consumed(item)
+        taken -= _consumed(item)
+    return _with_indices([*out, *shape[at:]], pairs)
 
 
-def with_indices(
+def _with_indices(
     out: list[int], pairs: list[tuple[int, tuple[int, ...]]]
 ) -> tuple[int, ...] | None:
     """Indices come where the first of them stands, or first where they stand apart."""
@@ -324,7 +324,7 @@ def with_indices(
     return (*out[:first], *wide, *out[first:])
 
 
-def of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
+def _of_part(input: Meta, src: Meta, part: tuple[int, ...]) -> Unmet | None:
     """A source of just the shape of the part."""
     if src.shape == part:
         return None
@@ -359,7 +359,7 @@ def select_scatter(input: Meta, src: Meta, dim: Any, index: Any) -> Unmet | None
             needs=index + 1 if index >= 0 else -index,
             grants=(Grant("index", 0),),
         )
-    return of_part(input, src, input.shape[:at] + input.shape[at + 1 :])
+    return _of_part(input, src, input.shape[:at] + input.shape[at + 1 :])
 
 
 @needs(*named(*both("slice_scatter")))
@@ -377,7 +377,7 @@ def slice_scatter(
         return wrong
     at = dim % len(input.shape)
     count = len(range(*slice(start, end, step).indices(input.shape[at])))
-    return of_part(input, src, (*input.shape[:at], count, *input.shape[at + 1 :]))
+    return _of_part(input, src, (*input.shape[:at], count, *input.shape[at + 1 :]))
 
 
 @needs(*named(*both("diagonal_scatter")))
@@ -392,4 +392,4 @@ def diagonal_scatter(
     rows, columns = input.shape[dim1 % rank], input.shape[dim2 % rank]
     count = min(rows + min(offset, 0), columns - max(offset, 0))
     kept = [s for d, s in enumerate(input.shape) if d not in (dim1 % rank, dim2 % rank)]
-    return of_part(input, src, (*kept, max(count, 0)))
+    return _of_part(input, src, (*kept, max(count, 0)))

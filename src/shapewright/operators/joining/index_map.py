@@ -38,12 +38,12 @@ Seen = tuple[Shape, tuple[int | None, ...]]
 """The shape as which a tensor is joined, and its own dim for each dim of that."""
 
 
-def own(tensor: Meta) -> Seen:
+def _own(tensor: Meta) -> Seen:
     """A tensor as it is."""
     return tuple(tensor.shape), tuple(range(len(tensor.shape)))
 
 
-def joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
+def _joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
     """Tensors one after another along `dim`."""
     shapes = [shape for shape, _ in seen]
     length = sum(shape[dim] for shape in shapes)
@@ -63,25 +63,25 @@ def joined(seen: Sequence[Seen], dim: int, sentence: str) -> IndexMap:
     return IndexMap(shape, tuple(reads), sentence=sentence)
 
 
-def one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
-    """`joined`, and the sentence that says it."""
+def _one_after_another(seen: Sequence[Seen], dim: int) -> IndexMap:
+    """`_joined`, and the sentence that says it."""
     sizes = " + ".join(str(shape[dim]) for shape, _ in seen)
     words = f"One after another along dim {dim}, which gets {sizes} elements."
-    return joined(seen, dim, words)
+    return _joined(seen, dim, words)
 
 
 @index_map("torch.cat", "torch.concat", "torch.concatenate")
 def cat(tensors: Sequence[Meta], dim: int = 0) -> Any:
     if not isinstance(dim, int):
         return NotDrawn("its dims are named")
-    seen = [own(one) for one in tensors]
+    seen = [_own(one) for one in tensors]
     rank = max(len(shape) for shape, _ in seen)
     # An empty tensor of one dim fits everywhere, and gives nothing.
     model = next((s for s, _ in seen if len(s) == rank and s != (0,)), (0,) * rank)
     dim %= rank
     none = (*model[:dim], 0, *model[dim + 1 :])
     seen = [s if len(s[0]) == rank else (none, tuple(range(rank))) for s in seen]
-    return one_after_another(seen, dim)
+    return _one_after_another(seen, dim)
 
 
 @index_map("torch.stack")
@@ -90,16 +90,16 @@ def stack(tensors: Sequence[Meta], dim: int = 0) -> Any:
     dim %= rank + 1
     seen: list[Seen] = []
     for one in tensors:
-        shape, dims = own(one)
+        shape, dims = _own(one)
         as_one = (*shape[:dim], 1, *shape[dim:])
         seen.append((as_one, (*dims[:dim], None, *dims[dim:])))
     words = f"{len(seen)} tensors of one shape side by side, along a new dim {dim}."
-    return joined(seen, dim, words)
+    return _joined(seen, dim, words)
 
 
-def at_least(tensor: Meta, rank: int) -> Seen:
+def _at_least(tensor: Meta, rank: int) -> Seen:
     """`torch.atleast_1d`, `_2d` and `_3d`."""
-    shape, dims = own(tensor)
+    shape, dims = _own(tensor)
     missing = max(rank - len(shape), 0)
     after = 1 if missing and rank == 3 and shape else 0
     front, back = (None,) * (missing - after), (None,) * after
@@ -108,35 +108,35 @@ def at_least(tensor: Meta, rank: int) -> Seen:
 
 @index_map("torch.hstack")
 def hstack(tensors: Sequence[Meta]) -> Any:
-    seen = [at_least(one, 1) for one in tensors]
-    return one_after_another(seen, 0 if len(seen[0][0]) == 1 else 1)
+    seen = [_at_least(one, 1) for one in tensors]
+    return _one_after_another(seen, 0 if len(seen[0][0]) == 1 else 1)
 
 
 @index_map("torch.vstack", "torch.row_stack")
 def vstack(tensors: Sequence[Meta]) -> Any:
-    return one_after_another([at_least(one, 2) for one in tensors], 0)
+    return _one_after_another([_at_least(one, 2) for one in tensors], 0)
 
 
 @index_map("torch.dstack")
 def dstack(tensors: Sequence[Meta]) -> Any:
-    return one_after_another([at_least(one, 3) for one in tensors], 2)
+    return _one_after_another([_at_least(one, 3) for one in tensors], 2)
 
 
 @index_map("torch.column_stack")
 def column_stack(tensors: Sequence[Meta]) -> Any:
     seen: list[Seen] = []
     for one in tensors:
-        shape, dims = own(one)
+        shape, dims = _own(one)
         if len(shape) < 2:
             shape, dims = (prod(shape), 1), (*dims, *(None,) * (2 - len(shape)))
         seen.append((shape, dims))
-    return one_after_another(seen, 1)
+    return _one_after_another(seen, 1)
 
 
 # -- cutting ---------------------------------------------------------------------------
 
 
-def pieces(input: Meta, dim: int, sizes: Sequence[int]) -> tuple[IndexMap, ...]:
+def _pieces(input: Meta, dim: int, sizes: Sequence[int]) -> tuple[IndexMap, ...]:
     """One piece after another, of these sizes."""
     found = []
     start = 0
@@ -159,7 +159,7 @@ def split(input: Meta, split_size_or_sections: Any, dim: int = 0) -> Any:
     if isinstance(sizes, int):
         starts = range(0, length, sizes) if length else [0]
         sizes = [min(sizes, length - start) for start in starts]
-    return pieces(input, dim, sizes)
+    return _pieces(input, dim, sizes)
 
 
 @index_map(*list_forms("chunk", "unsafe_chunk"))
@@ -167,7 +167,7 @@ def chunk(input: Meta, chunks: int, dim: int = 0) -> Any:
     dim %= len(input.shape)
     length = input.shape[dim]
     if not length:
-        return pieces(input, dim, [0] * chunks)
+        return _pieces(input, dim, [0] * chunks)
     return split(input, -(-length // chunks), dim)
 
 
@@ -180,7 +180,7 @@ def tensor_split(input: Meta, indices_or_sections: Any, dim: int = 0) -> Any:
     length = input.shape[dim]
     if isinstance(at, int):
         least, more = divmod(length, at)
-        return pieces(input, dim, [least + (n < more) for n in range(at)])
+        return _pieces(input, dim, [least + (n < more) for n in range(at)])
     ends = [slice(None, end).indices(length)[1] for end in at]
     found = []
     for n, (start, end) in enumerate(zip([0, *ends], [*ends, length], strict=True)):
@@ -300,20 +300,20 @@ def roll(input: Meta, shifts: Any, dims: Any = None) -> Any:
 @index_map(*list_forms("flip"))
 def flip(input: Meta, *order: Any, dims: Any = None) -> Any:
     found = order if dims is None else (dims,) if isinstance(dims, int) else dims
-    return flipped(input, {dim % max(len(input.shape), 1) for dim in found})
+    return _flipped(input, {dim % max(len(input.shape), 1) for dim in found})
 
 
 @index_map(*list_forms("fliplr"))
 def fliplr(input: Meta) -> Any:
-    return flipped(input, {1})
+    return _flipped(input, {1})
 
 
 @index_map(*list_forms("flipud"))
 def flipud(input: Meta) -> Any:
-    return flipped(input, {0})
+    return _flipped(input, {0})
 
 
-def flipped(input: Meta, dims: set[int]) -> IndexMap:
+def _flipped(input: Meta, dims: set[int]) -> IndexMap:
     """Backwards along these dims."""
     shape = tuple(input.shape)
     letters = out_letters(len(shape))

@@ -19,7 +19,7 @@ from shapewright.operators.need_checks import (
 from shapewright.operators.needs_registry import needs
 
 
-def listed(tensors: Any) -> list[Meta]:
+def _listed(tensors: Any) -> list[Meta]:
     """The tensors of a list or tuple; none where it is something else."""
     if not isinstance(tensors, tuple | list):
         return []
@@ -30,7 +30,7 @@ def listed(tensors: Any) -> list[Meta]:
 def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
     """The same sizes in all dims but one."""
     dim = options.get("axis", dim)
-    given = [(n, each) for n, each in enumerate(listed(tensors)) if each.shape != (0,)]
+    given = [(n, each) for n, each in enumerate(_listed(tensors)) if each.shape != (0,)]
     if not given or not isinstance(dim, int):
         return None
     first, one = given[0]
@@ -59,14 +59,14 @@ def cat(tensors: Any, dim: Any = 0, **options: Any) -> Unmet | None:
     at = dim % rank
     for n, each in given[1:]:
         if len(each.shape) != rank:
-            return ranks_differ(first, one, n, each, at)
+            return _ranks_differ(first, one, n, each, at)
         for d in range(rank):
             if d != at and each.shape[d] != one.shape[d]:
-                return sizes_differ(first, one, n, each, at, d)
+                return _sizes_differ(first, one, n, each, at, d)
     return None
 
 
-def ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
+def _ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
     """One of them has a dim more."""
     shape = each.shape
     if len(shape) == len(one.shape) - 1:
@@ -86,7 +86,7 @@ def ranks_differ(first: int, one: Meta, n: int, each: Meta, at: int) -> Unmet:
     )
 
 
-def sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> Unmet:
+def _sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> Unmet:
     """A dim that is not joined has two sizes."""
     made = tuple(
         size if dim == at else one.shape[dim] for dim, size in enumerate(each.shape)
@@ -107,7 +107,7 @@ def sizes_differ(first: int, one: Meta, n: int, each: Meta, at: int, d: int) -> 
 @needs("torch.stack")
 def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
     """All of one shape, and a place for the new dim."""
-    given = listed(tensors)
+    given = _listed(tensors)
     if not given or not isinstance(dim, int):
         return None
     one = given[0]
@@ -149,18 +149,18 @@ def stack(tensors: Any, dim: int = 0, **options: Any) -> Unmet | None:
 @needs("torch.hstack")
 def hstack(tensors: Any, **options: Any) -> Unmet | None:
     """`cat` along dim 1, of vectors along dim 0."""
-    return joined(tensors, 1, 1)
+    return _joined(tensors, 1, 1)
 
 
 @needs("torch.vstack")
 def vstack(tensors: Any, **options: Any) -> Unmet | None:
     """`cat` along dim 0, of vectors as rows."""
-    return joined(tensors, 0, 2)
+    return _joined(tensors, 0, 2)
 
 
-def joined(tensors: Any, dim: int, least: int) -> Unmet | None:
+def _joined(tensors: Any, dim: int, least: int) -> Unmet | None:
     """`cat` of tensors with at least so many dims."""
-    given = listed(tensors)
+    given = _listed(tensors)
     if not given:
         return None
     raised = [Made((1,) * (least - len(e.shape)) + e.shape, e.dtype) for e in given]
@@ -168,10 +168,10 @@ def joined(tensors: Any, dim: int, least: int) -> Unmet | None:
     wrong = cat(raised, at)
     if wrong is None or wrong.code == "dim-out-of-range":
         return None
-    return lowered(wrong, raised, given)
+    return _lowered(wrong, raised, given)
 
 
-def lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
+def _lowered(wrong: Unmet | None, raised: Any, given: Any) -> Unmet | None:
     """What is said of tensors that were given more dims, with their own shapes."""
     if wrong is None:
         return None
@@ -229,18 +229,18 @@ def split(
 @needs("torch.dstack")
 def dstack(tensors: Any, **options: Any) -> Unmet | None:
     """`cat` along dim 2, of vectors and matrices with a dim of 1 behind them."""
-    given = listed(tensors)
+    given = _listed(tensors)
     if not given:
         return None
     raised = [Made((1,) * (2 - len(e.shape)) + e.shape, e.dtype) for e in given]
     deep = [Made((*e.shape, 1), e.dtype) if len(e.shape) < 3 else e for e in raised]
-    return lowered(cat(deep, 2), deep, given)
+    return _lowered(cat(deep, 2), deep, given)
 
 
 @needs("torch.column_stack")
 def column_stack(tensors: Any, **options: Any) -> Unmet | None:
     """`cat` along dim 1, of vectors as columns."""
-    given = listed(tensors)
+    given = _listed(tensors)
     if not given:
         return None
     raised = [
@@ -249,13 +249,13 @@ def column_stack(tensors: Any, **options: Any) -> Unmet | None:
         else Made(e.shape, e.dtype)
         for e in given
     ]
-    return lowered(cat(raised, 1), raised, given)
+    return _lowered(cat(raised, 1), raised, given)
 
 
 @needs("torch.functional.block_diag", "torch.block_diag")
 def block_diag(*tensors: Any) -> Unmet | None:
     """Matrices, vectors as rows."""
-    return of_ranks(tensors, 2)
+    return _of_ranks(tensors, 2)
 
 
 @needs("torch.functional.meshgrid", "torch.meshgrid")
@@ -264,11 +264,11 @@ def meshgrid(*tensors: Any, **options: Any) -> Unmet | None:
     listed_ = len(tensors) == 1 and isinstance(tensors[0], tuple | list)
     given = tensors[0] if listed_ else tensors
     names = [f"tensors.{'0.' if listed_ else ''}{n}" for n in range(len(given))]
-    wrong = of_ranks(given, 1, names)
+    wrong = _of_ranks(given, 1, names)
     return wrong or same_dtype(*zip(names, given, strict=True))
 
 
-def of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet | None:
+def _of_ranks(tensors: Any, most: int, names: list[str] | None = None) -> Unmet | None:
     """No more than so many dims each."""
     for n, each in enumerate(tensors):
         rank = len(each.shape)

@@ -19,7 +19,7 @@ MIRRORED = frozenset("irfft irfft2 irfftn hfft hfft2 hfftn".split())
 """Take the first half of frequencies, n of them, and give 2·(n - 1) numbers."""
 
 
-def of_numbers(word: str, input: Meta) -> Unmet | None:
+def _of_numbers(word: str, input: Meta) -> Unmet | None:
     """Whether complex numbers are taken, and how wide."""
     if word in REAL and KIND.get(input.dtype) == 3:
         real = TO_REAL.get(input.dtype, "float32")
@@ -31,7 +31,7 @@ def of_numbers(word: str, input: Meta) -> Unmet | None:
     return None
 
 
-def of_points(
+def _of_points(
     word: str, input: Meta, dim: int, count: Any, last: bool, argument: str, fits: Any
 ) -> Unmet | None:
     """At least one point along a dim; `count` is what the call asks for."""
@@ -67,7 +67,7 @@ def of_points(
     )
 
 
-def of_scalar(input: Meta) -> Unmet | None:
+def _of_scalar(input: Meta) -> Unmet | None:
     """A dim to transform."""
     if input.shape:
         return None
@@ -81,22 +81,22 @@ def of_scalar(input: Meta) -> Unmet | None:
     )
 
 
-def along_one(word: str) -> None:
+def _along_one(word: str) -> None:
     """Register a transform along one dim."""
 
     def transform(
         input: Meta, n: Any = None, dim: Any = -1, norm: Any = None, **options: Any
     ) -> Unmet | None:
-        wrong = of_scalar(input) or of_dim("input", input, dim)
-        wrong = wrong or of_numbers(word, input)
+        wrong = _of_scalar(input) or of_dim("input", input, dim)
+        wrong = wrong or _of_numbers(word, input)
         if wrong is not None or type(dim) is not int:
             return wrong
-        return of_points(word, input, dim % len(input.shape), n, True, "n", None)
+        return _of_points(word, input, dim % len(input.shape), n, True, "n", None)
 
     needs(f"torch.fft.{word}")(transform)
 
 
-def along_several(word: str, usual: tuple[int, ...] | None) -> None:
+def _along_several(word: str, usual: tuple[int, ...] | None) -> None:
     """Register a transform along several dims."""
 
     def transform(
@@ -104,7 +104,7 @@ def along_several(word: str, usual: tuple[int, ...] | None) -> None:
     ) -> Unmet | None:
         sizes = (s,) if type(s) is int else s
         wrong = of_dim("input", input, dim) if dim is not None else None
-        wrong = wrong or of_sizes(input, sizes, dim)
+        wrong = wrong or _of_sizes(input, sizes, dim)
         if wrong is not None:
             return wrong
         rank = len(input.shape)
@@ -112,18 +112,18 @@ def along_several(word: str, usual: tuple[int, ...] | None) -> None:
         named = range(rank - count, rank) if dim is None else dim
         along = [d % rank for d in ((named,) if type(named) is int else named)]
         if not along and word not in ("fftn", "ifftn"):
-            return of_scalar(input)
+            return _of_scalar(input)
         for n, at in enumerate(along):
             asked = None if sizes is None or sizes[n] == -1 else sizes[n]
             fits = None if sizes is None else [max(each, 1) for each in sizes]
             last = n + 1 == len(along)
-            wrong = wrong or of_points(word, input, at, asked, last, "s", fits)
-        return wrong or of_numbers(word, input)
+            wrong = wrong or _of_points(word, input, at, asked, last, "s", fits)
+        return wrong or _of_numbers(word, input)
 
     needs(f"torch.fft.{word}")(transform)
 
 
-def of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
+def _of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
     """As many sizes as dims that are transformed."""
     if sizes is None:
         return None
@@ -150,20 +150,20 @@ def of_sizes(input: Meta, sizes: Any, dim: Any) -> Unmet | None:
 
 
 for _word in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    along_one(_word)
-    along_several(f"{_word}2", (-2, -1))
-    along_several(f"{_word}n", None)
+    _along_one(_word)
+    _along_several(f"{_word}2", (-2, -1))
+    _along_several(f"{_word}n", None)
 
 
 @needs("torch.fft.fftshift", "torch.fft.ifftshift")
 def shift(input: Meta, dim: Any = None) -> Unmet | None:
     """Dims that are there."""
-    return of_scalar(input) or (
-        of_dim("input", input, dim) if type(dim) is int else of_each(input, dim)
+    return _of_scalar(input) or (
+        of_dim("input", input, dim) if type(dim) is int else _of_each(input, dim)
     )
 
 
-def of_each(input: Meta, dim: Any) -> Unmet | None:
+def _of_each(input: Meta, dim: Any) -> Unmet | None:
     """Dims that are there; naming one twice is allowed."""
     wrong = of_dim("input", input, dim)
     return wrong if wrong is not None and wrong.code == "dim-out-of-range" else None
@@ -185,7 +185,7 @@ def stft(
     shape = input.shape
     rank = len(shape)
     if rank not in (1, 2):
-        return of_signal(input)
+        return _of_signal(input)
     size, half = shape[-1], n_fft // 2
     needed = n_fft
     why = f"n_fft = {n_fft}"
@@ -206,10 +206,10 @@ def stft(
         )
     if KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
-    return of_window(n_fft, hop_length, win_length, window)
+    return _of_window(n_fft, hop_length, win_length, window)
 
 
-def of_signal(input: Meta) -> Unmet:
+def _of_signal(input: Meta) -> Unmet:
     """Samples, or a batch of them."""
     shape = input.shape
     grants: tuple[Grant, ...] = ()
@@ -228,7 +228,7 @@ def of_signal(input: Meta) -> Unmet:
     )
 
 
-def of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
+def _of_window(n_fft: int, hop: Any, length: Any, window: Any) -> Unmet | None:
     """A window is at most `n_fft` long, and as long as `win_length` says."""
     if n_fft < 1:
         return Unmet(
@@ -324,7 +324,7 @@ def istft(
             wanted,
             (Grant("input", resized(input, rank - 2, wanted)),),
         )
-    wrong = of_window(n_fft, hop_length, win_length, window)
+    wrong = _of_window(n_fft, hop_length, win_length, window)
     length = n_fft if win_length is None else win_length
     if wrong is None and type(hop_length) is int and hop_length > length:
         return Unmet(

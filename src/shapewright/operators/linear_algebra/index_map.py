@@ -52,7 +52,7 @@ def cdist(
         letters=(*text, *"ijk"),
     )
     words = f"Every row of `x1` against every row of `x2`: the {p:g}-norm of what "
-    return norm_of(apart, p, (*text, *"ij"), f"{words}they differ by.")
+    return _norm_of(apart, p, (*text, *"ij"), f"{words}they differ by.")
 
 
 @index_map("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
@@ -73,10 +73,10 @@ def pairwise_distance(
         term="sub", letters=(*text, "k"), then=(Then("add", (constant(eps),)),),
     )  # fmt: skip
     words = f"The {p:g}-norm, along the last dim, of what they differ by, plus {eps:g}."
-    return norm_of(apart, p, tuple(text), words)
+    return _norm_of(apart, p, tuple(text), words)
 
 
-def norm_of(apart: IndexMap, p: float, letters: tuple[str, ...], words: str) -> Any:
+def _norm_of(apart: IndexMap, p: float, letters: tuple[str, ...], words: str) -> Any:
     """The norm over the last letter of a stage of differences."""
     last = apart.letters[-1]
     return IndexMap(
@@ -97,7 +97,7 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if rank > MOST:
         return NotDrawn("it has more dims than there are letters")
     letters = out_letters(rank)
-    one, two = padded(tuple(input.shape), rank), padded(tuple(other.shape), rank)
+    one, two = _padded(tuple(input.shape), rank), _padded(tuple(other.shape), rank)
     blocks, inside = [], []
     for letter, count, size in zip(letters, one, two, strict=True):
         blocks.append(letter // max(size, 1) if count != 1 else number(0))
@@ -114,7 +114,7 @@ def kron(input: Meta, other: Meta, *, out: Any = None) -> Any:
     )
 
 
-def padded(shape: Shape, rank: int) -> Shape:
+def _padded(shape: Shape, rank: int) -> Shape:
     """A shape with ones before it."""
     return (1,) * (rank - len(shape)) + shape
 

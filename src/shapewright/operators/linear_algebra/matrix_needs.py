@@ -61,10 +61,10 @@ def of_rank(
 @needs(*named(*both("trace")))
 def trace(input: Meta) -> Unmet | None:
     """One matrix."""
-    return of_rank("input", input, 2, 2) or refuse_bools("input", input)
+    return of_rank("input", input, 2, 2) or _refuse_bools("input", input)
 
 
-def refuse_bools(name: str, input: Meta) -> Unmet | None:
+def _refuse_bools(name: str, input: Meta) -> Unmet | None:
     """Numbers: bools have no sum or product here."""
     if input.dtype != "bool":
         return None
@@ -147,12 +147,12 @@ def diag_embed(
 def cross(input: Meta, other: Meta, *, dim: Any = -1, **options: Any) -> Unmet | None:
     """Vectors of three in one dim, the rest broadcasts."""
     if len(input.shape) != len(other.shape):
-        return of_same_rank(input, other)
+        return _of_same_rank(input, other)
     wrong = of_dim("input", input, dim) if input.shape else None
-    wrong = wrong or of_three("input", input, dim) or of_three("other", other, dim)
+    wrong = wrong or _of_three("input", input, dim) or _of_three("other", other, dim)
     wrong = wrong or broadcast([("input", input), ("other", other)])
     wrong = wrong or same_dtype(("input", input), ("other", other))
-    return wrong or refuse_bools("input", input)
+    return wrong or _refuse_bools("input", input)
 
 
 @needs(*named(*both("cross")))
@@ -163,14 +163,14 @@ def any_cross(
     if dim is not None:
         return cross(input, other, dim=dim)
     if len(input.shape) != len(other.shape):
-        return of_same_rank(input, other)
+        return _of_same_rank(input, other)
     wide = [max(a, b) for a, b in zip(input.shape, other.shape, strict=True)]
     wrong = broadcast([("input", input), ("other", other)])
     if wrong is not None:
         return wrong
     if 3 in wide or not wide:
         wrong = same_dtype(("input", input), ("other", other))
-        return wrong or refuse_bools("input", input)
+        return wrong or _refuse_bools("input", input)
     made = tuple(
         Grant(name, resized(each, -1, 3))
         for name, each in (("input", input), ("other", other))
@@ -187,7 +187,7 @@ def any_cross(
     )
 
 
-def of_same_rank(input: Meta, other: Meta) -> Unmet:
+def _of_same_rank(input: Meta, other: Meta) -> Unmet:
     """As many dims on both sides."""
     missing = len(input.shape) - len(other.shape)
     made = (*(1,) * missing, *other.shape) if missing > 0 else input.shape
@@ -204,7 +204,7 @@ def of_same_rank(input: Meta, other: Meta) -> Unmet:
     )
 
 
-def of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
+def _of_three(name: str, input: Meta, dim: Any) -> Unmet | None:
     """Three numbers along a dim."""
     if type(dim) is not int or not input.shape or input.shape[dim] == 3:
         return None
@@ -263,7 +263,7 @@ def addr(input: Meta, vec1: Meta, vec2: Meta, **options: Any) -> Unmet | None:
 def cov(input: Meta, **options: Any) -> Unmet | None:
     """A row for each variable."""
     wrong = of_rank("input", input, 0, 2, " (variables, observations)")
-    return wrong or refuse_bools("input", input)
+    return wrong or _refuse_bools("input", input)
 
 
 @needs("torch.cartesian_prod", "torch.functional.cartesian_prod")
@@ -288,8 +288,8 @@ def matrix_norm(
     """Matrices of floats, in two dims."""
     wrong = of_matrices("A", A)
     if wrong is None and not isinstance(dim, int):
-        wrong = of_dims("A", A, dim)
-    return wrong or of_norm("A", A, options)
+        wrong = _of_dims("A", A, dim)
+    return wrong or _of_norm("A", A, options)
 
 
 @needs("torch.linalg.vector_norm", "torch.linalg.norm")
@@ -297,10 +297,10 @@ def vector_norm(
     x: Meta, ord: Any = None, dim: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Floats, along dims that are there."""
-    return of_dims("x", x, dim) or of_norm("x", x, options)
+    return _of_dims("x", x, dim) or _of_norm("x", x, options)
 
 
-def of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
+def _of_dims(name: str, input: Meta, dim: Any) -> Unmet | None:
     """Dims that are there; of a matrix' two, none can be left away."""
     wrong = of_dim(name, input, dim) if dim is not None else None
     if wrong is not None and wrong.code == "repeated-dim":
@@ -313,10 +313,10 @@ def norm(
     input: Meta, p: Any = "fro", dim: Any = None, *rest: Any, **options: Any
 ) -> Any:
     """The same."""
-    return of_dims("input", input, dim) or of_norm("input", input, options)
+    return _of_dims("input", input, dim) or _of_norm("input", input, options)
 
 
-def of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
+def _of_norm(name: str, input: Meta, options: dict[str, Any]) -> Unmet | None:
     """Floats: a norm of whole numbers is none."""
     if KIND.get(options.get("dtype") or input.dtype, 2) >= 2:
         return None

@@ -34,7 +34,7 @@ linalg.lu linalg.lu_factor linalg.lu_factor_ex geqrf
 """.split()
 
 
-def forms(words: list[str]) -> tuple[str, ...]:
+def _forms(words: list[str]) -> tuple[str, ...]:
     """The names of functions, and those of the methods among them."""
     return named(
         *(f"torch.{word}" for word in words),
@@ -42,36 +42,36 @@ def forms(words: list[str]) -> tuple[str, ...]:
     )
 
 
-@needs(*forms(SQUARE))
+@needs(*_forms(SQUARE))
 def square(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """Matrices with as many rows as columns, of floats."""
-    return of_square("input", input) or of_floats("input", input)
+    return _of_square("input", input) or _of_floats("input", input)
 
 
-@needs(*forms("matrix_exp linalg.matrix_exp".split()))
+@needs(*_forms("matrix_exp linalg.matrix_exp".split()))
 def matrix_exp(input: Meta) -> Unmet | None:
     """Square matrices of floats of any width."""
-    wrong = of_square("input", input)
+    wrong = _of_square("input", input)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
     return wrong
 
 
-@needs(*forms("matrix_power linalg.matrix_power".split()))
+@needs(*_forms("matrix_power linalg.matrix_power".split()))
 def matrix_power(input: Meta, n: Any, **options: Any) -> Unmet | None:
     """Square matrices; of floats where they are inverted."""
-    wrong = of_square("input", input)
+    wrong = _of_square("input", input)
     if wrong is None and type(n) is int and n < 0:
-        return of_floats("input", input)
+        return _of_floats("input", input)
     return wrong
 
 
-@needs(*forms(ANY))
+@needs(*_forms(ANY))
 def matrices(input: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """Matrices of floats."""
     if options.get("hermitian"):
-        return of_square("input", input) or of_floats("input", input)
-    return of_matrices("input", input) or of_floats("input", input)
+        return _of_square("input", input) or _of_floats("input", input)
+    return of_matrices("input", input) or _of_floats("input", input)
 
 
 @needs("torch.linalg.cond")
@@ -79,8 +79,8 @@ def cond(input: Meta, p: Any = None, **options: Any) -> Unmet | None:
     """Matrices; square ones where a norm needs the inverse."""
     wrong = of_matrices("input", input)
     if p not in (None, 2, -2):
-        wrong = wrong or of_square("input", input)
-    return wrong or of_floats("input", input)
+        wrong = wrong or _of_square("input", input)
+    return wrong or _of_floats("input", input)
 
 
 def of_matrices(name: str, input: Meta) -> Unmet | None:
@@ -101,7 +101,7 @@ def of_matrices(name: str, input: Meta) -> Unmet | None:
     )
 
 
-def of_square(name: str, input: Meta) -> Unmet | None:
+def _of_square(name: str, input: Meta) -> Unmet | None:
     """As many rows as columns."""
     wrong = of_matrices(name, input)
     shape = input.shape
@@ -121,18 +121,18 @@ def of_square(name: str, input: Meta) -> Unmet | None:
     )
 
 
-def of_floats(name: str, input: Meta) -> Unmet | None:
+def _of_floats(name: str, input: Meta) -> Unmet | None:
     """Floats of at least 32 bits."""
     if input.dtype in TAKEN:
         return None
     return dtype_unmet(name, input, "float32", "{op} takes float32 or float64")
 
 
-def one_dtype(*given: Named) -> Unmet | None:
+def _one_dtype(*given: Named) -> Unmet | None:
     """Floats of at least 32 bits, all of the dtype of the last that is one."""
     last = [pair for pair in given if pair[1].dtype in TAKEN]
     if not last:
-        return of_floats(*given[0])
+        return _of_floats(*given[0])
     name, reference = last[-1]
     for other, meta in given:
         if meta.dtype != reference.dtype:
@@ -141,7 +141,7 @@ def one_dtype(*given: Named) -> Unmet | None:
     return None
 
 
-def of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet | None:
+def _of_rows(matrix: Named, right: Named, at: int, left: bool = True) -> Unmet | None:
     """A right side has a row for each row of the matrix (a column, from the right)."""
     (first, A), (second, B) = matrix, right
     here = len(A.shape) - (2 if left else 1)
@@ -181,7 +181,7 @@ def of_columns(name: str, given: Meta) -> Unmet | None:
 @needs("torch.linalg.solve", "torch.linalg.solve_ex")
 def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """A square matrix, and right sides with as many rows."""
-    wrong = of_square("A", A)
+    wrong = _of_square("A", A)
     if wrong is not None:
         return wrong
     if not B.shape:
@@ -189,15 +189,15 @@ def solve(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
     left = options.get("left", True)
     one, other = ("A", A), ("B", B)
     rank = len(B.shape)
-    if is_vector(A, B):
-        wrong = of_rows(one, other, rank - 1) if left else of_columns("B", B)
+    if _is_vector(A, B):
+        wrong = _of_rows(one, other, rank - 1) if left else of_columns("B", B)
     else:
-        wrong = of_rows(one, other, rank - (2 if left else 1), left)
+        wrong = _of_rows(one, other, rank - (2 if left else 1), left)
         wrong = wrong or of_batch(one, other)
-    return wrong or one_dtype(other, one)
+    return wrong or _one_dtype(other, one)
 
 
-def is_vector(A: Meta, B: Meta) -> bool:
+def _is_vector(A: Meta, B: Meta) -> bool:
     """Whether torch reads right sides as vectors, one for each matrix."""
     one_less = len(A.shape) - 1 == len(B.shape)
     return len(B.shape) == 1 or (one_less and B.shape == A.shape[:-1])
@@ -208,31 +208,31 @@ def solve_triangular(
     A: Meta, B: Meta, *, left: bool = True, **options: Any
 ) -> Unmet | None:
     """The same; a vector has to be a column."""
-    wrong = of_square("A", A) or of_columns("B", B)
+    wrong = _of_square("A", A) or of_columns("B", B)
     if wrong is not None:
         return wrong
     one, other = ("A", A), ("B", B)
-    wrong = of_rows(one, other, len(B.shape) - (2 if left else 1), left)
-    return wrong or of_batch(one, other) or of_floats("A", A)
+    wrong = _of_rows(one, other, len(B.shape) - (2 if left else 1), left)
+    return wrong or of_batch(one, other) or _of_floats("A", A)
 
 
-def of_right(one: Named, other: Named) -> Unmet | None:
+def _of_right(one: Named, other: Named) -> Unmet | None:
     """A square matrix, and columns with as many rows."""
-    wrong = of_columns(*other) or of_square(*one)
-    wrong = wrong or of_rows(one, other, len(other[1].shape) - 2)
-    return wrong or of_batch(one, other) or one_dtype(other, one)
+    wrong = of_columns(*other) or _of_square(*one)
+    wrong = wrong or _of_rows(one, other, len(other[1].shape) - 2)
+    return wrong or of_batch(one, other) or _one_dtype(other, one)
 
 
 @needs(*named(*both("cholesky_solve")))
 def cholesky_solve(B: Meta, L: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """Columns, and the triangle of a square matrix."""
-    return of_right(("L", L), ("B", B))
+    return _of_right(("L", L), ("B", B))
 
 
 @needs(*named(*both("triangular_solve")))
 def triangular_solve(b: Meta, A: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """The same."""
-    return of_right(("A", A), ("b", b))
+    return _of_right(("A", A), ("b", b))
 
 
 @needs("torch.linalg.lstsq")
@@ -259,14 +259,14 @@ def lstsq(A: Meta, B: Meta, *rest: Any, **options: Any) -> Unmet | None:
             guessed=True,
         )
     one, other = ("A", A), ("B", B)
-    if is_vector(A, B):
-        return of_rows(one, other, have - 1) or one_dtype(other, one)
+    if _is_vector(A, B):
+        return _of_rows(one, other, have - 1) or _one_dtype(other, one)
     if have == rank:
-        wrong = of_rows(one, other, have - 2) or of_batch(one, other)
-        return wrong or one_dtype(other, one)
+        wrong = _of_rows(one, other, have - 2) or of_batch(one, other)
+        return wrong or _one_dtype(other, one)
     fits = clash(A.shape[:-2], B.shape[:-1]) is None and B.shape[-2] == A.shape[-2]
     if fits:  # torch reads these as matrices, whatever it says
-        return one_dtype(other, one)
+        return _one_dtype(other, one)
     wanted = A.shape[:-1]
     return Unmet(
         "inner-dim-mismatch",

@@ -2,7 +2,7 @@
 distances.
 
 LAPACK writes matrices column by column, so that is how most results lie in memory:
-`columns((8, 4, 3)) == (12, 1, 4)`. Whether a matrix is singular depends on its values;
+`_columns((8, 4, 3)) == (12, 1, 4)`. Whether a matrix is singular depends on its values;
 the rules suppose that it is not.
 """
 
@@ -26,14 +26,14 @@ Shape = tuple[int, ...]
 FLOATS = ("float32", "float64")
 
 
-def columns(shape: Shape) -> Shape:
+def _columns(shape: Shape) -> Shape:
     """Strides of matrices that lie column by column."""
     turned = contiguous((*shape[:-2], shape[-1], shape[-2]))
     return (*turned[:-2], turned[-1], turned[-2])
 
 
 def _by_columns(shape: Shape, dtype: str, node: str) -> Made:
-    return Made(shape, dtype, columns(shape), node)
+    return Made(shape, dtype, _columns(shape), node)
 
 
 def _matrices(input: Meta, square: bool = False) -> bool:

@@ -32,7 +32,7 @@ NAMES = "nijmpqrs"
 DEPRECATED = "it is told how to reduce by `size_average` or `reduce`"
 
 
-def reduced(
+def _reduced(
     loss: IndexMap, reduction: str, said: str, stages: tuple[Stage, ...] = (),
     total: IndexMap | None = None,
 ) -> Any:  # fmt: skip
@@ -69,7 +69,7 @@ def reduced(
 # -- element by element ----------------------------------------------------------------
 
 
-def of_pairs(
+def _of_pairs(
     input: Meta, target: Meta, reduction: str, said: str, term: str,
     options: Options = (), then: tuple[Then, ...] = (), weight: Meta | None = None,
 ) -> Any:  # fmt: skip
@@ -91,7 +91,7 @@ def of_pairs(
         shape, tuple(reads), term=term, options=options, then=then,
         letters=tuple(NAMES[: len(shape)]),
     )  # fmt: skip
-    return reduced(loss, reduction, said)
+    return _reduced(loss, reduction, said)
 
 
 @index_map("torch.nn.functional.mse_loss", "torch._C._nn.mse_loss")
@@ -104,7 +104,7 @@ def mse_loss(
     if weight is not None:
         return NotDrawn("its mean is weighted")
     then = (Then("square"),)
-    return of_pairs(input, target, reduction, "The square of the difference", "sub",
+    return _of_pairs(input, target, reduction, "The square of the difference", "sub",
                     then=then)  # fmt: skip
 
 
@@ -117,11 +117,11 @@ def l1_loss(
         return NotDrawn(DEPRECATED)
     if weight is not None:
         return NotDrawn("its mean is weighted")
-    return of_pairs(input, target, reduction, "The absolute difference", "sub",
+    return _of_pairs(input, target, reduction, "The absolute difference", "sub",
                     then=(Then("abs"),))  # fmt: skip
 
 
-def named_loss(function: str, option: str | None) -> Callable[..., Any]:
+def _named_loss(function: str, option: str | None) -> Callable[..., Any]:
     """The maker of a loss that torch has as one function of two elements."""
 
     def make(
@@ -138,41 +138,41 @@ def named_loss(function: str, option: str | None) -> Callable[..., Any]:
         if option is not None:
             options = ((option, given[option]), *options)
         said = f"`{function}` of the elements at the same place"
-        return of_pairs(input, target, reduction, said, function, options)
+        return _of_pairs(input, target, reduction, said, function, options)
 
     return make
 
 
-def huber_loss(
+def _huber_loss(
     input: Meta, target: Meta, reduction: str = "mean", delta: float = 1.0,
     weight: Meta | None = None,
 ) -> Any:  # fmt: skip
     if weight is not None:
         return NotDrawn("its mean is weighted")
-    made = named_loss("huber_loss", "delta")
+    made = _named_loss("huber_loss", "delta")
     return made(input, target, reduction=reduction, delta=delta)
 
 
-def smooth_l1_loss(
+def _smooth_l1_loss(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    made = named_loss("smooth_l1_loss", "beta")
+    made = _named_loss("smooth_l1_loss", "beta")
     return made(input, target, size_average, reduce, reduction, beta)
 
 
-def kl_div(
+def _kl_div(
     input: Meta, target: Meta, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Any:  # fmt: skip
-    made = named_loss("kl_div", "log_target")
+    made = _named_loss("kl_div", "log_target")
     more = {"reduction": reduction, "log_target": log_target}
     return made(input, target, size_average, reduce, **more)
 
 
-index_map("torch.nn.functional.huber_loss")(huber_loss)
-index_map("torch.nn.functional.smooth_l1_loss")(smooth_l1_loss)
-index_map("torch.nn.functional.kl_div")(kl_div)
+index_map("torch.nn.functional.huber_loss")(_huber_loss)
+index_map("torch.nn.functional.smooth_l1_loss")(_smooth_l1_loss)
+index_map("torch.nn.functional.kl_div")(_kl_div)
 
 
 @index_map("torch.nn.functional.binary_cross_entropy")
@@ -184,7 +184,7 @@ def binary_cross_entropy(
         return NotDrawn(DEPRECATED)
     said = "-(target * log(input) + (1 - target) * log(1 - input))"
     options: Options = (("reduction", "none"),)
-    return of_pairs(input, target, reduction, said, "binary_cross_entropy", options,
+    return _of_pairs(input, target, reduction, said, "binary_cross_entropy", options,
                     weight=weight)  # fmt: skip
 
 
@@ -200,13 +200,13 @@ def binary_cross_entropy_with_logits(
     said = "The binary cross entropy of the sigmoid of `input`"
     options: Options = (("reduction", "none"),)
     function = "binary_cross_entropy_with_logits"
-    return of_pairs(input, target, reduction, said, function, options, weight=weight)
+    return _of_pairs(input, target, reduction, said, function, options, weight=weight)
 
 
 # -- classes ---------------------------------------------------------------------------
 
 
-def picked(
+def _picked(
     scores: str, input: Meta, target: Meta, weight: Meta | None, ignored: int,
     reduction: str, said: str, stages: tuple[Stage, ...] = (),
 ) -> Any:  # fmt: skip
@@ -218,7 +218,7 @@ def picked(
     letters = letters_of(text)
     name = Element("target", letters)
     classes = input.shape[1] if shape else input.shape[0]
-    counted = counts(name, ignored, classes)
+    counted = _counts(name, ignored, classes)
     batch = letters[:1] if len(input.shape) > 1 else ()
     reads = [Read(scores, (*batch, name, *letters[1:]))]
     if weight is not None:
@@ -232,18 +232,18 @@ def picked(
     total = IndexMap(
         (), shares, tuple(map(Loop, text, shape)), (counted,), combine="sum",
     )  # fmt: skip
-    plain = weight is None and none_ignored(target, ignored)
-    return reduced(loss, reduction, said, stages, None if plain else total)
+    plain = weight is None and _none_ignored(target, ignored)
+    return _reduced(loss, reduction, said, stages, None if plain else total)
 
 
-def counts(name: Element, ignored: int, classes: int) -> Condition:
+def _counts(name: Element, ignored: int, classes: int) -> Condition:
     """The condition under which a target is not the one that is ignored."""
     if not 0 <= ignored < classes:
         return Within(name, 0, classes)
     return Within(Absolute(name - ignored), 1, classes + 1)
 
 
-def none_ignored(target: Meta, ignored: int) -> bool:
+def _none_ignored(target: Meta, ignored: int) -> bool:
     """Whether no target is known to be ignored."""
     values = getattr(target, "values", None)
     return values is not None and ignored not in numbers_in(values)
@@ -257,7 +257,7 @@ def nll_loss(
 ) -> Any:  # fmt: skip
     if size_average is not None or reduce is not None:
         return NotDrawn(DEPRECATED)
-    return picked("input", input, target, weight, ignore_index, reduction,
+    return _picked("input", input, target, weight, ignore_index, reduction,
                   "The negative score of each target's class")  # fmt: skip
 
 
@@ -283,7 +283,7 @@ def cross_entropy(
     stages = (Stage("logs", logs),)
     if target.dtype.startswith("int"):
         said = "The negative log of the softmax, at each target's class"
-        return picked("logs", input, target, weight, ignore_index, reduction, said,
+        return _picked("logs", input, target, weight, ignore_index, reduction, said,
                       stages)  # fmt: skip
     at: tuple[Expression, ...] = letters_of(f"{front}c{rest}")
     reads = [Read("logs", at), Read("target", at)]
@@ -295,4 +295,4 @@ def cross_entropy(
         letters=(*front, *rest), then=(Then("neg"),),
     )  # fmt: skip
     said = "The negative logs of the softmax, by the targets' shares of the classes"
-    return reduced(loss, reduction, said, stages)
+    return _reduced(loss, reduction, said, stages)

@@ -28,7 +28,7 @@ from shapewright.operators.pointwise.broadcast_needs import broadcast
 from shapewright.operators.promotion_and_broadcasting import FLOATING
 
 
-def of_samples(
+def _of_samples(
     input: Meta, name: str = "input", what: str = "batch, classes"
 ) -> Unmet | None:
     """Scores of classes, with or without a batch."""
@@ -50,7 +50,7 @@ def of_samples(
     )
 
 
-def of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) -> Any:
+def _of_labels(input: Meta, target: Meta, wanted: tuple[int, ...], each: str) -> Any:
     """A target of one shape, of class numbers."""
     if target.shape != wanted:
         return Unmet(
@@ -80,14 +80,14 @@ def multi_margin(
     **options: Any,
 ) -> Unmet | None:
     """A class number for each sample."""
-    wrong: Unmet | None = of_samples(input)
+    wrong: Unmet | None = _of_samples(input)
     if wrong is not None:
         return wrong
     at = len(input.shape) - 1
     wanted = input.shape[:-1]
     single = not at and target.shape in ((), (1,))
     kept = target.shape if single else wanted
-    wrong = of_labels(input, target, kept, "a class number for each sample")
+    wrong = _of_labels(input, target, kept, "a class number for each sample")
     wrong = wrong or of_weights(input, weight, at) or wide_floats(("input", input))
     return wrong or out_of_range(
         "target", target, input.shape[at], "input", at, "classes"
@@ -99,9 +99,9 @@ def multilabel_margin(
     input: Meta, target: Meta, *rest: Any, **options: Any
 ) -> Unmet | None:
     """A row of class numbers for each sample, as long as the scores."""
-    wrong: Unmet | None = of_samples(input)
+    wrong: Unmet | None = _of_samples(input)
     each = "a row of class numbers for each sample"
-    wrong = wrong or of_labels(input, target, input.shape, each)
+    wrong = wrong or _of_labels(input, target, input.shape, each)
     return wrong or wide_floats(("input", input))
 
 
@@ -171,7 +171,7 @@ def cosine_embedding(
 ) -> Unmet | None:
     """Pairs of vectors, and one target for each pair."""
     for name, each in (("input1", input1), ("input2", input2)):
-        wrong = of_samples(each, name, "pairs, numbers")
+        wrong = _of_samples(each, name, "pairs, numbers")
         if wrong is not None:
             return wrong
     rank, other = len(input1.shape), len(input2.shape)
@@ -258,14 +258,14 @@ def ctc(
     if log_probs.dtype not in ("float32", "float64"):
         why = "{op} takes float32 or float64"
         return dtype_unmet("log_probs", log_probs, "float32", why)
-    wrong = of_batch(log_probs, *lengths)
+    wrong = _of_batch(log_probs, *lengths)
     for name, each in lengths:
         most = shape[0] if name == "input_lengths" else None
-        wrong = wrong or of_values(name, each, most, "steps of {log_probs}")
-    return wrong or of_targets(log_probs, targets, target_lengths)
+        wrong = wrong or _of_values(name, each, most, "steps of {log_probs}")
+    return wrong or _of_targets(log_probs, targets, target_lengths)
 
 
-def numbers(lengths: Any) -> tuple[int, ...] | None:
+def _numbers(lengths: Any) -> tuple[int, ...] | None:
     """Lengths that are known."""
     if isinstance(lengths, tuple | list) and all(type(each) is int for each in lengths):
         return tuple(lengths)
@@ -273,7 +273,7 @@ def numbers(lengths: Any) -> tuple[int, ...] | None:
     return None if callable(found) else found
 
 
-def count_of(lengths: Any) -> int | None:
+def _count_of(lengths: Any) -> int | None:
     """How many lengths there are."""
     if is_tensor(lengths):
         return int(prod(lengths.shape))
@@ -281,11 +281,11 @@ def count_of(lengths: Any) -> int | None:
     return len(lengths) if listed else None
 
 
-def of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
+def _of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
     """A length for each sample; what only one of three says is wrong."""
     shape = log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
-    counts = [count_of(each) for _, each in lengths]
+    counts = [_count_of(each) for _, each in lengths]
     wrong = [n for n, count in enumerate(counts) if count not in (None, batch)]
     if not wrong:
         return None
@@ -318,12 +318,12 @@ def of_batch(log_probs: Meta, *lengths: tuple[str, Any]) -> Unmet | None:
     )
 
 
-def of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | None:
+def _of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | None:
     """Lengths of at least 0, and no more than what is there."""
-    for n, value in enumerate(numbers(lengths) or ()):
+    for n, value in enumerate(_numbers(lengths) or ()):
         if value >= 0 and (most is None or value <= most):
             continue
-        fits: Any = tuple(max(min(v, most or v), 0) for v in numbers(lengths) or ())
+        fits: Any = tuple(max(min(v, most or v), 0) for v in _numbers(lengths) or ())
         if is_tensor(lengths):
             fits = Made(lengths.shape, lengths.dtype)
         said = f"0 to {most}, the {what}" if most is not None else "at least 0"
@@ -338,11 +338,11 @@ def of_values(name: str, lengths: Any, most: int | None, what: str) -> Unmet | N
     return None
 
 
-def of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
+def _of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
     """A padded row of labels for each sample, or all labels one after the other."""
     given, shape = targets.shape, log_probs.shape
     batch = shape[1] if len(shape) == 3 else 1
-    known = numbers(lengths)
+    known = _numbers(lengths)
     if len(shape) == 2 and len(given) == 1:
         given = (1, *given)
     if len(given) == 1 and known is not None and given[0] != sum(known):
@@ -353,7 +353,7 @@ def of_targets(log_probs: Meta, targets: Meta, lengths: Any) -> Unmet | None:
     elif len(given) not in (1, 2):
         said, wanted = "1 or 2 dims of labels", (batch, *given[-1:])
     elif len(given) == 2:
-        return of_values("target_lengths", lengths, given[1], "labels of a row")
+        return _of_values("target_lengths", lengths, given[1], "labels of a row")
     else:
         return None
     return Unmet(

@@ -43,7 +43,7 @@ def cross_entropy(
     if input.shape == target.shape and target.dtype in FLOATING and input.shape:
         at = 0 if len(input.shape) == 1 else 1
         return of_weights(input, weight, at) or floats(input)
-    return of_classes(input, target, weight, ignore_index, True)
+    return _of_classes(input, target, weight, ignore_index, True)
 
 
 @needs("torch.nn.functional.nll_loss")
@@ -57,7 +57,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Unmet | None:
     """Classes in dim 1, and a class number for the rest."""
-    return of_classes(input, target, weight, ignore_index, False)
+    return _of_classes(input, target, weight, ignore_index, False)
 
 
 def floats(input: Meta) -> Unmet | None:
@@ -67,7 +67,7 @@ def floats(input: Meta) -> Unmet | None:
     return dtype_unmet("input", input, "float32", "{op} takes float predictions")
 
 
-def of_classes(
+def _of_classes(
     input: Meta, target: Meta, weight: Any, ignore_index: int, shares: bool
 ) -> Unmet | None:
     """The layout of class numbers, their dtype, their range."""
@@ -77,7 +77,7 @@ def of_classes(
     at = 0 if len(shape) == 1 else 1
     wanted = shape[:at] + shape[at + 1 :]
     if given != wanted:
-        return of_layout(input, target, wanted, at, shares)
+        return _of_layout(input, target, wanted, at, shares)
     if target.dtype not in ("int64", "uint8"):
         why = "{op} takes class numbers, int64"
         return dtype_unmet("target", target, "int64", why)
@@ -107,7 +107,7 @@ def of_weights(input: Meta, weight: Any, at: int) -> Unmet | None:
     return None
 
 
-def of_layout(
+def _of_layout(
     input: Meta, target: Meta, wanted: tuple[int, ...], at: int, shares: bool
 ) -> Unmet:
     """Where the classes or the targets stand otherwise."""
@@ -181,7 +181,7 @@ def binary_cross_entropy(
     input: Meta, target: Meta, weight: Any = None, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Two of one shape and one float dtype."""
-    return same_shape(input, target) or one_float(input, target)
+    return _same_shape(input, target) or _one_float(input, target)
 
 
 @needs("torch.nn.functional.binary_cross_entropy_with_logits")
@@ -195,11 +195,11 @@ def with_logits(
     pos_weight: Any = None,
 ) -> Unmet | None:
     """Two of one shape, floats; weights that broadcast to them."""
-    wrong = same_shape(input, target)
+    wrong = _same_shape(input, target)
     if wrong is not None:
         return wrong
     for name, each in (("pos_weight", pos_weight), ("weight", weight)):
-        wrong = of_overlay(input, name, each) if is_tensor(each) else None
+        wrong = _of_overlay(input, name, each) if is_tensor(each) else None
         if wrong is not None:
             return wrong
     if KIND.get(target.dtype, 2) < 2:
@@ -208,7 +208,7 @@ def with_logits(
     return real_floats(("input", input)) or no_bools(*weights)
 
 
-def of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
+def _of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
     """Weights that broadcast to the predictions, and do not make them larger."""
     wrong = broadcast([("input", input), (name, weight)])
     if wrong is not None:
@@ -222,7 +222,7 @@ def of_overlay(input: Meta, name: str, weight: Meta) -> Unmet | None:
     )
 
 
-def same_shape(input: Meta, target: Meta) -> Unmet | None:
+def _same_shape(input: Meta, target: Meta) -> Unmet | None:
     """A target for each prediction."""
     shape, given = input.shape, target.shape
     if shape == given:
@@ -247,7 +247,7 @@ def same_shape(input: Meta, target: Meta) -> Unmet | None:
     )
 
 
-def one_float(input: Meta, target: Meta) -> Unmet | None:
+def _one_float(input: Meta, target: Meta) -> Unmet | None:
     """Predictions and targets of one float dtype."""
     wrong = floats(input)
     if wrong is not None or target.dtype == input.dtype:
@@ -257,8 +257,8 @@ def one_float(input: Meta, target: Meta) -> Unmet | None:
 
 
 PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
-    "mse_loss": lambda i, t: some_real(i, t),
-    "smooth_l1_loss": lambda i, t: some_real(i, t),
+    "mse_loss": lambda i, t: _some_real(i, t),
+    "smooth_l1_loss": lambda i, t: _some_real(i, t),
     "l1_loss": lambda i, t: (
         no_bools(("input", i), ("target", t)) or some_float(("input", i), ("target", t))
     ),
@@ -267,19 +267,19 @@ PAIRS: dict[str, Callable[[Meta, Meta], Unmet | None]] = {
     "poisson_nll_loss": lambda i, t: (
         no_bools(("input", i)) if t.dtype == "bool" else None
     ),
-    "soft_margin_loss": lambda i, t: some_real(i, t) or real_floats(("input", i)),
+    "soft_margin_loss": lambda i, t: _some_real(i, t) or real_floats(("input", i)),
     "hinge_embedding_loss": lambda i, t: real_floats(("input", i)),
 }
 """Losses of two tensors that line up, and the dtypes that each of them takes."""
 
 
-def some_real(input: Meta, target: Meta) -> Unmet | None:
+def _some_real(input: Meta, target: Meta) -> Unmet | None:
     """Real numbers, floats among them."""
     named = ("input", input), ("target", target)
     return no_complex(*named) or some_float(*named)
 
 
-def pointwise(word: str) -> None:
+def _pointwise(word: str) -> None:
     """Register a loss of two that line up."""
 
     def loss(input: Meta, target: Meta, *rest: Any, **options: Any) -> Unmet | None:
@@ -288,12 +288,12 @@ def pointwise(word: str) -> None:
             wrong = into(input, target, "input", "target")
         if wrong is None:
             return PAIRS[word](input, target)
-        return replace(of_pairs(input, target), lines=wrong.lines)
+        return replace(_of_pairs(input, target), lines=wrong.lines)
 
     needs(f"torch.nn.functional.{word}")(loss)
 
 
-def of_pairs(input: Meta, target: Meta) -> Unmet:
+def _of_pairs(input: Meta, target: Meta) -> Unmet:
     """Shapes that are not equal: only equal ones are meant."""
     shape, given = input.shape, target.shape
     dim = differs(given, shape)
@@ -310,4 +310,4 @@ def of_pairs(input: Meta, target: Meta) -> Unmet:
 
 
 for _word in PAIRS:
-    pointwise(_word)
+    _pointwise(_word)

@@ -35,16 +35,16 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
             f" {len(given)}",
             has=len(given),
             needs=len(texts),
-            makes=as_written(equation, texts, given),
+            makes=_as_written(equation, texts, given),
             guessed=True,
         )
     for name, letters, each in zip(names, texts, given, strict=True):
-        wrong = of_letters(equation, name, letters, each)
+        wrong = _of_letters(equation, name, letters, each)
         if wrong is not None:
             return wrong
     if any("..." in letters for letters in texts):
         return None
-    wrong = of_sizes(equation, names, texts, given)
+    wrong = _of_sizes(equation, names, texts, given)
     if wrong is not None:
         return wrong
     try:
@@ -55,7 +55,7 @@ def einsum(equation: Any, *operands: Any) -> Unmet | None:
     return same_dtype(*zip(names, given, strict=True))
 
 
-def as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
+def _as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made, ...]:
     """What comes out by the letters behind the arrow, where their sizes are known."""
     sizes: dict[str, int] = {}
     for letters, each in zip(texts, given, strict=False):
@@ -68,12 +68,12 @@ def as_written(equation: str, texts: list[str], given: list[Meta]) -> tuple[Made
     return (Made(tuple(sizes[letter] for letter in wanted), given[0].dtype),)
 
 
-def label(name: str) -> str:
+def _label(name: str) -> str:
     """The name of an operand in a message."""
     return f"{{{name.replace('.', '_')}}}"
 
 
-def of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
+def _of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | None:
     """As many letters as dims."""
     dots = "..." in letters
     count, rank = len(letters.replace("...", "")), len(each.shape)
@@ -84,7 +84,7 @@ def of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | No
         made = (Grant(name, Made((1, *each.shape), each.dtype)),)
     return Unmet(
         "einsum-letters",
-        f"{{op}} has {count} letters `{letters}` for {label(name)} {text(each.shape)},"
+        f"{{op}} has {count} letters `{letters}` for {_label(name)} {text(each.shape)},"
         f" which has {dims(rank)}",
         Place(name),
         has=rank,
@@ -94,7 +94,7 @@ def of_letters(equation: str, name: str, letters: str, each: Meta) -> Unmet | No
     )
 
 
-def of_sizes(
+def _of_sizes(
     equation: str, names: list[str], texts: list[str], given: list[Meta]
 ) -> Unmet | None:
     """The first tensor with a letter decides its size."""
@@ -114,7 +114,7 @@ def of_sizes(
                 return Unmet(
                     "einsum-sizes",
                     f"{{op}} gives `{letter}` in `{equation}` two sizes: {wanted} in"
-                    f" {label(first)}, {size} in {label(name)} {text(each.shape)}",
+                    f" {_label(first)}, {size} in {_label(name)} {text(each.shape)}",
                     Place(name, dim),
                     Place(first, at),
                     size,
@@ -128,7 +128,7 @@ def of_sizes(
 @needs("torch.functional.tensordot", "torch.tensordot")
 def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
     """Pairs of dims of equal sizes."""
-    pairs = summed(a, b, dims)
+    pairs = _summed(a, b, dims)
     if pairs is None or isinstance(pairs, Unmet):
         return pairs
     for n, (x, y) in enumerate(pairs):
@@ -148,7 +148,7 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Unmet | None:
     return same_dtype(("a", a), ("b", b))
 
 
-def summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
+def _summed(a: Meta, b: Meta, dims: Any) -> list[tuple[int, int]] | Unmet | None:
     """The pairs of dims that are summed, or why there are none."""
     if type(dims) is int:
         most = min(len(a.shape), len(b.shape))

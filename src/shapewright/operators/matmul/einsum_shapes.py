@@ -213,14 +213,14 @@ def _measure(sizes: dict[str, int], names: Names, shape: Shape, place: int) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class _Aligned:
     """An operand inside the contraction: shape and strides in the order of all dims."""
 
     shape: Shape
     stride: Shape
 
 
-def given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
+def _given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
     """Equation and operands of a call in either form; None where it has neither."""
     if not args:
         return None
@@ -242,7 +242,7 @@ def given(args: tuple[Any, ...]) -> tuple[str, list[Any]] | None:
 @rule("torch.einsum", flops=lambda *args: _flops(args))
 def einsum(*args: Any) -> Any:
     """`"bij,bjk->bik"` with (8, 2, 3) and (8, 3, 4) gives (8, 2, 4)."""
-    call = given(args)
+    call = _given(args)
     if call is None:
         return NotImplemented
     equation, operands = call
@@ -278,7 +278,7 @@ def _orders_otherwise() -> bool:
 
 
 def _flops(args: tuple[Any, ...]) -> int:
-    call = given(args)
+    call = _given(args)
     if call is None or len(call[1]) == 1:
         return 0
     equation, operands = call
@@ -311,16 +311,16 @@ def _contracted(
 
 def _aligned(
     names: tuple[str, ...], shape: Shape, stride: Shape, order: tuple[str, ...]
-) -> Aligned:
+) -> _Aligned:
     """The operand's dims in that order: diagonals taken, missing dims of size 1."""
     have: dict[str, tuple[int, int]] = {}
     for name, size, step in zip(names, shape, stride, strict=True):
         have[name] = (size, step + have[name][1] if name in have else step)
     dims = [have.get(name, (1, 1)) for name in order]
-    return Aligned(tuple(size for size, _ in dims), tuple(step for _, step in dims))
+    return _Aligned(tuple(size for size, _ in dims), tuple(step for _, step in dims))
 
 
-def _pair(a: Aligned, b: Aligned, kept: int, many: list[int]) -> tuple[Aligned, int]:
+def _pair(a: _Aligned, b: _Aligned, kept: int, many: list[int]) -> tuple[_Aligned, int]:
     """Two operands contracted over the dims that no later operand has."""
     both: list[int] = []
     alone: tuple[list[int], list[int]] = ([], [])
@@ -338,20 +338,20 @@ def _pair(a: Aligned, b: Aligned, kept: int, many: list[int]) -> tuple[Aligned, 
     return _by_bmm(a, b, both) if both else (_multiplied(a, b), 0)
 
 
-def _summed(operand: Aligned, dims: list[int]) -> Aligned:
+def _summed(operand: _Aligned, dims: list[int]) -> _Aligned:
     """`operand.sum(dims, keepdim=True)`."""
     if not dims:
         return operand
     shape = tuple(1 if dim in dims else size for dim, size in enumerate(operand.shape))
-    return Aligned(shape, contiguous(shape))
+    return _Aligned(shape, contiguous(shape))
 
 
-def _multiplied(a: Aligned, b: Aligned) -> Aligned:
+def _multiplied(a: _Aligned, b: _Aligned) -> _Aligned:
     shape = broadcast(a.shape, b.shape)
-    return Aligned(shape, iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)]))
+    return _Aligned(shape, iterated(shape, [(a.shape, a.stride), (b.shape, b.stride)]))
 
 
-def _by_bmm(a: Aligned, b: Aligned, gone: list[int]) -> tuple[Aligned, int]:
+def _by_bmm(a: _Aligned, b: _Aligned, gone: list[int]) -> tuple[_Aligned, int]:
     """One bmm over (dims of both, a's own and summed, b's own), permuted back.
 
     Where all of b's own dims come before a's, the operands are swapped, so that the
@@ -376,4 +376,4 @@ def _by_bmm(a: Aligned, b: Aligned, gone: list[int]) -> tuple[Aligned, int]:
     steps = viewed(folded, contiguous(folded), split) or contiguous(split)
     stride = tuple(steps[laid.index(dim)] for dim in range(len(sizes)))
     flops = 2 * prod(folded) * prod(a.shape[dim] for dim in gone)
-    return Aligned(tuple(sizes), stride), flops
+    return _Aligned(tuple(sizes), stride), flops

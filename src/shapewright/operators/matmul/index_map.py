@@ -27,7 +27,7 @@ BATCH = "bcdefgh"
 Shape = tuple[int, ...]
 
 
-def multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
+def _multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     """The map of `left @ right`, of any ranks: i and j come out, k is summed over."""
     batch = broadcast(left[:-2], right[:-2])
     if len(batch) > len(BATCH):
@@ -62,51 +62,51 @@ def multiplied(names: tuple[str, str], left: Shape, right: Shape) -> Any:
     "torch.Tensor.__imatmul__", "torch.linalg.matmul",
 )  # fmt: skip
 def matmul(input: Meta, other: Meta, *, out: Any = None) -> Any:
-    return multiplied(("input", "other"), tuple(input.shape), tuple(other.shape))
+    return _multiplied(("input", "other"), tuple(input.shape), tuple(other.shape))
 
 
 @index_map("torch.Tensor.__rmatmul__")
 def rmatmul(input: Meta, other: Meta) -> Any:
-    return multiplied(("other", "input"), tuple(other.shape), tuple(input.shape))
+    return _multiplied(("other", "input"), tuple(other.shape), tuple(input.shape))
 
 
 @index_map("torch.mm", "torch.Tensor.mm", "torch.bmm", "torch.Tensor.bmm")
 def mm(input: Meta, mat2: Meta, *, out: Any = None) -> Any:
-    return multiplied(("input", "mat2"), tuple(input.shape), tuple(mat2.shape))
+    return _multiplied(("input", "mat2"), tuple(input.shape), tuple(mat2.shape))
 
 
 @index_map("torch.mv", "torch.Tensor.mv")
 def mv(input: Meta, vec: Meta, *, out: Any = None) -> Any:
-    return multiplied(("input", "vec"), tuple(input.shape), tuple(vec.shape))
+    return _multiplied(("input", "vec"), tuple(input.shape), tuple(vec.shape))
 
 
 @index_map("torch.dot", "torch.Tensor.dot")
 def dot(input: Meta, tensor: Meta, *, out: Any = None) -> Any:
-    return multiplied(("input", "tensor"), tuple(input.shape), tuple(tensor.shape))
+    return _multiplied(("input", "tensor"), tuple(input.shape), tuple(tensor.shape))
 
 
 @index_map("torch.vdot", "torch.Tensor.vdot")
 def vdot(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if input.dtype.startswith("complex"):
         return NotDrawn("it conjugates its first operand")
-    return multiplied(("input", "other"), tuple(input.shape), tuple(other.shape))
+    return _multiplied(("input", "other"), tuple(input.shape), tuple(other.shape))
 
 
 # -- with something added --------------------------------------------------------------
 
 
-def added(
+def _added(
     name: str, input: Meta, names: tuple[str, str], one: Meta, other: Meta,
     beta: Any, alpha: Any,
 ) -> Any:  # fmt: skip
     """`beta * input + alpha * (one @ other)`."""
-    made = multiplied(names, tuple(one.shape), tuple(other.shape))
+    made = _multiplied(names, tuple(one.shape), tuple(other.shape))
     free = letters_of("".join(made.letters))
     seed = operand(name, input, made.shape, free)
-    return with_added(made, seed, input.dtype, beta, alpha)
+    return _with_added(made, seed, input.dtype, beta, alpha)
 
 
-def with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -> Any:
+def _with_added(made: IndexMap, seed: Read, dtype: str, beta: Any, alpha: Any) -> Any:
     """The same map, times alpha, with beta times a read.
 
     Where the tensors are of whole numbers, torch makes the factors whole: 0.6 is 0.
@@ -133,7 +133,7 @@ def addmm(
     input: Meta, mat1: Meta, mat2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    return added("input", input, ("mat1", "mat2"), mat1, mat2, beta, alpha)
+    return _added("input", input, ("mat1", "mat2"), mat1, mat2, beta, alpha)
 
 
 @index_map("torch.baddbmm", "torch.Tensor.baddbmm", "torch.Tensor.baddbmm_")
@@ -141,14 +141,14 @@ def baddbmm(
     input: Meta, batch1: Meta, batch2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    return added("input", input, ("batch1", "batch2"), batch1, batch2, beta, alpha)
+    return _added("input", input, ("batch1", "batch2"), batch1, batch2, beta, alpha)
 
 
 @index_map("torch.addmv", "torch.Tensor.addmv", "torch.Tensor.addmv_")
 def addmv(
     input: Meta, mat: Meta, vec: Meta, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Any:
-    return added("input", input, ("mat", "vec"), mat, vec, beta, alpha)
+    return _added("input", input, ("mat", "vec"), mat, vec, beta, alpha)
 
 
 @index_map("torch.addbmm", "torch.Tensor.addbmm", "torch.Tensor.addbmm_")
@@ -166,7 +166,7 @@ def addbmm(
         sentence=f"The {count} matrix products of the batch, summed.",
     )
     seed = operand("input", input, made.shape)
-    return with_added(made, seed, input.dtype, beta, alpha)
+    return _with_added(made, seed, input.dtype, beta, alpha)
 
 
 @index_map("torch.addr", "torch.Tensor.addr", "torch.Tensor.addr_")
@@ -174,8 +174,8 @@ def addr(
     input: Meta, vec1: Meta, vec2: Meta, *, beta: Any = 1, alpha: Any = 1,
     out: Any = None,
 ) -> Any:  # fmt: skip
-    made = replace(outer_of("vec1", vec1, "vec2", vec2), combine="sum")
-    return with_added(
+    made = replace(_outer_of("vec1", vec1, "vec2", vec2), combine="sum")
+    return _with_added(
         made, operand("input", input, made.shape), input.dtype, beta, alpha
     )
 
@@ -208,7 +208,7 @@ def linear(input: Meta, weight: Meta, bias: Meta | None = None) -> Any:
 # -- without a matrix ------------------------------------------------------------------
 
 
-def outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
+def _outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
     """Every product of an element of one vector and an element of the other."""
     return IndexMap(
         (*one.shape, *other.shape),
@@ -220,7 +220,7 @@ def outer_of(first: str, one: Meta, second: str, other: Meta) -> IndexMap:
 
 @index_map("torch.outer", "torch.Tensor.outer", "torch.ger", "torch.Tensor.ger")
 def outer(input: Meta, vec2: Meta, *, out: Any = None) -> Any:
-    return outer_of("input", input, "vec2", vec2)
+    return _outer_of("input", input, "vec2", vec2)
 
 
 @index_map("torch.inner", "torch.Tensor.inner")
@@ -228,7 +228,7 @@ def inner(input: Meta, other: Meta, *, out: Any = None) -> Any:
     if not input.shape or not other.shape:
         return spread("mul", {"input": input, "other": other}, {}, "`*`")
     last = len(input.shape) - 1
-    return contracted("input", input, [last], "other", other, [len(other.shape) - 1])
+    return _contracted("input", input, [last], "other", other, [len(other.shape) - 1])
 
 
 @index_map("torch.tensordot")
@@ -240,10 +240,10 @@ def tensordot(a: Meta, b: Meta, dims: Any = 2, out: Any = None) -> Any:
         pairs = [[one] if isinstance(one, int) else list(one) for one in dims]
     else:
         return NotDrawn("its dims are a tensor")
-    return contracted("a", a, pairs[0], "b", b, pairs[1])
+    return _contracted("a", a, pairs[0], "b", b, pairs[1])
 
 
-def contracted(
+def _contracted(
     first: str, one: Meta, gone: list[int], second: str, other: Meta, also: list[int]
 ) -> Any:
     """The sum over pairs of dims; the other dims come out, those of `one` first."""

@@ -29,41 +29,41 @@ Named = tuple[str, Meta]
 @needs("torch.matmul")
 def matmul(input: Meta, other: Meta, **options: Any) -> Unmet | None:
     """Columns of the first against rows of the second; the rest broadcasts."""
-    return of_product(("input", input), ("other", other))
+    return _of_product(("input", input), ("other", other))
 
 
 @needs("torch.Tensor.__rmatmul__")
 def rmatmul(self: Meta, other: Meta) -> Unmet | None:
     """`other @ self`."""
-    return of_product(("other", other), ("self", self))
+    return _of_product(("other", other), ("self", self))
 
 
 @needs("torch.mm")
 def mm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Two matrices."""
     one, two = ("input", input), ("mat2", mat2)
-    return of_ranks(one, 2, two, 2) or of_product(one, two)
+    return of_ranks(one, 2, two, 2) or _of_product(one, two)
 
 
 @needs("torch.bmm")
 def bmm(input: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """Two batches of matrices."""
     one, two = ("input", input), ("mat2", mat2)
-    return of_ranks(one, 3, two, 3) or of_batches(one, two) or of_product(one, two)
+    return of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
 
 
 @needs("torch.mv")
 def mv(input: Meta, vec: Meta) -> Unmet | None:
     """A matrix and a vector."""
     one, two = ("input", input), ("vec", vec)
-    return of_ranks(one, 2, two, 1) or of_product(one, two)
+    return of_ranks(one, 2, two, 1) or _of_product(one, two)
 
 
 @needs("torch.dot", "torch.vdot")
 def dot(input: Meta, tensor: Meta, **options: Any) -> Unmet | None:
     """Two vectors."""
     one, two = ("input", input), ("tensor", tensor)
-    return of_ranks(one, 1, two, 1) or of_product(one, two)
+    return of_ranks(one, 1, two, 1) or _of_product(one, two)
 
 
 @needs("torch.outer")
@@ -76,32 +76,32 @@ def outer(input: Meta, vec2: Meta) -> Unmet | None:
 def addmm(input: Meta, mat1: Meta, mat2: Meta, **options: Any) -> Unmet | None:
     """A product of matrices, and what broadcasts to it."""
     one, two = ("mat1", mat1), ("mat2", mat2)
-    wrong = of_ranks(one, 2, two, 2) or of_product(one, two)
-    return wrong or of_added(input, (mat1.shape[0], mat2.shape[1]), one, two)
+    wrong = of_ranks(one, 2, two, 2) or _of_product(one, two)
+    return wrong or _of_added(input, (mat1.shape[0], mat2.shape[1]), one, two)
 
 
 @needs("torch.baddbmm")
 def baddbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
     """A product of batches of matrices, and what broadcasts to it."""
     one, two = ("batch1", batch1), ("batch2", batch2)
-    wrong = of_ranks(one, 3, two, 3) or of_batches(one, two) or of_product(one, two)
-    return wrong or of_added(input, (*batch1.shape[:2], batch2.shape[2]), one, two)
+    wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
+    return wrong or _of_added(input, (*batch1.shape[:2], batch2.shape[2]), one, two)
 
 
 @needs("torch.addbmm")
 def addbmm(input: Meta, batch1: Meta, batch2: Meta, **options: Any) -> Unmet | None:
     """The products of a batch summed, and what broadcasts to them."""
     one, two = ("batch1", batch1), ("batch2", batch2)
-    wrong = of_ranks(one, 3, two, 3) or of_batches(one, two) or of_product(one, two)
-    return wrong or of_added(input, (batch1.shape[1], batch2.shape[2]), one, two)
+    wrong = of_ranks(one, 3, two, 3) or _of_batches(one, two) or _of_product(one, two)
+    return wrong or _of_added(input, (batch1.shape[1], batch2.shape[2]), one, two)
 
 
 @needs("torch.addmv")
 def addmv(input: Meta, mat: Meta, vec: Meta, **options: Any) -> Unmet | None:
     """A matrix times a vector, and what broadcasts to it."""
     one, two = ("mat", mat), ("vec", vec)
-    wrong = of_ranks(one, 2, two, 1) or of_product(one, two)
-    return wrong or of_added(input, (mat.shape[0],), one, two)
+    wrong = of_ranks(one, 2, two, 1) or _of_product(one, two)
+    return wrong or _of_added(input, (mat.shape[0],), one, two)
 
 
 def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
@@ -113,7 +113,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
         said = f"{{op}} takes {dims(wanted)} of {{{name}}}, got {have}: "
         made: tuple[Made, ...] = ()
         if max(first, second) > 1 and len(one[1].shape) + len(two[1].shape) > 2:
-            made = multiplied(one[1], two[1])
+            made = _multiplied(one[1], two[1])
         grants: tuple[Grant, ...] = ()
         if have + 1 == wanted:
             grants = (Grant(name, Made((1, *meta.shape), meta.dtype)),)
@@ -134,7 +134,7 @@ def of_ranks(one: Named, first: int, two: Named, second: int) -> Unmet | None:
     return None
 
 
-def multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
+def _multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
     """What `one @ two` gives, where it gives anything."""
     try:
         made = RULES["torch.matmul"].metadata(one, two)
@@ -143,7 +143,7 @@ def multiplied(one: Meta, two: Meta) -> tuple[Made, ...]:
     return (made,) if isinstance(made, Made) else ()
 
 
-def of_batches(one: Named, two: Named) -> Unmet | None:
+def _of_batches(one: Named, two: Named) -> Unmet | None:
     """The same number of matrices in both."""
     (name, meta), (other, second) = one, two
     have, wanted = second.shape[0], meta.shape[0]
@@ -162,7 +162,7 @@ def of_batches(one: Named, two: Named) -> Unmet | None:
     )
 
 
-def of_product(one: Named, two: Named) -> Unmet | None:
+def _of_product(one: Named, two: Named) -> Unmet | None:
     """The dims that are multiplied away are equal, those before them broadcast."""
     (name, a), (other, b) = one, two
     if not a.shape or not b.shape:
@@ -177,7 +177,7 @@ def of_product(one: Named, two: Named) -> Unmet | None:
         )
     columns, rows = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else -1]
     if columns != rows:
-        return inner(one, two, columns, rows)
+        return _inner(one, two, columns, rows)
     return of_batch(one, two) or same_dtype(one, two)
 
 
@@ -202,7 +202,7 @@ def of_batch(one: Named, two: Named) -> Unmet | None:
     return None
 
 
-def inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
+def _inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
     """Columns and rows differ: one of them is transposed, or has another size."""
     (name, a), (other, b) = one, two
     row = len(b.shape) - (2 if len(b.shape) > 1 else 1)
@@ -231,7 +231,7 @@ def inner(one: Named, two: Named, columns: int, rows: int) -> Unmet:
     )
 
 
-def of_added(
+def _of_added(
     input: Meta, shape: tuple[int, ...], one: Named, two: Named
 ) -> Unmet | None:
     """What is added broadcasts to the product, and has its dtype."""

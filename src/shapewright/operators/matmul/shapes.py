@@ -1,8 +1,8 @@
 """Products of matrices: matmul, mm, bmm, mv, dot and what adds to them.
 
 Mirrors `aten/src/ATen/native/LinearAlgebra.cpp`: a product of more
-than two dims becomes one `mm` where the larger operand folds into a matrix without a
-copy, or where the smaller one requires grad, else one `bmm`. The path decides the
+than two dims becomes one `_mm` where the larger operand folds into a matrix without a
+copy, or where the smaller one requires grad, else one `_bmm`. The path decides the
 grad_fn and what a misfit says. Results are contiguous, but for one case (`_folded`).
 """
 
@@ -83,8 +83,8 @@ def _folds(first: Meta, second: Meta) -> bool:
     )
 
 
-def dot(input: Meta, tensor: Meta) -> Any:
-    """Two vectors: `dot((3,), (3,))` gives a 0-dim tensor."""
+def _dot(input: Meta, tensor: Meta) -> Any:
+    """Two vectors: `_dot((3,), (3,))` gives a 0-dim tensor."""
     one, two = input.shape, tensor.shape
     if len(one) != 1 or len(two) != 1:
         raise Misfit(
@@ -106,8 +106,8 @@ def dot(input: Meta, tensor: Meta) -> Any:
     return Made((), input.dtype, (), "DotBackward0")
 
 
-def mv(input: Meta, vec: Meta) -> Any:
-    """A matrix and a vector: `mv((2, 3), (3,))` gives (2,)."""
+def _mv(input: Meta, vec: Meta) -> Any:
+    """A matrix and a vector: `_mv((2, 3), (3,))` gives (2,)."""
     matrix, vector = input.shape, vec.shape
     if not matrix:
         raise Misfit(
@@ -133,8 +133,8 @@ def mv(input: Meta, vec: Meta) -> Any:
     return Made((matrix[0],), input.dtype, None, "MvBackward0")
 
 
-def mm(input: Meta, mat2: Meta) -> Any:
-    """Two matrices: `mm((2, 3), (3, 5))` gives (2, 5)."""
+def _mm(input: Meta, mat2: Meta) -> Any:
+    """Two matrices: `_mm((2, 3), (3, 5))` gives (2, 5)."""
     one, two = input.shape, mat2.shape
     if len(one) != 2:
         raise Misfit("self must be a matrix")
@@ -156,8 +156,8 @@ def mm(input: Meta, mat2: Meta) -> Any:
     return Made(shape, input.dtype, None, "MmBackward0")
 
 
-def bmm(input: Meta, mat2: Meta) -> Any:
-    """Batches of matrices: `bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
+def _bmm(input: Meta, mat2: Meta) -> Any:
+    """Batches of matrices: `_bmm((8, 2, 3), (8, 3, 5))` gives (8, 2, 5)."""
     one, two = input.shape, mat2.shape
     if len(one) != 3:
         raise Misfit("batch1 must be a 3D tensor")
@@ -228,11 +228,11 @@ def matmul(input: Meta, other: Meta) -> Any:
 def _of_matrices(input: Meta, other: Meta) -> Any:
     one, two = input.shape, other.shape
     if len(one) == 2:
-        return mm(input, other) if len(two) == 2 else mv(input, other)
+        return _mm(input, other) if len(two) == 2 else _mv(input, other)
     if len(two) == 1:
-        return dot(input, other)
+        return _dot(input, other)
     row = operand(input)._replace(shape=(1, *one))
-    product = mm(row, other)
+    product = _mm(row, other)
     return Made(product.shape[1:], product.dtype, None, "SqueezeBackward4")
 
 
@@ -246,13 +246,13 @@ def _folded(input: Meta, other: Meta) -> Any:
     *rows, inner = large.shape
     folded = large._replace(shape=(prod(rows), inner))
     if len(small.shape) == 1:
-        mv(folded, small)
+        _mv(folded, small)
         return Made(tuple(rows), input.dtype, None, "UnsafeViewBackward0")
     if not swapped:
-        product = mm(folded, small)
+        product = _mm(folded, small)
         shape = (*rows, product.shape[1])
         return Made(shape, input.dtype, None, "UnsafeViewBackward0")
-    product = mm(folded, transposed(small))
+    product = _mm(folded, transposed(small))
     shape = (*rows, product.shape[1])
     turned = transposed(operand(input)._replace(shape=shape, stride=contiguous(shape)))
     if is_contiguous(turned.shape, turned.stride):
@@ -271,7 +271,7 @@ def _batched(input: Meta, other: Meta) -> Any:
     left = one[-2:] if len(one) > 1 else (1, *one)
     right = two[-2:] if len(two) > 1 else (*two, 1)
     size = prod(batch)
-    bmm(
+    _bmm(
         operand(input)._replace(shape=(size, *left)),
         operand(other)._replace(shape=(size, *right)),
     )
@@ -284,7 +284,7 @@ def _without_batch(meta: Meta) -> Operand:
 
 
 def product_flops(input: Meta, other: Meta) -> int:
-    """Two for each multiply-add, where torch counts: not for `mv` and `dot`."""
+    """Two for each multiply-add, where torch counts: not for `_mv` and `_dot`."""
     one, two = input.shape, other.shape
     if len(one) == len(two) == 1:
         return 0
@@ -321,7 +321,7 @@ def supported(*metas: Meta) -> bool:
 )
 def mm_rule(input: Meta, mat2: Meta) -> Any:
     """`torch.mm`."""
-    return mm(input, mat2) if supported(input, mat2) else NotImplemented
+    return _mm(input, mat2) if supported(input, mat2) else NotImplemented
 
 
 @rule("torch.bmm", "torch.Tensor.bmm",
@@ -329,7 +329,7 @@ def mm_rule(input: Meta, mat2: Meta) -> Any:
 def bmm_rule(input: Meta, mat2: Meta) -> Any:
     """`torch.bmm`."""
     try:
-        return bmm(input, mat2) if supported(input, mat2) else NotImplemented
+        return _bmm(input, mat2) if supported(input, mat2) else NotImplemented
     except _Unknown:
         return NotImplemented
 
@@ -337,16 +337,16 @@ def bmm_rule(input: Meta, mat2: Meta) -> Any:
 @rule("torch.mv", "torch.Tensor.mv")
 def mv_rule(input: Meta, vec: Meta) -> Any:
     """`torch.mv`."""
-    return mv(input, vec) if supported(input, vec) else NotImplemented
+    return _mv(input, vec) if supported(input, vec) else NotImplemented
 
 
 @rule("torch.dot", "torch.Tensor.dot")
 def dot_rule(input: Meta, tensor: Meta) -> Any:
     """`torch.dot`."""
-    return dot(input, tensor) if supported(input, tensor) else NotImplemented
+    return _dot(input, tensor) if supported(input, tensor) else NotImplemented
 
 
-def expanded(have: Shape, want: Shape, dtype: str) -> None:
+def _expanded(have: Shape, want: Shape, dtype: str) -> None:
     """Raise, as `expand` does, where shape `have` can't be expanded to `want`."""
     if len(have) > len(want):
         raise Misfit(
@@ -386,7 +386,7 @@ def addmm(input: Meta, mat1: Meta, mat2: Meta, *, beta: Any = 1, alpha: Any = 1)
             f"{two[0]}x{two[1]})"
         )
     shape = (one[0], two[1])
-    expanded(input.shape, shape, input.dtype)
+    _expanded(input.shape, shape, input.dtype)
     if input.dtype == "bool":
         return NotImplemented
     return Made(shape, input.dtype, None, "AddmmBackward0")
@@ -421,8 +421,8 @@ def baddbmm(
     if len(batch1.shape) != 3 or len(batch2.shape) != 3:
         return NotImplemented
     shape = (*batch1.shape[:2], batch2.shape[2])
-    expanded(input.shape, shape, input.dtype)
-    bmm(batch1, batch2)
+    _expanded(input.shape, shape, input.dtype)
+    _bmm(batch1, batch2)
     return Made(shape, input.dtype, None, "BaddbmmBackward0")
 
 

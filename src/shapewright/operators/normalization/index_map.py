@@ -33,7 +33,7 @@ EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10,
 # -- looking up ------------------------------------------------------------------------
 
 
-def looked_up(ids: str, input: Meta, table: str, weight: Meta) -> IndexMap:
+def _looked_up(ids: str, input: Meta, table: str, weight: Meta) -> IndexMap:
     """Row `ids[i, j]` of a table, for each place of `ids`."""
     letters = out_letters(len(input.shape) + 1)
     row = Element(ids, letters[:-1])
@@ -55,7 +55,7 @@ def embedding(
         return NotDrawn("it shortens rows of the table first")
     if len(input.shape) >= MOST:
         return NotDrawn(f"it has more than {MOST} dims")
-    return looked_up("input", input, "weight", weight)
+    return _looked_up("input", input, "weight", weight)
 
 
 @index_map("torch.embedding")
@@ -63,7 +63,7 @@ def raw_embedding(
     weight: Meta, indices: Meta, padding_idx: int = -1,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
-    return looked_up("indices", indices, "weight", weight)
+    return _looked_up("indices", indices, "weight", weight)
 
 
 @index_map("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
@@ -82,7 +82,7 @@ def one_hot(tensor: Meta, num_classes: int = -1) -> Any:
 # -- normalising -----------------------------------------------------------------------
 
 
-def flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
+def _flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
     """The place in row-major order."""
     place = number(0)
     for index, size in zip(at, sizes, strict=True):
@@ -90,7 +90,7 @@ def flat(at: tuple[Expression, ...], sizes: Shape) -> Expression:
     return place
 
 
-def affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
+def _affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
     """Functions that come after, of the parameters that there are."""
     return tuple(
         Then(function, (Read(name, at),))
@@ -99,7 +99,7 @@ def affine(*given: tuple[str, str, Meta | None, tuple[Expression, ...]]) -> Any:
     )
 
 
-def normalized(
+def _normalized(
     input: Meta, function: str, size: int, eps: float, said: str, **more: Any
 ) -> IndexMap:
     """The map of an element that is normalised among `size` elements."""
@@ -112,7 +112,7 @@ def normalized(
     )
 
 
-def last_dims(
+def _last_dims(
     input: Meta, normalized_shape: Any, weight: Meta | None, bias: Meta | None,
     function: str, eps: float,
 ) -> Any:  # fmt: skip
@@ -123,13 +123,13 @@ def last_dims(
     letters = out_letters(rank)
     own = letters[rank - len(sizes) :]
     inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
-    after = affine(("mul", "weight", weight, own), ("add", "bias", bias, own))
+    after = _affine(("mul", "weight", weight, own), ("add", "bias", bias, own))
     dims = "dim" if len(sizes) == 1 else f"{len(sizes)} dims"
-    return normalized(
+    return _normalized(
         input, function, prod(sizes), eps, f"those along the last {dims}",
         reads=(Read("input", (*letters[: rank - len(sizes)], *inner)),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=flat(own, sizes), then=after,
+        at=_flat(own, sizes), then=after,
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def layer_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None,
     bias: Meta | None = None, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    return last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
+    return _last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
 
 
 @index_map("torch.layer_norm")
@@ -146,7 +146,7 @@ def raw_layer_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None,
     bias: Meta | None = None, eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    return last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
+    return _last_dims(input, normalized_shape, weight, bias, "layer_norm", eps)
 
 
 @index_map("torch.nn.functional.rms_norm", "torch.rms_norm")
@@ -157,7 +157,7 @@ def rms_norm(
     least = EPSILON.get(input.dtype) if eps is None else eps
     if least is None:
         return NotDrawn(f"its eps of {input.dtype} is not known")
-    return last_dims(input, normalized_shape, weight, None, "rms_norm", least)
+    return _last_dims(input, normalized_shape, weight, None, "rms_norm", least)
 
 
 @index_map("torch.nn.functional.group_norm")
@@ -165,7 +165,7 @@ def group_norm(
     input: Meta, num_groups: int, weight: Meta | None = None, bias: Meta | None = None,
     eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    return grouped(input, input.shape[1] // num_groups, weight, bias, eps)
+    return _grouped(input, input.shape[1] // num_groups, weight, bias, eps)
 
 
 @index_map("torch.nn.functional.instance_norm")
@@ -176,10 +176,10 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     if not use_input_stats:
         return NotDrawn("it uses statistics of earlier inputs")
-    return grouped(input, 1, weight, bias, eps)
+    return _grouped(input, 1, weight, bias, eps)
 
 
-def grouped(
+def _grouped(
     input: Meta, group: int, weight: Meta | None, bias: Meta | None, eps: float
 ) -> Any:
     """Normalised in each sample, among the channels of a group, over all places."""
@@ -193,14 +193,14 @@ def grouped(
     # A group of one channel has no loop over channels.
     first = c if group == 1 else (c // group) * group + inner[0]
     loops = [Loop(x.name, size) for x, size in zip(inner, sizes, strict=True)]
-    after = affine(("mul", "weight", weight, (c,)), ("add", "bias", bias, (c,)))
+    after = _affine(("mul", "weight", weight, (c,)), ("add", "bias", bias, (c,)))
     said = "those of its sample and "
     said += "channel" if group == 1 else f"group of {group} channels"
-    return normalized(
+    return _normalized(
         input, "layer_norm", prod(sizes), eps, said,
         reads=(Read("input", (n, first, *inner[1:])),),
         loops=tuple(loops[1:] if group == 1 else loops),
-        at=flat((c % group, *places), sizes), then=after, letters=tuple(IMAGE[rank]),
+        at=_flat((c % group, *places), sizes), then=after, letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 
 
@@ -231,12 +231,12 @@ def batch_norm(
         )  # fmt: skip
     sizes = (input.shape[0], *input.shape[2:])
     inner = tuple(Letter(LOOPS[n]) for n in range(len(sizes)))
-    after = affine(("mul", "weight", weight, channel), ("add", "bias", bias, channel))
-    return normalized(
+    after = _affine(("mul", "weight", weight, channel), ("add", "bias", bias, channel))
+    return _normalized(
         input, "layer_norm", prod(sizes), eps, "those of its channel, in all samples",
         reads=(Read("input", (inner[0], channel[0], *inner[1:])),),
         loops=tuple(Loop(x.name, n) for x, n in zip(inner, sizes, strict=True)),
-        at=flat((letters[0], *letters[2:]), sizes), then=after,
+        at=_flat((letters[0], *letters[2:]), sizes), then=after,
         letters=tuple(IMAGE[rank]),
     )  # fmt: skip
 

@@ -45,17 +45,17 @@ def batch_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    wrong = of_channels(
+    wrong = _of_channels(
         input,
         ("running_mean", running_mean),
         ("running_var", running_var),
         ("weight", weight),
         ("bias", bias),
     )
-    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
+    return wrong or _of_dtype(input, running_mean, running_var, weight, bias)
 
 
-def of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
+def _of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
     """Floats of the dtype of the weights; halves beside float32, too."""
     known = [each.dtype for each in others if each is not None]
     dtype = next((each for each in known if each in FLOATING), "float32")
@@ -66,7 +66,7 @@ def of_dtype(input: Meta, *others: Meta | None) -> Unmet | None:
     return dtype_unmet("input", input, dtype, why)
 
 
-def of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
+def _of_channels(input: Meta, *named: tuple[str, Meta | None]) -> Unmet | None:
     """Dim 1 has as many channels as each of these."""
     shape = input.shape
     for name, meta in named:
@@ -119,14 +119,14 @@ def instance_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    wrong = of_channels(
+    wrong = _of_channels(
         input,
         ("running_mean", running_mean),
         ("running_var", running_var),
         ("weight", weight),
         ("bias", bias),
     )
-    return wrong or of_dtype(input, running_mean, running_var, weight, bias)
+    return wrong or _of_dtype(input, running_mean, running_var, weight, bias)
 
 
 @needs("torch.nn.functional.group_norm")
@@ -141,7 +141,7 @@ def group_norm(
     shape = input.shape
     if len(shape) < 2 or num_groups < 1:
         return None
-    wrong = of_channels(input, ("weight", weight), ("bias", bias))
+    wrong = _of_channels(input, ("weight", weight), ("bias", bias))
     if wrong is not None:
         return wrong
     if shape[1] % num_groups:
@@ -162,7 +162,7 @@ def group_norm(
             needs=2,
             makes=(Made(shape, input.dtype),),
         )
-    return of_dtype(input, weight, bias)
+    return _of_dtype(input, weight, bias)
 
 
 @needs("torch.nn.functional.layer_norm")
@@ -174,8 +174,8 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Unmet | None:
     """The last dims are those that are normalised."""
-    wrong = of_last(input, normalized_shape, weight)
-    return wrong or of_dtype(input, weight, bias)
+    wrong = _of_last(input, normalized_shape, weight)
+    return wrong or _of_dtype(input, weight, bias)
 
 
 @needs("torch.nn.functional.rms_norm")
@@ -183,13 +183,13 @@ def rms_norm(
     input: Meta, normalized_shape: Any, weight: Meta | None = None, eps: Any = None
 ) -> Unmet | None:
     """The last dims are those that are normalised."""
-    wrong = of_last(input, normalized_shape, weight)
+    wrong = _of_last(input, normalized_shape, weight)
     if wrong is None and KIND.get(input.dtype, 2) < 2:
         return dtype_unmet("input", input, "float32", "{op} takes floats")
     return wrong
 
 
-def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
+def _of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | None:
     """Last dims of just these sizes."""
     if isinstance(normalized_shape, int):
         return None
@@ -232,7 +232,7 @@ def of_last(input: Meta, normalized_shape: Any, weight: Meta | None) -> Unmet | 
     )
 
 
-def counted(spatial: int, unbatched: bool) -> Any:
+def _counted(spatial: int, unbatched: bool) -> Any:
     """The need of a layer that counts the dims of its input."""
     ranks = RANKS[spatial]
     if unbatched:
@@ -277,5 +277,5 @@ def counted(spatial: int, unbatched: bool) -> Any:
 
 
 for _spatial in (1, 2, 3):
-    needs(f"torch.nn.BatchNorm{_spatial}d")(counted(_spatial, False))
-    needs(f"torch.nn.InstanceNorm{_spatial}d")(counted(_spatial, True))
+    needs(f"torch.nn.BatchNorm{_spatial}d")(_counted(_spatial, False))
+    needs(f"torch.nn.InstanceNorm{_spatial}d")(_counted(_spatial, True))

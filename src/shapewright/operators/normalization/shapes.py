@@ -32,7 +32,7 @@ Shape = tuple[int, ...]
 _HALF = frozenset({"float16", "bfloat16"})
 
 
-def kept_format(shape: Shape, input: Meta) -> Shape | None:
+def _kept_format(shape: Shape, input: Meta) -> Shape | None:
     """Strides of `shape` in the memory format that the input hints."""
     if suggested_format(input.shape, input.stride) == "contiguous_format":
         return None
@@ -146,7 +146,7 @@ def _normalized(input: Meta) -> Made:
     if is_channels_last(shape, input.stride):
         stride: Shape | None = channels_last(shape)
     else:
-        stride = kept_format(shape, input)
+        stride = _kept_format(shape, input)
     return Made(shape, input.dtype, stride, "NativeBatchNormBackward0")
 
 
@@ -218,7 +218,7 @@ def group_norm(
             mixed = {p.dtype for p in (weight, bias) if p is not None}
             if dtype not in _HALF or mixed != {"float32"}:
                 return NotImplemented
-    return Made(shape, dtype, kept_format(shape, input), "NativeGroupNormBackward0")
+    return Made(shape, dtype, _kept_format(shape, input), "NativeGroupNormBackward0")
 
 
 def _check_groups(

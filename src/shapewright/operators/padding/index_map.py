@@ -51,7 +51,7 @@ def pad(
 ) -> Any:
     pairs = pad_pairs(pad, len(input.shape))
     if mode == "constant":
-        return filled(input, pairs, value or 0)
+        return _filled(input, pairs, value or 0)
     shape = []
     at: list[Expression] = []
     letters = out_letters(len(input.shape))
@@ -59,12 +59,12 @@ def pad(
         if mode == "circular" and size + min(left, right, 0) < max(left, right):
             return NotDrawn("a dim is padded with more than is left of it")
         shape.append(size + left + right)
-        at.append(read_at(letter, size, left, right, mode))
-    words = f"{MODES[mode]}, with {written(pairs)}."
+        at.append(_read_at(letter, size, left, right, mode))
+    words = f"{MODES[mode]}, with {_written(pairs)}."
     return IndexMap(tuple(shape), (Read("input", tuple(at)),), sentence=words)
 
 
-def written(pairs: list[tuple[int, int]]) -> str:
+def _written(pairs: list[tuple[int, int]]) -> str:
     """The pads as text, of dims that have one."""
     parts = [f"{a} + {b} at dim {d}" for d, (a, b) in enumerate(pairs) if a or b]
     return " and ".join(parts) or "nothing"
@@ -72,10 +72,10 @@ def written(pairs: list[tuple[int, int]]) -> str:
 
 @index_map("torch.constant_pad_nd")
 def constant_pad_nd(input: Meta, pad: Sequence[int], value: float = 0) -> Any:
-    return filled(input, pad_pairs(pad, len(input.shape)), value)
+    return _filled(input, pad_pairs(pad, len(input.shape)), value)
 
 
-def filled(input: Meta, pairs: list[tuple[int, int]], value: float) -> IndexMap:
+def _filled(input: Meta, pairs: list[tuple[int, int]], value: float) -> IndexMap:
     """A number around the input; a negative pad cuts off."""
     letters = out_letters(len(input.shape))
     shape, at = [], []
@@ -85,14 +85,14 @@ def filled(input: Meta, pairs: list[tuple[int, int]], value: float) -> IndexMap:
         at.append(letter - left)
         if left > 0 or right > 0:
             inside.append(Within(letter, max(left, 0), left + size))
-    words = f"{value} around the input: {written(pairs)}; a negative one cuts off."
+    words = f"{value} around the input: {_written(pairs)}; a negative one cuts off."
     reads = (Read("input", tuple(at)),)
     return IndexMap(
         tuple(shape), reads, conditions=tuple(inside), start=value, sentence=words
     )
 
 
-def read_at(letter: Letter, size: int, left: int, right: int, mode: str) -> Expression:
+def _read_at(letter: Letter, size: int, left: int, right: int, mode: str) -> Expression:
     """Where a padded dim is read."""
     here = letter - left
     if mode == "replicate":
@@ -115,16 +115,16 @@ def read_at(letter: Letter, size: int, left: int, right: int, mode: str) -> Expr
 @index_map(*list_forms("tril", in_place=True))
 def tril(input: Meta, diagonal: int = 0) -> Any:
     *_, i, j = out_letters(len(input.shape))
-    return triangle(input, AtMost(j, i + diagonal), f"below diagonal {diagonal}")
+    return _triangle(input, AtMost(j, i + diagonal), f"below diagonal {diagonal}")
 
 
 @index_map(*list_forms("triu", in_place=True))
 def triu(input: Meta, diagonal: int = 0) -> Any:
     *_, i, j = out_letters(len(input.shape))
-    return triangle(input, AtMost(i + diagonal, j), f"above diagonal {diagonal}")
+    return _triangle(input, AtMost(i + diagonal, j), f"above diagonal {diagonal}")
 
 
-def triangle(input: Meta, kept: Condition, where: str) -> IndexMap:
+def _triangle(input: Meta, kept: Condition, where: str) -> IndexMap:
     """The elements that are kept, and 0 for the others."""
     shape = tuple(input.shape)
     reads = (Read("input", out_letters(len(shape))),)
@@ -180,10 +180,10 @@ def unfold(
     (rows, columns), block = (window.places for window in over), prod(kernel)
     letters = (*leading(len(batch)), "r", "p")
     *n, r, p = map(Letter, letters)
-    place = (modulo(p // columns, rows, rows), modulo(p, columns, rows * columns))
+    place = (_modulo(p // columns, rows, rows), _modulo(p, columns, rows * columns))
     step = (
-        modulo(r // kernel[1], kernel[0], channels * kernel[0]),
-        modulo(r, kernel[1], channels * block),
+        _modulo(r // kernel[1], kernel[0], channels * kernel[0]),
+        _modulo(r, kernel[1], channels * block),
     )
     lined = list(zip(over, place, step, strict=True))
     at = tuple(reads_at(window, here, inner) for window, here, inner in lined)
@@ -204,7 +204,7 @@ def unfold(
     )
 
 
-def modulo(value: Expression, divisor: int, bound: int) -> Expression:
+def _modulo(value: Expression, divisor: int, bound: int) -> Expression:
     """The rest of `value`, which lies below `bound`: as it is where it is smaller."""
     return value if bound == divisor > 1 else value % divisor
 

@@ -57,7 +57,7 @@ def pad(
     if mode == "constant":
         return None
     if rank not in (pairs + 1, pairs + 2) or pairs not in (1, 2, 3):
-        return of_pairs(input, pad, mode)
+        return _of_pairs(input, pad, mode)
     for n in range(pairs):
         size, most = input.shape[-1 - n], max(pad[2 * n : 2 * n + 2])
         limit = size - 1 if mode == "reflect" else size
@@ -78,7 +78,7 @@ def pad(
     return no_bools(("input", input)) if mode in ("reflect", "replicate") else None
 
 
-def of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
+def _of_pairs(input: Meta, pad: Any, mode: str) -> Unmet | None:
     """A pair for each dim behind the channels, a batch or none before them."""
     rank, pairs = len(input.shape), len(pad) // 2
     fits = min(max(pairs, rank - 2, 1), rank - 1, 3)
@@ -102,7 +102,7 @@ def local_response_norm(
     input: Meta, size: Any, *rest: Any, **options: Any
 ) -> Unmet | None:
     """Batch, channels, and a place."""
-    wrong = of_image(input, "batch, channels, length") or of_positive("size", size)
+    wrong = _of_image(input, "batch, channels, length") or of_positive("size", size)
     return wrong or (real_floats(("input", input)) if input.dtype != "int64" else None)
 
 
@@ -153,13 +153,13 @@ def interpolate(
                 grants=(Grant(name, fits),),
             )
     wrong = of_positive("size", size) if size is not None else None
-    wrong = wrong or of_scale(input, scale_factor, mode)
+    wrong = wrong or _of_scale(input, scale_factor, mode)
     if wrong is None and mode.startswith("nearest"):
         return no_bools(("input", input))
     return wrong or (real_floats(("input", input)) if input.dtype != "uint8" else None)
 
 
-def of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
+def _of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
     """A factor that leaves at least one pixel."""
     spatial = len(input.shape) - 2
     factors = tuple(scale) if isinstance(scale, tuple | list) else (scale,) * spatial
@@ -182,7 +182,7 @@ def of_scale(input: Meta, scale: Any, mode: str) -> Unmet | None:
     return None
 
 
-def of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None:
+def _of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None:
     """Channels, height and width."""
     rank = len(input.shape)
     if rank >= 3:
@@ -203,7 +203,7 @@ def of_image(input: Meta, what: str = "channels, height, width") -> Unmet | None
 @needs("torch.pixel_shuffle")
 def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
     """Channels that the square of the factor divides."""
-    wrong = of_image(input) or of_positive("upscale_factor", upscale_factor)
+    wrong = _of_image(input) or of_positive("upscale_factor", upscale_factor)
     if wrong is not None:
         return wrong
     at = len(input.shape) - 3
@@ -226,7 +226,7 @@ def pixel_shuffle(input: Meta, upscale_factor: int) -> Unmet | None:
 @needs("torch.pixel_unshuffle")
 def pixel_unshuffle(input: Meta, downscale_factor: int) -> Unmet | None:
     """Height and width that the factor divides."""
-    wrong = of_image(input) or of_positive("downscale_factor", downscale_factor)
+    wrong = _of_image(input) or of_positive("downscale_factor", downscale_factor)
     if wrong is not None:
         return wrong
     rank = len(input.shape)
@@ -281,10 +281,10 @@ def unfold(
         return wrong
     kernel, reach = each(kernel_size, 2), each(dilation, 2)
     wrong = of_room(input, kernel, each(stride, 2), each(padding, 2), reach, False)
-    return wrong or no_whole(input)
+    return wrong or _no_whole(input)
 
 
-def no_whole(input: Meta) -> Unmet | None:
+def _no_whole(input: Meta) -> Unmet | None:
     """Blocks are summed and cut of anything but whole numbers."""
     if KIND.get(input.dtype) != 1:
         return None
@@ -339,7 +339,7 @@ def fold(
             ),
             guessed=True,
         )
-    wrong = of_blocks(
+    wrong = _of_blocks(
         input,
         each(output_size, 2),
         kernel,
@@ -347,10 +347,10 @@ def fold(
         each(padding, 2),
         each(stride, 2),
     )
-    return wrong or no_whole(input)
+    return wrong or _no_whole(input)
 
 
-def of_blocks(
+def _of_blocks(
     input: Meta,
     size: Sequence[int],
     kernel: Sequence[int],

@@ -39,7 +39,7 @@ from shapewright.sizes.strides import contiguous, like
 
 
 @dataclass(frozen=True, slots=True)
-class Activation:
+class _Activation:
     """A function that keeps shape and dtype.
 
     `arguments` says how many numbers may follow the tensor; `new` and `wrote` name the
@@ -56,7 +56,7 @@ class Activation:
     grad_written: str = ""
 
 
-def _plain(kind: Activation) -> Metadata:
+def _plain(kind: _Activation) -> Metadata:
     table, grad_fn, arguments = kind.family.table(), kind.grad_fn, kind.arguments
 
     def metadata(input: Any, *numbers: Any, **named: Any) -> Any:
@@ -83,7 +83,7 @@ def _ordinary(
     return all(type(value) in (int, float) and value > 0 for value in values)
 
 
-def _writing(kind: Activation) -> Metadata:
+def _writing(kind: _Activation) -> Metadata:
     table, arguments = kind.family.table(), kind.arguments
     grad_fn = kind.grad_written or kind.grad_fn
 
@@ -98,7 +98,7 @@ def _writing(kind: Activation) -> Metadata:
     return metadata
 
 
-def _either(kind: Activation) -> Metadata:
+def _either(kind: _Activation) -> Metadata:
     plain, writing = _plain(kind), _writing(kind)
     last = len(kind.arguments)
 
@@ -127,30 +127,30 @@ _RELU = Family("ihf", refuses=_NO_BOOLS)
 _NN, _F = "torch._C._nn.", "torch.nn.functional."
 
 ACTIVATIONS = [
-    Activation(_RELU, "ReluBackward0", "torch.relu torch.Tensor.relu",
+    _Activation(_RELU, "ReluBackward0", "torch.relu torch.Tensor.relu",
                "torch.relu_ torch.Tensor.relu_", "relu"),
-    Activation(Family("hfc", "same", "silu_cpu"), "SiluBackward0", f"{_NN}silu",
+    _Activation(Family("hfc", "same", "silu_cpu"), "SiluBackward0", f"{_NN}silu",
                f"{_NN}silu_", "silu"),
-    Activation(_float("mish_cpu"), "MishBackward0", f"{_NN}mish", f"{_NN}mish_",
+    _Activation(_float("mish_cpu"), "MishBackward0", f"{_NN}mish", f"{_NN}mish_",
                "mish"),
-    Activation(_float("hardswish_cpu"), "HardswishBackward0", f"{_NN}hardswish",
+    _Activation(_float("hardswish_cpu"), "HardswishBackward0", f"{_NN}hardswish",
                f"{_NN}hardswish_", "hardswish"),
-    Activation(_float("hardsigmoid_cpu"), "HardsigmoidBackward0", f"{_NN}hardsigmoid",
+    _Activation(_float("hardsigmoid_cpu"), "HardsigmoidBackward0", f"{_NN}hardsigmoid",
                f"{_NN}hardsigmoid_", "hardsigmoid"),
-    Activation(_float("leaky_relu_cpu"), "LeakyReluBackward0", f"{_NN}leaky_relu",
+    _Activation(_float("leaky_relu_cpu"), "LeakyReluBackward0", f"{_NN}leaky_relu",
                f"{_NN}leaky_relu_", "leaky_relu", ("negative_slope",),
                "LeakyReluBackward1"),
-    Activation(_float("elu_cpu"), "EluBackward0", f"{_NN}elu", f"{_NN}elu_", "elu",
+    _Activation(_float("elu_cpu"), "EluBackward0", f"{_NN}elu", f"{_NN}elu_", "elu",
                ("alpha",), "EluBackward1"),
-    Activation(_float("elu_cpu"), "EluBackward0", "torch.selu", "torch.selu_", "selu",
+    _Activation(_float("elu_cpu"), "EluBackward0", "torch.selu", "torch.selu_", "selu",
                (), "EluBackward1"),
-    Activation(_float("elu_cpu"), "CeluBackward0", "torch.celu", "torch.celu_", "celu",
+    _Activation(_float("elu_cpu"), "CeluBackward0", "torch.celu", "torch.celu_", "celu",
                ("alpha",), "CeluBackward1"),
-    Activation(_float("softplus_cpu"), "SoftplusBackward0", f"{_NN}softplus",
+    _Activation(_float("softplus_cpu"), "SoftplusBackward0", f"{_NN}softplus",
                arguments=("beta", "threshold")),
-    Activation(_float("softshrink_check"), "SoftshrinkBackward0", f"{_NN}softshrink",
+    _Activation(_float("softshrink_check"), "SoftshrinkBackward0", f"{_NN}softshrink",
                arguments=("lambd",)),
-    Activation(_float("hardshrink_cpu"), "HardshrinkBackward0",
+    _Activation(_float("hardshrink_cpu"), "HardshrinkBackward0",
                "torch.hardshrink torch.Tensor.hardshrink", arguments=("lambd",)),
 ]  # fmt: skip
 

@@ -35,7 +35,7 @@ class Binary:
     divides: bool = False
 
 
-def grad_of(grads: tuple[str, str, str], input: Any, other: Any) -> str:
+def _grad_of(grads: tuple[str, str, str], input: Any, other: Any) -> str:
     """The name of grad_fn for these operands; "-" where the call is not covered."""
     if type(other) in NUMBERS:
         return "-" if type(input) in NUMBERS else grads[1]
@@ -48,7 +48,7 @@ def out_of_place(kind: Binary) -> Metadata:
     same = kind.family.gives == "same" and "f" in kind.family.takes
 
     def metadata(input: Any, other: Any, *, out: Any = None) -> Any:
-        grad_fn = grad_of(grads, input, other)
+        grad_fn = _grad_of(grads, input, other)
         inner = common(input, other)
         if inner is None or grad_fn == "-" or out is not None:
             return NotImplemented
@@ -73,12 +73,12 @@ def _inner(inner: str, dtype: str) -> str:
     return inner if dtype == "bool" else dtype
 
 
-def in_place(kind: Binary) -> Metadata:
+def _in_place(kind: Binary) -> Metadata:
     """The rule of an operator that writes its first operand."""
     table, grads, divides = kind.family.table(), kind.grads, kind.divides
 
     def metadata(input: Any, other: Any) -> Any:
-        grad_fn = grad_of(grads, input, other)
+        grad_fn = _grad_of(grads, input, other)
         inner = common(input, other)
         if inner is None or grad_fn == "-" or KIND.get(input.dtype, 3) == 3:
             return NotImplemented
@@ -173,32 +173,32 @@ _WRITING_OPERATORS: list[tuple[str, Binary]] = [
 ]
 
 
-def register(names: list[str], forms: str, kind: Binary) -> None:
+def _register(names: list[str], forms: str, kind: Binary) -> None:
     """Register under each name: F torch.x, M a method, I the method x_."""
     rule(
         *[f"torch.{name}" for name in names if "F" in forms],
         *[f"torch.Tensor.{name}" for name in names],
     )(out_of_place(kind))
     if "I" in forms:
-        rule(*[f"torch.Tensor.{name}_" for name in names], writes=0)(in_place(kind))
+        rule(*[f"torch.Tensor.{name}_" for name in names], writes=0)(_in_place(kind))
 
 
 for _names, _forms, _kind in _TABLE:
-    register(_names.split(), _forms, _kind)
+    _register(_names.split(), _forms, _kind)
 for _names, _kind in _OPERATORS:
     rule(*_names.split())(out_of_place(_kind))
 for _names, _kind in _WRITING_OPERATORS:
-    rule(*_names.split(), writes=0)(in_place(_kind))
+    rule(*_names.split(), writes=0)(_in_place(_kind))
 
 
-def reflected(kind: Binary) -> Metadata:
+def _reflected(kind: Binary) -> Metadata:
     """The rule of an operator whose left operand is Python's right one."""
     metadata = out_of_place(kind)
     return lambda self, other: metadata(other, self)
 
 
-rule("torch.Tensor.__rfloordiv__")(reflected(_FLOOR_DIV))
-rule("torch.Tensor.__rmod__")(reflected(_REMAINDER))
+rule("torch.Tensor.__rfloordiv__")(_reflected(_FLOOR_DIV))
+rule("torch.Tensor.__rmod__")(_reflected(_REMAINDER))
 
 _ADD = Binary(_ALL, _three("Add", 0, 0, 0))
 _SUB = Binary(_ALL, _three("Sub", 0, 0, 0))
@@ -237,7 +237,7 @@ def _check_not_bools(input: Any, other: Any) -> None:
 
 def _scaled(kind: Binary, checked: bool, writes: bool) -> Metadata:
     """The rule of `input + alpha * other` and its kin."""
-    plain = in_place(kind) if writes else out_of_place(kind)
+    plain = _in_place(kind) if writes else out_of_place(kind)
 
     def metadata(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         if checked:
@@ -297,7 +297,7 @@ def _compare(names: list[str], kernel: str) -> None:
     functions = [f"torch.{name}" for name in names]
     methods = [f"torch.Tensor.{name}" for name in names]
     rule(*functions, *methods, f"torch.Tensor.__{names[0]}__")(out_of_place(kind))
-    rule(*[f"{name}_" for name in methods], writes=0)(_differentiable(in_place(own)))
+    rule(*[f"{name}_" for name in methods], writes=0)(_differentiable(_in_place(own)))
 
 
 def _differentiable(metadata: Metadata) -> Metadata:
@@ -314,7 +314,7 @@ def _differentiable(metadata: Metadata) -> Metadata:
 def _logic(name: str) -> None:
     kind = Binary(Family("bihfc", "bool"), ("", "-", "-"))
     rule(f"torch.{name}", f"torch.Tensor.{name}")(out_of_place(kind))
-    rule(f"torch.Tensor.{name}_", writes=0)(in_place(kind))
+    rule(f"torch.Tensor.{name}_", writes=0)(_in_place(kind))
 
 
 def _bits(short: str, name: str, kernel: str, takes: str) -> None:
@@ -324,9 +324,9 @@ def _bits(short: str, name: str, kernel: str, takes: str) -> None:
         forms.append(f"torch.Tensor.__r{short}__")
     rule(*forms)(out_of_place(kind))
     writing = [f"torch.Tensor.{name}_", f"torch.Tensor.__i{short}__"]
-    rule(*writing, writes=0)(in_place(kind))
+    rule(*writing, writes=0)(_in_place(kind))
     if "shift" in short:
-        rule(f"torch.Tensor.__r{short}__")(reflected(kind))
+        rule(f"torch.Tensor.__r{short}__")(_reflected(kind))
 
 
 for _names, _kernel in _COMPARISONS.items():
@@ -346,7 +346,7 @@ _NEW = {
     "trunc": out_of_place(_TRUNC),
 }  # fmt: skip
 _WRITTEN = {
-    None: in_place(_TRUE), "floor": in_place(_FLOOR), "trunc": in_place(_TRUNC)
+    None: _in_place(_TRUE), "floor": _in_place(_FLOOR), "trunc": _in_place(_TRUNC)
 }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ BITWISE = frozenset(
 )
 
 
-def register() -> None:
+def _register() -> None:
     """Every rule of two operands: `+`, `torch.maximum`, `Tensor.lt_`."""
     for rule in {id(rule): rule for rule in RULES.values()}.values():
         family = rule.metadata.__module__.rpartition(".")[2]
@@ -51,10 +51,10 @@ def register() -> None:
         word = rule.names[0].rpartition(".")[2]
         left = [name for name in rule.names if name not in NEEDS]
         if left:
-            needs(*left)(of_two(word, rule, *names))
+            needs(*left)(_of_two(word, rule, *names))
 
 
-def of_two(word: str, rule: Rule, first: str, second: str) -> Any:
+def _of_two(word: str, rule: Rule, first: str, second: str) -> Any:
     """The need of one operator of two operands."""
     writes = rule.writes is not None
 
@@ -63,7 +63,7 @@ def of_two(word: str, rule: Rule, first: str, second: str) -> Any:
         wrong = broadcast(named)
         if wrong is None and writes:
             wrong = into(one, two, first, second)
-        return wrong or of_kinds(word, named, writes) or of_dtypes(rule, *named)
+        return wrong or _of_kinds(word, named, writes) or of_dtypes(rule, *named)
 
     def binary(input: Any, other: Any, **options: Any) -> Unmet | None:
         return asked(input, other)
@@ -85,7 +85,7 @@ def broadcast(named: Sequence[tuple[str, Any]]) -> Unmet | None:
     for at, (other, second) in enumerate(given):
         for name, first in given[:at]:
             if clash(first.shape, second.shape) is not None:
-                return unlined(name, first, other, second)
+                return _unlined(name, first, other, second)
     return None
 
 
@@ -97,7 +97,7 @@ def clash(one: Shape, other: Shape) -> int | None:
     return None
 
 
-def unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
+def _unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
     """Two operands that cannot be lined up."""
     back = clash(first.shape, second.shape)
     assert back is not None
@@ -106,7 +106,7 @@ def unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
         f"{{op}} cannot line up {word(name)} {text(first.shape)} with {word(other)}"
         f" {text(second.shape)}: {x} against {y}"
     )
-    at, grant, sure = other, fitted(first.shape, second), False
+    at, grant, sure = other, _fitted(first.shape, second), False
     for here, small, large in ((other, second, first), (name, first, second)):
         size = len(small.shape)
         if size < len(large.shape) and large.shape[:size] == small.shape:
@@ -127,7 +127,7 @@ def unlined(name: str, first: Meta, other: str, second: Meta) -> Unmet:
     )
 
 
-def fitted(shape: Shape, meta: Meta) -> Made:
+def _fitted(shape: Shape, meta: Meta) -> Made:
     """A tensor with the sizes that a shape has where they differ."""
     made = list(meta.shape)
     for back in range(1, min(len(shape), len(made)) + 1):
@@ -169,13 +169,13 @@ def into(
     return None
 
 
-def of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
+def _of_kinds(word: str, named: list[tuple[str, Any]], writes: bool) -> Unmet | None:
     """Dtypes: bools are not subtracted, floats have no bits, whole numbers stay so."""
     given = [(name, each) for name, each in named if is_tensor(each)]
     if any(each.dtype not in KNOWN for _, each in given):
         return None
     if word in SUBTRACTIONS:
-        wrong = subtraction(named, given)
+        wrong = _subtraction(named, given)
         if wrong is not None:
             return wrong
     if word in BITWISE:
@@ -194,7 +194,7 @@ WRITTEN = frozenset(
 )
 
 
-def subtraction(
+def _subtraction(
     named: list[tuple[str, Any]], given: list[tuple[str, Any]]
 ) -> Unmet | None:
     """`1 - mask` has no meaning that torch would choose."""
@@ -244,22 +244,22 @@ def kept(word: str, named: list[tuple[str, Any]]) -> Unmet | None:
     )
 
 
-register()
+_register()
 
 
 @needs("torch.where")
 def where(condition: Any, input: Any = None, other: Any = None) -> Unmet | None:
     """Three that broadcast together, the first of bools."""
-    return of_where([("condition", condition), ("input", input), ("other", other)])
+    return _of_where([("condition", condition), ("input", input), ("other", other)])
 
 
 @needs("torch.Tensor.where")
 def tensor_where(self: Any, condition: Any, other: Any) -> Unmet | None:
     """`self` where the condition holds."""
-    return of_where([("condition", condition), ("self", self), ("other", other)])
+    return _of_where([("condition", condition), ("self", self), ("other", other)])
 
 
-def of_where(named: list[tuple[str, Any]]) -> Unmet | None:
+def _of_where(named: list[tuple[str, Any]]) -> Unmet | None:
     """A condition, and two to choose from."""
     wrong = broadcast(named)
     condition = named[0][1]

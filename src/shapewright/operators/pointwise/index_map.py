@@ -56,25 +56,25 @@ WORDS = {
 }
 
 
-def names_of(name: str) -> list[str]:
+def _names_of(name: str) -> list[str]:
     """All names under which `torch.x` is met; torch need not have each of them."""
     return [f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_",
             f"torch.{name}_"]  # fmt: skip
 
 
-def of_one(function: str) -> Any:
+def _of_one(function: str) -> Any:
     """The maker of a function's map; it takes the numbers of the call after `input`."""
 
     def make(input: Meta, *numbers: Any, **options: Any) -> Any:
         options.pop("inplace", None)
         options.pop("out", None)
         given = [number for number in numbers if type(number) is not bool]
-        return mapped(function, input, given, options)
+        return _mapped(function, input, given, options)
 
     return make
 
 
-def mapped(
+def _mapped(
     function: str, input: Meta, numbers: list[Any], options: dict[str, Any]
 ) -> Any:
     """The map of `function(input[i, j], *numbers, **options)`."""
@@ -97,12 +97,12 @@ def mapped(
     )
 
 
-def register_unary_maps() -> None:
+def _register_unary_maps() -> None:
     """Register each function under its names, once."""
     functional = [f"torch.nn.functional.{name}" for name in ACTIVATIONS.split()]
     taken: dict[str, str] = {}
     for name in FUNCTIONS.split():
-        taken |= dict.fromkeys(names_of(name), name)
+        taken |= dict.fromkeys(_names_of(name), name)
     for name in SPECIAL.split():
         taken[f"torch.special.{name}"] = name
     for full in functional:
@@ -114,10 +114,10 @@ def register_unary_maps() -> None:
     taken["torch._C._nn.log_sigmoid"] = "logsigmoid"
     taken["torch.nn.functional._threshold"] = "threshold"
     for full, name in taken.items():
-        index_map(full)(of_one(name))
+        index_map(full)(_of_one(name))
 
 
-register_unary_maps()
+_register_unary_maps()
 
 
 @index_map("torch.polygamma", "torch.special.polygamma")
@@ -263,7 +263,7 @@ def _lined_up(shapes: list[tuple[int, ...]], shape: tuple[int, ...]) -> str:
 broadcast_map = partial(index_map, broadcast=True)
 
 
-def of_two(function: str, reflected: bool = False) -> Any:
+def _of_two(function: str, reflected: bool = False) -> Any:
     """The maker of a function of two operands; `reflected` has them exchanged."""
 
     def make(input: Any, other: Any, **options: Any) -> Any:
@@ -277,28 +277,28 @@ def of_two(function: str, reflected: bool = False) -> Any:
     return make
 
 
-def register_binary_maps() -> None:
+def _register_binary_maps() -> None:
     """Register the functions of two under all their names."""
     for names, function in PLAIN.items():
         for name in names.split():
             forms = (f"torch.{name}", f"torch.Tensor.{name}", f"torch.Tensor.{name}_")
-            broadcast_map(*forms)(of_two(function))
+            broadcast_map(*forms)(_of_two(function))
     for name in SPECIAL_OF_TWO.split():
-        broadcast_map(f"torch.special.{name}")(of_two(name))
+        broadcast_map(f"torch.special.{name}")(_of_two(name))
     for name, function in OPERATORS.items():
         broadcast_map(f"torch.Tensor.__{name}__", f"torch.Tensor.__i{name}__")(
-            of_two(function)
+            _of_two(function)
         )
         reflected = function not in ("add", "mul")
-        broadcast_map(f"torch.Tensor.__r{name}__")(of_two(function, reflected))
+        broadcast_map(f"torch.Tensor.__r{name}__")(_of_two(function, reflected))
     for name in COMPARISONS:
-        broadcast_map(f"torch.Tensor.__{name}__")(of_two(name))
+        broadcast_map(f"torch.Tensor.__{name}__")(_of_two(name))
 
 
-register_binary_maps()
+_register_binary_maps()
 
 
-def power(function: str) -> Any:
+def _power(function: str) -> Any:
     """The maker of the map of `input ** exponent`."""
 
     def make(input: Any, exponent: Any, *, out: Any = None) -> Any:
@@ -310,7 +310,7 @@ def power(function: str) -> Any:
 
 for _name in ("pow", "float_power"):
     broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
-        power(_name)
+        _power(_name)
     )
 
 
@@ -335,7 +335,7 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     return spread("lerp", {"input": input, "end": end, "weight": weight}, {}, said)
 
 
-def of_three(name: str, sign: str) -> Any:
+def _of_three(name: str, sign: str) -> Any:
     """The maker of addcmul's and addcdiv's map."""
 
     def make(
@@ -351,7 +351,7 @@ def of_three(name: str, sign: str) -> Any:
 
 for _name, _sign in (("addcmul", "*"), ("addcdiv", "/")):
     broadcast_map(f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")(
-        of_three(_name, _sign)
+        _of_three(_name, _sign)
     )
 
 
@@ -359,22 +359,22 @@ for _name, _sign in (("addcmul", "*"), ("addcdiv", "/")):
 def where(condition: Meta, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None:
         return NotDrawn("its output's size depends on the values")
-    return chosen("condition", condition, ("input", input), ("other", other))
+    return _chosen("condition", condition, ("input", input), ("other", other))
 
 
 @broadcast_map("torch.Tensor.where")
 def where_method(self: Any, condition: Meta, other: Any) -> Any:
-    return chosen("condition", condition, ("self", self), ("other", other))
+    return _chosen("condition", condition, ("self", self), ("other", other))
 
 
 @broadcast_map(
     "torch.masked_fill", "torch.Tensor.masked_fill", "torch.Tensor.masked_fill_"
 )
 def masked_fill(input: Meta, mask: Meta, value: Any) -> Any:
-    return chosen("mask", mask, ("value", value), ("input", input))
+    return _chosen("mask", mask, ("value", value), ("input", input))
 
 
-def chosen(
+def _chosen(
     name: str, condition: Meta, one: tuple[str, Any], other: tuple[str, Any]
 ) -> Any:
     """The element of `one` where the condition holds, else of `other`."""

@@ -36,29 +36,29 @@ def formatted(self: Meta, format_spec: str) -> Unmet | None:
 Check = Callable[..., Unmet | None]
 
 
-def anything(*named: Any) -> Unmet | None:
+def _anything(*named: Any) -> Unmet | None:
     """Any dtypes."""
     return None
 
 
-def real(*named: Any) -> Unmet | None:
+def _real(*named: Any) -> Unmet | None:
     """Real numbers, a float among them."""
     return no_complex(*named) or some_float(*named)
 
 
-def one_real(*named: Any) -> Unmet | None:
+def _one_real(*named: Any) -> Unmet | None:
     """Real numbers of one dtype."""
     return no_complex(*named) or same_dtype(*named)
 
 
 PAIRS: dict[str, Check] = {
-    "ldexp": anything,
-    "float_power": anything,
+    "ldexp": _anything,
+    "float_power": _anything,
     "isclose": same_dtype,
-    "heaviside": one_real,
-    "nextafter": real,
-    "igamma": real,
-    "igammac": real,
+    "heaviside": _one_real,
+    "nextafter": _real,
+    "igamma": _real,
+    "igammac": _real,
     "special.zeta": no_complex,
     "special.xlog1py": no_complex,
     "clamp_min": no_complex,
@@ -67,7 +67,7 @@ PAIRS: dict[str, Check] = {
 """Functions of two, with the dtypes that they take."""
 
 
-def pair(word: str, check: Check) -> None:
+def _pair(word: str, check: Check) -> None:
     """Register a function of two that line up."""
 
     def aligned(
@@ -81,7 +81,7 @@ def pair(word: str, check: Check) -> None:
 
 
 for _word, _check in PAIRS.items():
-    pair(_word, _check)
+    _pair(_word, _check)
 
 
 @needs("torch.complex", "torch.polar")
@@ -124,7 +124,7 @@ def addcdiv(input: Meta, tensor1: Any, tensor2: Any, **options: Any) -> Unmet | 
     return broadcast((("input", input), *given)) or some_float(*given)
 
 
-def added_in_place(check: Check) -> Check:
+def _added_in_place(check: Check) -> Check:
     """A product that is added to what is written."""
 
     def written(
@@ -140,8 +140,8 @@ def added_in_place(check: Check) -> Check:
     return written
 
 
-needs("torch.Tensor.addcmul_")(added_in_place(addcmul))
-needs("torch.Tensor.addcdiv_")(added_in_place(addcdiv))
+needs("torch.Tensor.addcmul_")(_added_in_place(addcmul))
+needs("torch.Tensor.addcdiv_")(_added_in_place(addcdiv))
 
 
 @needs("torch.clamp")

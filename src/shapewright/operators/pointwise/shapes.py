@@ -68,7 +68,7 @@ def answer_of(table: dict[str, str | Misfit], dtype: str) -> str | None:
     return answer or setting.default_dtype
 
 
-def out_of_place(family: Family, grad_fn: str) -> Metadata:
+def _out_of_place(family: Family, grad_fn: str) -> Metadata:
     """The rule of a function that makes a new tensor."""
     table, promoted = family.table(), family.gives == "float"
 
@@ -81,7 +81,7 @@ def out_of_place(family: Family, grad_fn: str) -> Metadata:
     return metadata
 
 
-def in_place(family: Family, grad_fn: str) -> Metadata:
+def _in_place(family: Family, grad_fn: str) -> Metadata:
     """The rule of a function that writes its argument."""
     table, first = family.table(), "b" in family.refuses
 
@@ -96,15 +96,15 @@ def in_place(family: Family, grad_fn: str) -> Metadata:
     return metadata
 
 
-def register(family: Family, grad_fn: str, names: list[str], forms: str) -> None:
+def _register(family: Family, grad_fn: str, names: list[str], forms: str) -> None:
     """Register under each name: F torch.x, M a method, I the method x_, J torch.x_."""
     made = [f"torch.{name}" for name in names if "F" in forms]
     made += [f"torch.Tensor.{name}" for name in names if "M" in forms]
     wrote = [f"torch.Tensor.{name}_" for name in names if "I" in forms]
     wrote += [f"torch.{name}_" for name in names if "J" in forms]
-    rule(*made)(out_of_place(family, grad_fn))
+    rule(*made)(_out_of_place(family, grad_fn))
     if wrote:
-        rule(*wrote, writes=0)(in_place(family, _OWN_IN_PLACE.get(grad_fn, grad_fn)))
+        rule(*wrote, writes=0)(_in_place(family, _OWN_IN_PLACE.get(grad_fn, grad_fn)))
 
 
 _OWN_IN_PLACE = {
@@ -190,14 +190,14 @@ _SPECIAL = {
 
 def _register_all() -> None:
     for names, grad in _FLOAT_GRADS.items():
-        register(_FLOAT, f"{grad}Backward0", names.split(), "FMIJ")
+        _register(_FLOAT, f"{grad}Backward0", names.split(), "FMIJ")
     for names, forms, grad, family in _OTHERS:
-        register(family, f"{grad}Backward0" if grad else "", names.split(), forms)
+        _register(family, f"{grad}Backward0" if grad else "", names.split(), forms)
     for name, (grad, family) in _SPECIAL.items():
-        rule(f"torch.special.{name}")(out_of_place(family, f"{grad}Backward0"))
+        rule(f"torch.special.{name}")(_out_of_place(family, f"{grad}Backward0"))
     refused = dict.fromkeys("hfc", (_ONLY_INTEGERS, "TypeError"))
     inverted = Family("bi", refuses=refused)
-    rule("torch.Tensor.__invert__")(out_of_place(inverted, ""))
+    rule("torch.Tensor.__invert__")(_out_of_place(inverted, ""))
 
 
 _register_all()

@@ -39,7 +39,7 @@ from shapewright.sizes.window_sizes import Window, per_dim, pooled
 WHOLE = frozenset("uint8 int8 int16 int32 int64".split())
 
 
-def channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
+def _channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
     """`n, c`, or `c` where there is no batch dim."""
     return ("n", "c")[2 - (len(input.shape) - dims) :]
 
@@ -47,7 +47,7 @@ def channel_letters(input: Meta, dims: int) -> tuple[str, ...]:
 # -- the largest -----------------------------------------------------------------------
 
 
-def largest(
+def _largest(
     shape: tuple[int, ...],
     read: Read,
     loops: tuple[Loop, ...],
@@ -86,7 +86,7 @@ def largest(
     return value, where
 
 
-def flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
+def _flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
     """An index into the spatial dims, flattened."""
     flat = number(0)
     for index, size in zip(at, sizes, strict=True):
@@ -94,7 +94,7 @@ def flattened(at: Sequence[Expression], sizes: Sequence[int]) -> Expression:
     return flat
 
 
-def max_pool(
+def _max_pool(
     input: Meta,
     kernel_size: Any,
     stride: Any,
@@ -107,7 +107,7 @@ def max_pool(
     kernel = per_dim(kernel_size, dims)
     sizes = input.shape[-dims:]
     over = pooled(sizes, kernel, stride, padding, dilation, ceil_mode)
-    front = channel_letters(input, dims)
+    front = _channel_letters(input, dims)
     loops, inner = steps(kernel)
     lined = list(zip(over, places(dims), inner, strict=True))
     at = tuple(reads_at(window, place, step) for window, place, step in lined)
@@ -115,20 +115,20 @@ def max_pool(
     empty = any(window.all_outside() for window in over)
     if empty and (return_indices or input.dtype in WHOLE):
         return NotDrawn("a window lies in the padding alone")
-    return largest(
+    return _largest(
         (*input.shape[:-dims], *(window.places for window in over)),
         Read("input", (*map(Letter, front), *at)),
         loops,
         tuple(within),
         (*front, *SPACE[dims]),
         f"The largest element of each {write_size(kernel)} window",
-        flattened(at, input.shape[-dims:]) if return_indices else None,
+        _flattened(at, input.shape[-dims:]) if return_indices else None,
         -inf if empty else None,
         over,
     )
 
 
-def max_pool_plain(dims: int) -> Callable[..., Any]:
+def _max_pool_plain(dims: int) -> Callable[..., Any]:
     """`torch.max_pool2d`, which gives no indices."""
 
     def make(
@@ -140,12 +140,12 @@ def max_pool_plain(dims: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
     ) -> Any:
         more = (stride, padding, dilation, ceil_mode, False)
-        return max_pool(input, kernel_size, *more, dims)
+        return _max_pool(input, kernel_size, *more, dims)
 
     return make
 
 
-def max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]:
+def _max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]:
     """`torch.nn.functional.max_pool2d`, and its form that gives indices by default."""
 
     def make(
@@ -158,12 +158,12 @@ def max_pool_functional(dims: int, indices: bool = False) -> Callable[..., Any]:
         return_indices: bool = False,
     ) -> Any:
         more = (stride, padding, dilation, ceil_mode, return_indices or indices)
-        return max_pool(input, kernel_size, *more, dims)
+        return _max_pool(input, kernel_size, *more, dims)
 
     return make
 
 
-def max_unpool(dims: int) -> Callable[..., Any]:
+def _max_unpool(dims: int) -> Callable[..., Any]:
     """`torch.nn.functional.max_unpool2d`: each value back to the place it came from."""
 
     def make(
@@ -182,14 +182,14 @@ def max_unpool(dims: int) -> Callable[..., Any]:
         ]
         if output_size is not None:
             made = list(output_size)[-dims:]
-        front = channel_letters(input, dims)
+        front = _channel_letters(input, dims)
         loops, inner = looped(dict(zip(STEPS[dims], sizes, strict=True)))
         at = (*map(Letter, front), *inner)
         return IndexMap(
             (*input.shape[:-dims], *made),
             (Read("input", at),),
             loops,
-            (Equal(Element("indices", at), flattened(places(dims), made)),),
+            (Equal(Element("indices", at), _flattened(places(dims), made)),),
             start=0,
             letters=(*front, *SPACE[dims]),
             sentence="Each element goes to the place that `indices` says; 0 elsewhere.",
@@ -201,7 +201,7 @@ def max_unpool(dims: int) -> Callable[..., Any]:
 # -- the mean --------------------------------------------------------------------------
 
 
-def avg_pool(dims: int) -> Callable[..., Any]:
+def _avg_pool(dims: int) -> Callable[..., Any]:
     """`torch.nn.functional.avg_pool2d`."""
 
     def make(
@@ -216,7 +216,7 @@ def avg_pool(dims: int) -> Callable[..., Any]:
         kernel = per_dim(kernel_size, dims)
         sizes = input.shape[-dims:]
         over = pooled(sizes, kernel, stride, padding, 1, ceil_mode)
-        front = channel_letters(input, dims)
+        front = _channel_letters(input, dims)
         loops, inner = steps(kernel)
         lined = list(zip(over, places(dims), inner, strict=True))
         at = (reads_at(window, place, step) for window, place, step in lined)
@@ -255,7 +255,7 @@ def avg_pool(dims: int) -> Callable[..., Any]:
     return make
 
 
-def avg_pool1d(
+def _avg_pool1d(
     input: Meta,
     kernel_size: Any,
     stride: Any = None,
@@ -263,7 +263,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Any:
-    return avg_pool(1)(
+    return _avg_pool(1)(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad
     )
 
@@ -271,7 +271,7 @@ def avg_pool1d(
 # -- not drawn -------------------------------------------------------------------------
 
 
-def lp_pool(
+def _lp_pool(
     input: Meta,
     norm_type: float,
     kernel_size: Any,
@@ -281,7 +281,7 @@ def lp_pool(
     return NotDrawn("it sums powers of the window's elements, and takes a root")
 
 
-def fractional_max_pool(
+def _fractional_max_pool(
     input: Meta,
     kernel_size: Any,
     output_size: Any = None,
@@ -294,24 +294,24 @@ def fractional_max_pool(
 
 for _dims in (1, 2, 3):
     _f = "torch.nn.functional."
-    index_map(f"torch.max_pool{_dims}d")(max_pool_plain(_dims))
-    index_map(f"{_f}max_pool{_dims}d")(max_pool_functional(_dims))
-    index_map(f"{_f}max_pool{_dims}d_with_indices")(max_pool_functional(_dims, True))
-    index_map(f"{_f}max_unpool{_dims}d")(max_unpool(_dims))
-    index_map(f"{_f}lp_pool{_dims}d")(lp_pool)
+    index_map(f"torch.max_pool{_dims}d")(_max_pool_plain(_dims))
+    index_map(f"{_f}max_pool{_dims}d")(_max_pool_functional(_dims))
+    index_map(f"{_f}max_pool{_dims}d_with_indices")(_max_pool_functional(_dims, True))
+    index_map(f"{_f}max_unpool{_dims}d")(_max_unpool(_dims))
+    index_map(f"{_f}lp_pool{_dims}d")(_lp_pool)
     if _dims > 1:
         index_map(f"{_f}avg_pool{_dims}d", f"torch._C._nn.avg_pool{_dims}d")(
-            avg_pool(_dims)
+            _avg_pool(_dims)
         )
         index_map(
             f"{_f}fractional_max_pool{_dims}d",
             f"{_f}fractional_max_pool{_dims}d_with_indices",
-        )(fractional_max_pool)
-index_map("torch.avg_pool1d", f"{_f}avg_pool1d")(avg_pool1d)
-index_map("torch.max_pool1d_with_indices")(max_pool_functional(1, True))
+        )(_fractional_max_pool)
+index_map("torch.avg_pool1d", f"{_f}avg_pool1d")(_avg_pool1d)
+index_map("torch.max_pool1d_with_indices")(_max_pool_functional(1, True))
 
 
-def cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int, bool]:
+def _cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int, bool]:
     """Part number `place` of a dim: its start, its end, its width, if all are alike.
 
     Where they are not, the width is that of the widest.
@@ -328,12 +328,12 @@ def cut(size: int, parts: int, place: Expression) -> tuple[Expression, Any, int,
     return start, end, max(widths, default=1), len(widths) <= 1
 
 
-def adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
+def _adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
     """What both kinds of adaptive pooling have in common."""
     asked = adaptive_sizes(input.shape[-dims:], output_size)
     assert asked is not None, "torch took other sizes than one for each dim"
     cuts = [
-        cut(size, parts, place)
+        _cut(size, parts, place)
         for size, parts, place in zip(
             input.shape[-dims:], asked, places(dims), strict=True
         )
@@ -350,7 +350,7 @@ def adaptive(input: Meta, output_size: Any, dims: int) -> dict[str, Any]:
             if not alike
         ),
         "widths": [width for _, _, width, _ in cuts],
-        "front": channel_letters(input, dims),
+        "front": _channel_letters(input, dims),
     }
 
 
@@ -358,7 +358,7 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Any]:
     """`torch.nn.functional.adaptive_avg_pool2d`."""
 
     def make(input: Meta, output_size: Any) -> IndexMap:
-        of = adaptive(input, output_size, dims)
+        of = _adaptive(input, output_size, dims)
         front, at, asked = of["front"], of["at"], of["shape"][-dims:]
         return IndexMap(
             of["shape"],
@@ -375,21 +375,21 @@ def adaptive_avg_pool(dims: int) -> Callable[..., Any]:
     return make
 
 
-def adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
+def _adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
     """`torch.nn.functional.adaptive_max_pool2d`."""
 
     def make(input: Meta, output_size: Any, return_indices: bool = False) -> Any:
-        of = adaptive(input, output_size, dims)
+        of = _adaptive(input, output_size, dims)
         front, at, asked = of["front"], of["at"], of["shape"][-dims:]
         both = return_indices or indices
-        return largest(
+        return _largest(
             of["shape"],
             Read("input", (*map(Letter, front), *at)),
             of["loops"],
             of["conditions"],
             (*front, *SPACE[dims]),
             f"The largest of each part, of {write_size(asked)} that cover the input",
-            flattened(at, input.shape[-dims:]) if both else None,
+            _flattened(at, input.shape[-dims:]) if both else None,
         )
 
     return make
@@ -398,9 +398,9 @@ def adaptive_max_pool(dims: int, indices: bool = False) -> Callable[..., Any]:
 for _dims in (1, 2, 3):
     _f = "torch.nn.functional."
     index_map(f"{_f}adaptive_avg_pool{_dims}d")(adaptive_avg_pool(_dims))
-    index_map(f"{_f}adaptive_max_pool{_dims}d")(adaptive_max_pool(_dims))
+    index_map(f"{_f}adaptive_max_pool{_dims}d")(_adaptive_max_pool(_dims))
     index_map(f"{_f}adaptive_max_pool{_dims}d_with_indices")(
-        adaptive_max_pool(_dims, True)
+        _adaptive_max_pool(_dims, True)
     )
 index_map("torch.adaptive_avg_pool1d")(adaptive_avg_pool(1))
-index_map("torch.adaptive_max_pool1d")(adaptive_max_pool(1, True))
+index_map("torch.adaptive_max_pool1d")(_adaptive_max_pool(1, True))

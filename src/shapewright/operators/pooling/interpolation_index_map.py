@@ -29,7 +29,7 @@ from shapewright.operators.pooling.interpolation_shapes import resized
 from shapewright.sizes.expressions import Expression, Letter
 
 
-def single(value: float) -> float:
+def _single(value: float) -> float:
     """A number rounded to float32, in which torch finds the nearest element."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
@@ -37,16 +37,16 @@ def single(value: float) -> float:
 # -- places and weights along one dim --------------------------------------------------
 
 
-def nearest_places(
+def _nearest_places(
     size: int, made: int, factor: float | None, exact: bool
 ) -> list[int]:
     """The element that each new one copies."""
-    scale = single(1 / factor if factor else size / made)
+    scale = _single(1 / factor if factor else size / made)
     shift = 0.5 if exact else 0.0
-    return [min(floor(single((at + shift) * scale)), size - 1) for at in range(made)]
+    return [min(floor(_single((at + shift) * scale)), size - 1) for at in range(made)]
 
 
-def as_formula(
+def _as_formula(
     places: list[int], size: int, at: Letter, factor: float | None
 ) -> Expression | None:
     """A short formula for places, if there is one."""
@@ -69,15 +69,15 @@ Taps = tuple[list[list[int]], list[list[float]]]
 """For each new element, the elements that it lies between, and their weights."""
 
 
-def scale_of(size: int, made: int, factor: float | None, corners: bool) -> float:
+def _scale_of(size: int, made: int, factor: float | None, corners: bool) -> float:
     """How far apart new elements are, in elements of the input."""
     if corners:
         return (size - 1) / (made - 1) if made > 1 else 0.0
     return 1 / factor if factor else size / made
 
 
-def linear_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
-    scale = scale_of(size, made, factor, corners)
+def _linear_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
+    scale = _scale_of(size, made, factor, corners)
     places, weights = [], []
     for at in range(made):
         real = at * scale if corners else max(0.0, (at + 0.5) * scale - 0.5)
@@ -88,23 +88,23 @@ def linear_taps(size: int, made: int, factor: float | None, corners: bool) -> Ta
     return places, weights
 
 
-def cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
-    scale = scale_of(size, made, factor, corners)
+def _cubic_taps(size: int, made: int, factor: float | None, corners: bool) -> Taps:
+    scale = _scale_of(size, made, factor, corners)
     places, weights = [], []
     for at in range(made):
         real = at * scale if corners else (at + 0.5) * scale - 0.5
         low = min(floor(real), size - 1)
         part = min(max(real - low, 0.0), 1.0)
         places.append([min(max(low + tap, 0), size - 1) for tap in (-1, 0, 1, 2)])
-        weights.append([cubic(part - tap, -0.75) for tap in (-1, 0, 1, 2)])
+        weights.append([_cubic(part - tap, -0.75) for tap in (-1, 0, 1, 2)])
     return places, weights
 
 
-def smooth_taps(
+def _smooth_taps(
     size: int, made: int, factor: float | None, corners: bool, reach: int
 ) -> Taps:
     """With `antialias`: a filter as wide as the new elements are apart."""
-    scale = scale_of(size, made, factor, corners)
+    scale = _scale_of(size, made, factor, corners)
     wide = max(scale, 1.0)
     support = reach / 2 * wide
     places, weights = [], []
@@ -113,7 +113,7 @@ def smooth_taps(
         low = max(int(centre - support + 0.5), 0)
         high = min(int(centre + support + 0.5), size)
         own = [
-            weigh((place - centre + 0.5) / wide, reach) for place in range(low, high)
+            _weigh((place - centre + 0.5) / wide, reach) for place in range(low, high)
         ]
         whole = sum(own) or 1.0
         places.append(list(range(low, high)))
@@ -126,14 +126,14 @@ def smooth_taps(
     return places, weights
 
 
-def weigh(distance: float, reach: int) -> float:
+def _weigh(distance: float, reach: int) -> float:
     """The weight of an element at a distance, for `antialias`."""
     if reach == 2:
         return max(0.0, 1 - abs(distance))
-    return cubic(distance, -0.5)
+    return _cubic(distance, -0.5)
 
 
-def cubic(distance: float, a: float) -> float:
+def _cubic(distance: float, a: float) -> float:
     """Keys' cubic convolution."""
     x = abs(distance)
     if x < 1:
@@ -146,7 +146,7 @@ def cubic(distance: float, a: float) -> float:
 # -- the maps --------------------------------------------------------------------------
 
 
-def copied(
+def _copied(
     input: Meta, made: Sequence[int], factors: Sequence[float | None], exact: bool
 ) -> IndexMap:
     """Nearest neighbours: each new element is a copy."""
@@ -155,8 +155,8 @@ def copied(
     for name, size, new, factor in zip(
         SPACE[dims], input.shape[-dims:], made, factors, strict=True
     ):
-        places = nearest_places(size, new, factor, exact)
-        index = as_formula(places, size, Letter(name), factor)
+        places = _nearest_places(size, new, factor, exact)
+        index = _as_formula(places, size, Letter(name), factor)
         if index is None:
             tables.append(Table(f"source_{name}", tuple(places)))
             index = Element(f"source_{name}", (Letter(name),))
@@ -171,7 +171,7 @@ def copied(
     )
 
 
-def weighted(
+def _weighted(
     input: Meta,
     made: Sequence[int],
     factors: Sequence[float | None],
@@ -228,7 +228,7 @@ def interpolate(
     if mode == "area":
         return adaptive_avg_pool(dims)(input, made)
     if mode in ("nearest", "nearest-exact"):
-        return copied(input, made, factors, mode == "nearest-exact")
+        return _copied(input, made, factors, mode == "nearest-exact")
     if input.dtype in WHOLE:
         return NotDrawn("its weighted sums are rounded to whole numbers on the way")
     corners = bool(align_corners)
@@ -237,14 +237,14 @@ def interpolate(
             # Seen in torch 2.13 on the CPU: each row repeats the first one.
             return NotDrawn("torch is wrong at a width of 1 with `antialias`")
         reach = 4 if mode == "bicubic" else 2
-        return weighted(
+        return _weighted(
             input,
             made,
             factors,
-            lambda own, new, by: smooth_taps(own, new, by, corners, reach),
+            lambda own, new, by: _smooth_taps(own, new, by, corners, reach),
         )
-    taps = cubic_taps if mode == "bicubic" else linear_taps
-    return weighted(
+    taps = _cubic_taps if mode == "bicubic" else _linear_taps
+    return _weighted(
         input, made, factors, lambda own, new, by: taps(own, new, by, corners)
     )
 

@@ -14,7 +14,7 @@ from shapewright.operators.needs_registry import needs
 @needs("torch.nn.functional.grid_sample", "torch.grid_sampler")
 def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | None:
     """A place of 2 (or 3) coordinates for each pixel that comes out."""
-    wrong = of_ranks(input, grid)
+    wrong = _of_ranks(input, grid)
     if wrong is not None:
         return wrong
     rank = len(input.shape)
@@ -49,7 +49,7 @@ def grid_sample(input: Meta, grid: Meta, *rest: Any, **options: Any) -> Unmet | 
     return real_floats(*reversed(named)) or same_dtype(*named)
 
 
-def of_ranks(input: Meta, grid: Meta) -> Unmet | None:
+def _of_ranks(input: Meta, grid: Meta) -> Unmet | None:
     """Images and their grid have as many dims."""
     have, rank = len(grid.shape), len(input.shape)
     if rank not in (4, 5):

@@ -50,14 +50,14 @@ def interpolate(
     if sizes is None:
         return NotImplemented
     if min(sizes) < 1:  # torch's data-free kernel lets it pass
-        raise Misfit(too_small(shape[2:], sizes))
+        raise Misfit(_too_small(shape[2:], sizes))
     made = (*shape[:2], *sizes)
     suffix = "Aa" if antialias else ""
     grad_fn = f"Upsample{_NODE[mode]}{ndim - 2}D{suffix}Backward0"
     return Made(made, input.dtype, hinted(made, input.shape, input.stride), grad_fn)
 
 
-def too_small(have: Shape, sizes: Shape) -> str:
+def _too_small(have: Shape, sizes: Shape) -> str:
     """What torch says where nothing would be left."""
     one, two = (
         ", ".join(

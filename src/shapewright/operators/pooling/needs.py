@@ -28,7 +28,7 @@ from shapewright.operators.needs_registry import needs
 LAYOUT = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
-def pooling(spatial: int, dilated: bool) -> None:
+def _pooling(spatial: int, dilated: bool) -> None:
     """Register the pooling of so many dims."""
     name = f"{'max' if dilated else 'avg'}_pool{spatial}d"
 
@@ -41,7 +41,7 @@ def pooling(spatial: int, dilated: bool) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Unmet | None:
-        wrong = pooled(
+        wrong = _pooled(
             input, spatial, kernel_size, stride, padding, dilation, ceil_mode
         )
         if wrong is None and spatial == 1 and not return_indices:
@@ -57,7 +57,7 @@ def pooling(spatial: int, dilated: bool) -> None:
         count_include_pad: bool = True,
         divisor_override: Any = None,
     ) -> Unmet | None:
-        wrong = pooled(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
+        wrong = _pooled(input, spatial, kernel_size, stride, padding, 1, ceil_mode)
         if wrong is None and spatial == 3:  # this one compares before it pads
             kernel = each(kernel_size, 3)
             wrong = of_room(input, kernel, (1, 1, 1), (0, 0, 0), (1, 1, 1), False)
@@ -73,8 +73,8 @@ def pooling(spatial: int, dilated: bool) -> None:
 
 
 for _spatial in (1, 2, 3):
-    pooling(_spatial, True)
-    pooling(_spatial, False)
+    _pooling(_spatial, True)
+    _pooling(_spatial, False)
 
 
 def of_rank(input: Meta, spatial: int) -> Unmet | None:
@@ -100,7 +100,7 @@ def of_rank(input: Meta, spatial: int) -> Unmet | None:
     )
 
 
-def pooled(
+def _pooled(
     input: Meta,
     spatial: int,
     kernel_size: Any,
@@ -172,13 +172,13 @@ def of_room(
     return None
 
 
-def adaptive(spatial: int, kind: str) -> None:
+def _adaptive(spatial: int, kind: str) -> None:
     """Register the adaptive pooling of so many dims."""
 
     def pool(
         input: Meta, output_size: Any, return_indices: bool = False
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or of_sizes(output_size, spatial)
+        wrong = of_rank(input, spatial) or _of_sizes(output_size, spatial)
         return wrong or real_floats(("input", input))
 
     name = f"torch.nn.functional.adaptive_{kind}_pool{spatial}d"
@@ -186,7 +186,7 @@ def adaptive(spatial: int, kind: str) -> None:
     needs(*names)(pool)
 
 
-def of_sizes(output_size: Any, spatial: int) -> Unmet | None:
+def _of_sizes(output_size: Any, spatial: int) -> Unmet | None:
     """A size for each dim, of at least 0; None keeps a dim."""
     listed = isinstance(output_size, tuple | list)
     given = list(output_size) if listed else [output_size]
@@ -197,11 +197,11 @@ def of_sizes(output_size: Any, spatial: int) -> Unmet | None:
 
 
 for _spatial in (1, 2, 3):
-    adaptive(_spatial, "avg")
-    adaptive(_spatial, "max")
+    _adaptive(_spatial, "avg")
+    _adaptive(_spatial, "max")
 
 
-def unpooling(spatial: int) -> None:
+def _unpooling(spatial: int) -> None:
     """Register the undoing of a pooling of so many dims."""
 
     def unpool(
@@ -212,7 +212,7 @@ def unpooling(spatial: int) -> None:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Unmet | None:
-        wrong = of_rank(input, spatial) or of_indices(input, indices)
+        wrong = of_rank(input, spatial) or _of_indices(input, indices)
         if wrong is not None:
             return wrong
         kernel, pads = each(kernel_size, spatial), each(padding, spatial)
@@ -223,21 +223,21 @@ def unpooling(spatial: int) -> None:
                 input.shape[-spatial:], steps, kernel, pads, strict=True
             )
         )
-        wrong = of_output(usual, steps, output_size)
+        wrong = _of_output(usual, steps, output_size)
         if wrong is None and min(usual) < 0:
             wrong = of_positive("kernel_size", kernel_size)
         made = usual if output_size is None else tuple(output_size)[-spatial:]
-        wrong = wrong or of_places(indices, made)
+        wrong = wrong or _of_places(indices, made)
         return wrong or no_bools(("input", input)) or no_complex(("input", input))
 
     needs(f"torch.nn.functional.max_unpool{spatial}d")(unpool)
 
 
 for _spatial in (1, 2, 3):
-    unpooling(_spatial)
+    _unpooling(_spatial)
 
 
-def of_indices(input: Meta, indices: Meta) -> Unmet | None:
+def _of_indices(input: Meta, indices: Meta) -> Unmet | None:
     """Indices of the pooling that it undoes: int64, one for each element."""
     if indices.dtype != "int64":
         why = "{op} takes the indices that pooling returned, int64"
@@ -258,7 +258,7 @@ def of_indices(input: Meta, indices: Meta) -> Unmet | None:
     )
 
 
-def of_output(
+def _of_output(
     usual: Sequence[int], steps: Sequence[int], output_size: Any
 ) -> Unmet | None:
     """A size that this pooling would have made what comes in."""
@@ -291,7 +291,7 @@ def of_output(
     return None
 
 
-def of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
+def _of_places(indices: Meta, size: Sequence[int]) -> Unmet | None:
     """Indices within what comes out, where they are known."""
     values: tuple[int, ...] = getattr(indices, "values", None) or ()
     count = 1

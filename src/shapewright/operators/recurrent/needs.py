@@ -28,16 +28,16 @@ from shapewright.operators.recurrent.packing_needs import (
 @needs("torch.nn.RNN", "torch.nn.GRU")
 def rnn(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     """Features in the last dim; a state for each layer and direction."""
-    wrong = of_sequence(input, layer)
+    wrong = _of_sequence(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
-    return of_state("hx", hx, input, layer, layer["hidden_size"])
+    return _of_state("hx", hx, input, layer, layer["hidden_size"])
 
 
 @needs("torch.nn.LSTM")
 def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     """The same, with a state and a cell."""
-    wrong = of_sequence(input, layer)
+    wrong = _of_sequence(input, layer)
     if wrong is not None or hx is None:
         return wrong
     size = layer["proj_size"] or layer["hidden_size"]
@@ -52,19 +52,19 @@ def lstm(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
         )
     if not isinstance(hx, tuple | list) or len(hx) != 2:
         return None
-    first = of_state("hx.0", hx[0], input, layer, size)
-    return first or of_state("hx.1", hx[1], input, layer, layer["hidden_size"])
+    first = _of_state("hx.0", hx[0], input, layer, size)
+    return first or _of_state("hx.1", hx[1], input, layer, layer["hidden_size"])
 
 
-def of_sequence(input: Any, layer: Any) -> Unmet | None:
+def _of_sequence(input: Any, layer: Any) -> Unmet | None:
     """Two or three dims, the last one of the features."""
-    if is_packed(input):
+    if _is_packed(input):
         features, dtype = layer["input_size"], layer.get("weight_dtype")
         wrong = of_steps(input[0], "input.0", features, dtype)
         return wrong or of_sum(input[0], "input.0", input[1])
     if not is_tensor(input):
         return None
-    wrong = of_weights("input", input, layer)
+    wrong = _of_weights("input", input, layer)
     if wrong is not None:
         return wrong
     shape, wanted = input.shape, layer["input_size"]
@@ -108,7 +108,7 @@ def of_sequence(input: Any, layer: Any) -> Unmet | None:
     )
 
 
-def of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
+def _of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
     """The dtype of the layer's weights; the memory of one step is promoted."""
     dtype = layer.get("weight_dtype", given.dtype)
     whole = layer.get("num_layers") and not layer.get("proj_size")
@@ -117,15 +117,15 @@ def of_weights(name: str, given: Meta, layer: Any) -> Unmet | None:
     return dtype_unmet(name, given, dtype, f"{{op}} computes in {dtype}")
 
 
-def is_packed(input: Any) -> bool:
+def _is_packed(input: Any) -> bool:
     """A `PackedSequence`: steps, batch sizes, and the order of samples."""
     return isinstance(input, tuple) and len(input) == 4 and is_tensor(input[0])
 
 
-def of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet | None:
+def _of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet | None:
     """`(layers·directions, batch, hidden)`, the batch in the middle in any case."""
     rows = layer["num_layers"] * (2 if layer["bidirectional"] else 1)
-    if is_packed(input) and is_tensor(state):
+    if _is_packed(input) and is_tensor(state):
         values = getattr(input[1], "values", None) or (*state.shape, 1, 1)[1:]
         return of_packed_state(name, state, (rows, values[0], size))
     if not is_tensor(state) or not is_tensor(input):
@@ -135,7 +135,7 @@ def of_state(name: str, state: Any, input: Any, layer: Any, size: int) -> Unmet 
     wanted = (rows, batch, size) if batch is not None else (rows, size)
     shape = state.shape
     if shape == wanted:
-        return of_weights(name, state, layer)
+        return _of_weights(name, state, layer)
     said = f"{{op}} needs a hidden state {text(wanted)}"
     said += " = (layers·directions, batch, hidden)" if batched else " without a batch"
     said += f", got {{{name.replace('.', '_')}}} {text(shape)}"
@@ -192,24 +192,24 @@ def recurrent(input: Any, hx: Any, params: Any, *rest: Any) -> Unmet | None:
 @needs("torch.nn.RNNCell", "torch.nn.GRUCell")
 def cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     """One step: `(batch, features)` and `(batch, hidden)`."""
-    wrong = of_step(input, layer)
+    wrong = _of_step(input, layer)
     if wrong is not None or not is_tensor(hx):
         return wrong
-    return of_cell_state("hx", hx, input, layer)
+    return _of_cell_state("hx", hx, input, layer)
 
 
 @needs("torch.nn.LSTMCell")
 def lstm_cell(input: Meta, hx: Any = None, *, layer: Any = None) -> Unmet | None:
     """The same, with a state and a cell."""
-    wrong = of_step(input, layer)
+    wrong = _of_step(input, layer)
     if wrong is not None or not isinstance(hx, tuple | list):
         return wrong
     for n, state in enumerate(hx):
-        wrong = wrong or of_cell_state(f"hx.{n}", state, input, layer)
+        wrong = wrong or _of_cell_state(f"hx.{n}", state, input, layer)
     return wrong
 
 
-def of_step(input: Meta, layer: Any) -> Unmet | None:
+def _of_step(input: Meta, layer: Any) -> Unmet | None:
     """One step has no time."""
     shape, wanted = input.shape, layer["input_size"]
     rank = len(shape)
@@ -229,7 +229,7 @@ def of_step(input: Meta, layer: Any) -> Unmet | None:
             grants=(Grant("input", made),),
         )
     if shape[-1] == wanted:
-        return of_weights("input", input, layer)
+        return _of_weights("input", input, layer)
     return Unmet(
         "rnn-input-size",
         f"{{op}} needs {wanted} input features, got {shape[-1]} in {{input}}"
@@ -241,12 +241,12 @@ def of_step(input: Meta, layer: Any) -> Unmet | None:
     )
 
 
-def of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | None:
+def _of_cell_state(name: str, state: Any, input: Meta, layer: Any) -> Unmet | None:
     """`(batch, hidden)`."""
     wanted = (*input.shape[:-1], layer["hidden_size"])
     shape = state.shape
     if shape == wanted:
-        return of_weights(name, state, layer)
+        return _of_weights(name, state, layer)
     dim = differs(shape, wanted)
     return Unmet(
         "hidden-state-shape",
@@ -286,7 +286,7 @@ def step(
         wrong = None
         if is_tensor(state) and rank == 2 and len(state.shape) == 2:
             layer = {"hidden_size": w_hh.shape[1]}
-            wrong = of_cell_state(name, state, input, layer)
+            wrong = _of_cell_state(name, state, input, layer)
         if wrong is not None:
             return wrong
     return same_dtype(("input", input), ("w_ih", w_ih))

@@ -46,14 +46,14 @@ def pack(input: Meta, lengths: Meta, batch_first: bool = False) -> Unmet | None:
             needs=1,
             grants=(Grant("lengths", Made((shape[not batch_first],), "int64")),),
         )
-    wrong = of_count(input, lengths, bool(batch_first)) or of_order(lengths)
+    wrong = _of_count(input, lengths, bool(batch_first)) or _of_order(lengths)
     if wrong is None and lengths.dtype != "int64":
         why = f"{PACK} takes lengths of int64"
         return dtype_unmet("lengths", lengths, "int64", why)
     return wrong
 
 
-def of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
+def _of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
     """As many lengths as samples."""
     at = 0 if batch_first else 1
     have, wanted = lengths.shape[0], input.shape[at]
@@ -74,7 +74,7 @@ def of_count(input: Meta, lengths: Meta, batch_first: bool) -> Unmet | None:
     )
 
 
-def of_order(lengths: Meta) -> Unmet | None:
+def _of_order(lengths: Meta) -> Unmet | None:
     """Lengths of at least 1 that do not grow, where they are known."""
     values: tuple[int, ...] = getattr(lengths, "values", None) or ()
     for n, value in enumerate(values):

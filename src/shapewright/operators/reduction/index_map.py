@@ -24,7 +24,7 @@ from shapewright.operators.pointwise.index_map import spread
 from shapewright.sizes.expressions import Expression, Letter
 
 
-def over(
+def _over(
     input: Meta, dim: Any, keepdim: bool, combine: str, said: str,
     options: Options = (), name: str = "input", **more: Any,
 ) -> Any:  # fmt: skip
@@ -57,7 +57,7 @@ def over(
     count = prod(loop.size for loop in loops)
     noun = "element" if count == 1 else f"{count} elements"
     of = f"the {noun}" if count == 1 else noun
-    words = f"Each output element is {said} of {of} {along(sorted(gone))}."
+    words = f"Each output element is {said} of {of} {_along(sorted(gone))}."
     if not shape:
         words = f"It is {said} of the one element that there is."
     given: dict[str, Any] = {"combine": combine, "options": options, **more}
@@ -70,7 +70,7 @@ def over(
     )
 
 
-def along(dims: list[int]) -> str:
+def _along(dims: list[int]) -> str:
     """`along dims 0, 1 and 2`."""
     *first, last = map(str, dims or [0])
     numbers = f"{', '.join(first)} and {last}" if first else last
@@ -86,21 +86,21 @@ def converts(input: Meta, dtype: str | None) -> NotDrawn | None:
     return NotDrawn(f"it converts to {dtype} first")
 
 
-def summing(combine: str, said: str) -> Any:
+def _summing(combine: str, said: str) -> Any:
     """The maker of sum's and prod's map."""
 
     def make(
         input: Meta, dim: Any = None, keepdim: bool = False, *,
         dtype: str | None = None, out: Any = None,
     ) -> Any:  # fmt: skip
-        return converts(input, dtype) or over(input, dim, keepdim, combine, said)
+        return converts(input, dtype) or _over(input, dim, keepdim, combine, said)
 
     return make
 
 
 for _name, _said in (("sum", "the sum"), ("prod", "the product"),
                      ("nansum", "the sum without NaN")):  # fmt: skip
-    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(summing(_name, _said))
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_summing(_name, _said))
 
 
 @index_map("torch.mean", "torch.Tensor.mean")
@@ -112,7 +112,7 @@ def mean(
     if not count:
         return NotDrawn("it is the mean of no elements")
     said = "the mean"
-    return converts(input, dtype) or over(
+    return converts(input, dtype) or _over(
         input, dim, keepdim, "sum", said, scale=count
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ SIMPLE = {
 }  # fmt: skip
 
 
-def simple(combine: str, said: str) -> Any:
+def _simple(combine: str, said: str) -> Any:
     """The maker of a reduction with nothing but `dim` and `keepdim`."""
 
     def make(
@@ -134,21 +134,21 @@ def simple(combine: str, said: str) -> Any:
     ) -> Any:  # fmt: skip
         if combine in ("any", "all") and isinstance(dim, tuple | list) and not dim:
             return NotDrawn("it goes along no dim")
-        return converts(input, dtype) or over(input, dim, keepdim, combine, said)
+        return converts(input, dtype) or _over(input, dim, keepdim, combine, said)
 
     return make
 
 
 for _name, _said in SIMPLE.items():
-    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(simple(_name, _said))
-index_map("torch.special.logsumexp")(simple("logsumexp", SIMPLE["logsumexp"]))
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_simple(_name, _said))
+index_map("torch.special.logsumexp")(_simple("logsumexp", SIMPLE["logsumexp"]))
 
 
 @index_map("torch.aminmax", "torch.Tensor.aminmax")
 def aminmax(
     input: Meta, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
-    return tuple(over(input, dim, keepdim, f, SIMPLE[f]) for f in ("amin", "amax"))
+    return tuple(_over(input, dim, keepdim, f, SIMPLE[f]) for f in ("amin", "amax"))
 
 
 PLACED = {
@@ -161,7 +161,7 @@ PLACED = {
 """Functions that give values, and of one dim the places too."""
 
 
-def placed(name: str) -> Any:
+def _placed(name: str) -> Any:
     """The maker of a function of (values, indices)."""
     values, indices, said = PLACED[name]
 
@@ -177,17 +177,17 @@ def placed(name: str) -> Any:
         if dim is None and name == "mode":
             dim = -1
         if dim is None:
-            return over(input, None, False, values, said)
+            return _over(input, None, False, values, said)
         return (
-            over(input, dim, keepdim, values, said),
-            over(input, dim, keepdim, indices, f"the place of {said}"),
+            _over(input, dim, keepdim, values, said),
+            _over(input, dim, keepdim, indices, f"the place of {said}"),
         )
 
     return make
 
 
 for _name in PLACED:
-    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(placed(_name))
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_placed(_name))
 
 
 @index_map("torch.kthvalue", "torch.Tensor.kthvalue")
@@ -196,8 +196,8 @@ def kthvalue(
 ) -> Any:
     said, options = f"number {k} in rising order", (("k", k),)
     return (
-        over(input, dim, keepdim, "kthvalue.values", said, options),
-        over(
+        _over(input, dim, keepdim, "kthvalue.values", said, options),
+        _over(
             input, dim, keepdim, "kthvalue.indices", f"the place of {said}", options
         ),
     )  # fmt: skip
@@ -206,7 +206,7 @@ def kthvalue(
 # -- spread and size -------------------------------------------------------------------
 
 
-def deviation(name: str) -> Any:
+def _deviation(name: str) -> Any:
     """The maker of var's and std's map."""
     word = "the variance" if name == "var" else "the standard deviation"
 
@@ -219,14 +219,14 @@ def deviation(name: str) -> Any:
         taken = correction if unbiased else 0
         if correction is None:
             taken = 1
-        return over(input, dim, keepdim, name, word, (("correction", taken),))
+        return _over(input, dim, keepdim, name, word, (("correction", taken),))
 
     return make
 
 
-def with_mean(name: str) -> Any:
+def _with_mean(name: str) -> Any:
     """The maker of var_mean's and std_mean's maps."""
-    first = deviation(name)
+    first = _deviation(name)
 
     def make(
         input: Meta, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
@@ -234,22 +234,24 @@ def with_mean(name: str) -> Any:
     ) -> Any:  # fmt: skip
         given = None if isinstance(dim, bool) else dim
         made = first(input, dim, unbiased, keepdim, correction=correction)
-        return made, over(input, given, keepdim, "mean", "the mean")
+        return made, _over(input, given, keepdim, "mean", "the mean")
 
     return make
 
 
 for _name in ("var", "std"):
-    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(deviation(_name))
-    index_map(f"torch.{_name}_mean")(with_mean(_name))
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_deviation(_name))
+    index_map(f"torch.{_name}_mean")(_with_mean(_name))
 
 
-def sized(input: Meta, order: Any, dim: Any, keepdim: bool, name: str = "input") -> Any:
+def _sized(
+    input: Meta, order: Any, dim: Any, keepdim: bool, name: str = "input"
+) -> Any:
     """The norm of the elements along dims as one vector."""
     if input.dtype.startswith("complex"):
         return NotDrawn("its elements are complex")
     said = f"the {order:g}-norm"
-    return over(input, dim, keepdim, "vector_norm", said, (("ord", order),), name)
+    return _over(input, dim, keepdim, "vector_norm", said, (("ord", order),), name)
 
 
 @index_map("torch.norm", "torch.Tensor.norm")
@@ -261,7 +263,7 @@ def norm(
         return NotDrawn("the nuclear norm is of singular values")
     order = 2 if p in ("fro", None) else p
     keep = keepdim and (dim is not None or p == "fro")
-    return converts(input, dtype) or sized(input, order, dim, keep)
+    return converts(input, dtype) or _sized(input, order, dim, keep)
 
 
 @index_map("torch.linalg.vector_norm")
@@ -269,14 +271,14 @@ def vector_norm(
     x: Meta, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
     dtype: Any = None, out: Any = None,
 ) -> Any:  # fmt: skip
-    return converts(x, dtype) or sized(x, ord, dim, keepdim, "x")
+    return converts(x, dtype) or _sized(x, ord, dim, keepdim, "x")
 
 
 @index_map("torch.nn.functional.normalize")
 def normalize(
     input: Meta, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
 ) -> Any:
-    made = sized(input, p, dim, True)
+    made = _sized(input, p, dim, True)
     if isinstance(made, NotDrawn):
         return made
     return replace(

@@ -76,7 +76,7 @@ def of_dim(
     return None
 
 
-def reductions() -> None:
+def _reductions() -> None:
     """`sum`, `mean`, `softmax`: the dim comes after the tensor."""
 
     def reduce(
@@ -120,12 +120,12 @@ def reductions() -> None:
         for word in family.split():
             left = named(*both(word))
             if left:
-                needs(*left)(with_dtypes(function, RULES.get(left[0])))
+                needs(*left)(_with_dtypes(function, RULES.get(left[0])))
     names = [f"torch.nn.functional.{w}" for w in ("softmax", "log_softmax", "softmin")]
     needs(*named(*names))(logits)
 
 
-def with_dtypes(function: Any, rule: Rule | None) -> Any:
+def _with_dtypes(function: Any, rule: Rule | None) -> Any:
     """The same need, and then the dtypes that the rule takes."""
     if rule is None:
         return function
@@ -138,7 +138,7 @@ def with_dtypes(function: Any, rule: Rule | None) -> Any:
     return asked
 
 
-reductions()
+_reductions()
 
 
 @needs(*named(*both("squeeze")))

@@ -32,7 +32,7 @@ from shapewright.operators.promotion_and_broadcasting import (
 from shapewright.sizes.strides import contiguous
 
 
-def over(input: Any, dim: Any, keepdim: Any, dtype: str, grad_fn: str | None) -> Made:
+def _over(input: Any, dim: Any, keepdim: Any, dtype: str, grad_fn: str | None) -> Made:
     """A new tensor without the dims `dim` (None: all of them). It is contiguous."""
     shape = input.shape
     if len(shape) > 64:
@@ -62,10 +62,10 @@ def _summing(name: str, grads: tuple[str, str]) -> None:
         if dtype is None and KIND[have] < 2:
             result = "int64"
         if dim is _MISSING:
-            return over(input, None, False, result, grads[0])
+            return _over(input, None, False, result, grads[0])
         if not _dims(dim):
             return NotImplemented
-        return over(input, dim, keepdim, result, grads[1])
+        return _over(input, dim, keepdim, result, grads[1])
 
     rule(f"torch.{name}", f"torch.Tensor.{name}")(metadata)
 
@@ -81,7 +81,7 @@ def nansum(
     """A sum that skips NaN; floats only, others are left to torch."""
     if input.dtype not in FLOATING or dtype is not None or out is not None:
         return NotImplemented
-    return over(input, dim, keepdim, input.dtype, "NansumBackward0")
+    return _over(input, dim, keepdim, input.dtype, "NansumBackward0")
 
 
 @rule("torch.mean", "torch.Tensor.mean")
@@ -96,10 +96,10 @@ def mean(
     if KIND[result] < 2:
         raise _not_a_float(dtype, result)
     if dim is _MISSING:
-        return over(input, None, False, result, "MeanBackward0")
+        return _over(input, None, False, result, "MeanBackward0")
     if not _dims(dim):
         return NotImplemented
-    return over(input, dim, keepdim, result, "MeanBackward1")
+    return _over(input, dim, keepdim, result, "MeanBackward1")
 
 
 def _not_a_float(given: str | None, dtype: str) -> Misfit:
@@ -120,10 +120,10 @@ def product(
         return NotImplemented
     result = dtype or ("int64" if KIND[input.dtype] < 2 else input.dtype)
     if dim is _MISSING:
-        return over(input, None, False, result, "ProdBackward0")
+        return _over(input, None, False, result, "ProdBackward0")
     if type(dim) is not int:
         return NotImplemented
-    return over(input, dim, keepdim, result, "ProdBackward1")
+    return _over(input, dim, keepdim, result, "ProdBackward1")
 
 
 @rule("torch.any", "torch.Tensor.any", "torch.all", "torch.Tensor.all")
@@ -134,7 +134,7 @@ def truth(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None)
     dtype = "uint8" if input.dtype == "uint8" else "bool"
     if isinstance(dim, tuple | list) and not dim:
         return NotImplemented
-    return over(input, dim, keepdim, dtype, "")
+    return _over(input, dim, keepdim, dtype, "")
 
 
 @rule("torch.count_nonzero", "torch.Tensor.count_nonzero")
@@ -142,7 +142,7 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many are not zero."""
     if input.dtype not in KNOWN or not _dims(dim):
         return NotImplemented
-    return over(input, dim, False, "int64", "")
+    return _over(input, dim, False, "int64", "")
 
 
 @rule("torch.logsumexp", "torch.Tensor.logsumexp", "torch.special.logsumexp")
@@ -153,7 +153,7 @@ def logsumexp(input: Any, dim: Any, keepdim: Any = False, *, out: Any = None) ->
     if type(dim) is not int and not dim:
         return NotImplemented
     dtype = input.dtype if input.dtype in FLOATING else setting.default_dtype
-    return over(input, dim, keepdim, dtype, "LogsumexpBackward0")
+    return _over(input, dim, keepdim, dtype, "LogsumexpBackward0")
 
 
 _NO_INTEGERS = "{} only support floating point and complex dtypes"
@@ -172,7 +172,7 @@ def _spread(name: str, grad_fn: str, pair: bool) -> None:
             raise Misfit(_NO_INTEGERS.format(name if pair else "std and var"))
         if correction is not _MISSING and unbiased is not _MISSING:
             return NotImplemented
-        made = over(input, dim, keepdim, input.dtype, grad_fn)
+        made = _over(input, dim, keepdim, input.dtype, grad_fn)
         return (made, made) if pair else made
 
     rule(f"torch.{name}", *([] if pair else [f"torch.Tensor.{name}"]))(metadata)
@@ -189,7 +189,7 @@ def _vector_norm(input: Any, p: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
         return NotImplemented
     if type(p) not in (int, float) or not prod(input.shape):
         return NotImplemented
-    return over(input, dim, keepdim, input.dtype, "LinalgVectorNormBackward0")
+    return _over(input, dim, keepdim, input.dtype, "LinalgVectorNormBackward0")
 
 
 @rule("torch.norm", "torch.Tensor.norm")
@@ -279,7 +279,7 @@ def _real(input: Any) -> bool:
 def _pair(input: Any, dim: Any, keepdim: Any, grad_fn: str) -> Any:
     if type(dim) is not int or not _real(input) or _empty(input, dim):
         return NotImplemented
-    values = over(input, dim, keepdim, input.dtype, grad_fn)
+    values = _over(input, dim, keepdim, input.dtype, grad_fn)
     return values, Made(values.shape, "int64", values.stride, "")
 
 
@@ -304,7 +304,7 @@ def _extreme(name: str) -> None:
             return _pair(input, dim, keepdim, f"{title}Backward0")
         if not _real(input) or _empty(input, None):
             return NotImplemented
-        return over(input, None, False, input.dtype, f"{title}Backward1")
+        return _over(input, None, False, input.dtype, f"{title}Backward1")
 
     rule(f"torch.{name}", f"torch.Tensor.{name}")(metadata)
 
@@ -323,7 +323,7 @@ def _amax(name: str) -> None:
             return NotImplemented
         if type(dim) is not int and not isinstance(dim, tuple | list):
             return NotImplemented
-        return over(input, dim, keepdim, input.dtype, grad_fn)
+        return _over(input, dim, keepdim, input.dtype, grad_fn)
 
     rule(f"torch.{name}", f"torch.Tensor.{name}")(metadata)
 
@@ -339,7 +339,7 @@ def aminmax(
     """(smallest, largest), over all dims or one."""
     if out is not None or not _real(input) or _empty(input, dim):
         return NotImplemented
-    made = over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
+    made = _over(input, dim, keepdim, input.dtype, "AminmaxBackward0")
     return made, made
 
 
@@ -355,7 +355,7 @@ def argmax(
         or _empty(input, dim)
     ):
         return NotImplemented
-    return over(input, dim, keepdim, "int64", "")
+    return _over(input, dim, keepdim, "int64", "")
 
 
 def _middle(name: str) -> None:
@@ -370,7 +370,7 @@ def _middle(name: str) -> None:
             return _pair(input, dim, keepdim, f"{title}Backward1")
         if _empty(input, None):
             return NotImplemented
-        return over(input, None, False, input.dtype, f"{title}Backward0")
+        return _over(input, None, False, input.dtype, f"{title}Backward0")
 
     rule(f"torch.{name}", f"torch.Tensor.{name}")(metadata)
 

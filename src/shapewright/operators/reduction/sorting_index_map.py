@@ -20,7 +20,7 @@ from shapewright.operators.reduction.index_map import converts
 from shapewright.sizes.expressions import Expression, Letter
 
 
-def lane(
+def _lane(
     input: Meta, dim: Any, combine: str, said: str, options: Options = (),
     size: int | None = None, **more: Any,
 ) -> Any:  # fmt: skip
@@ -61,14 +61,14 @@ def lane(
 _ZERO = Letter("i") * 0
 
 
-def softened(function: str, said: str) -> Any:
+def _softened(function: str, said: str) -> Any:
     """The maker of softmax's map; torch's functional form has `_stacklevel` second."""
 
     def make(
         input: Meta, dim: int | None = None, dtype: str | None = None, *,
         out: Any = None,
     ) -> Any:  # fmt: skip
-        return converts(input, dtype) or lane(input, dim, function, said)
+        return converts(input, dtype) or _lane(input, dim, function, said)
 
     def functional(
         input: Meta, dim: int | None = None, _stacklevel: int = 3,
@@ -84,20 +84,20 @@ for _name, _said in (
     ("log_softmax", "x - log(sum(exp(x))) over"),
     ("softmin", "exp(-x) / sum(exp(-x)) over"),
 ):
-    _plain, _functional = softened(_name, _said)
+    _plain, _functional = _softened(_name, _said)
     index_map(f"torch.nn.functional.{_name}")(_functional)
     if _name != "softmin":
         _names = (f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.special.{_name}")
         index_map(*_names)(_plain)
 
 
-def running(function: str, said: str) -> Any:
+def _running(function: str, said: str) -> Any:
     """The maker of the map of cumsum and its kin."""
 
     def make(
         input: Meta, dim: int, *, dtype: str | None = None, out: Any = None
     ) -> Any:
-        return converts(input, dtype) or lane(input, dim, function, said)
+        return converts(input, dtype) or _lane(input, dim, function, said)
 
     return make
 
@@ -108,35 +108,35 @@ for _name, _said in (
     ("logcumsumexp", "log of the running sum of exp of"),
 ):
     _names = (f"torch.{_name}", f"torch.Tensor.{_name}", f"torch.Tensor.{_name}_")
-    index_map(*_names)(running(_name, _said))
+    index_map(*_names)(_running(_name, _said))
 
 
-def running_extreme(function: str, said: str) -> Any:
+def _running_extreme(function: str, said: str) -> Any:
     """The maker of the maps of cummax and cummin."""
 
     def make(input: Meta, dim: int, *, out: Any = None) -> Any:
         return (
-            lane(input, dim, f"{function}.values", f"The {said} so far of"),
-            lane(input, dim, f"{function}.indices", f"Where the {said} so far is of"),
+            _lane(input, dim, f"{function}.values", f"The {said} so far of"),
+            _lane(input, dim, f"{function}.indices", f"Where the {said} so far is of"),
         )
 
     return make
 
 
 for _name, _said in (("cummax", "largest"), ("cummin", "smallest")):
-    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(running_extreme(_name, _said))
+    index_map(f"torch.{_name}", f"torch.Tensor.{_name}")(_running_extreme(_name, _said))
 
 
 # -- order -----------------------------------------------------------------------------
 
 
-def ordered(input: Meta, dim: int, descending: bool, stable: bool | None) -> Any:
+def _ordered(input: Meta, dim: int, descending: bool, stable: bool | None) -> Any:
     """The maps of sort: values, places."""
     options = (("descending", bool(descending)), ("stable", True))
     way = "falling" if descending else "rising"
     return (
-        lane(input, dim, "sort.values", f"In {way} order,", options),
-        lane(input, dim, "sort.indices", f"The places, in {way} order, of", options),
+        _lane(input, dim, "sort.values", f"In {way} order,", options),
+        _lane(input, dim, "sort.indices", f"The places, in {way} order, of", options),
     )
 
 
@@ -145,19 +145,19 @@ def sort(
     input: Meta, dim: int = -1, descending: bool = False, *,
     stable: bool | None = None, out: Any = None,
 ) -> Any:  # fmt: skip
-    return ordered(input, dim, descending, stable)
+    return _ordered(input, dim, descending, stable)
 
 
 @index_map("torch.argsort", "torch.Tensor.argsort")
 def argsort(
     input: Meta, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Any:
-    return ordered(input, dim, descending, stable)[1]
+    return _ordered(input, dim, descending, stable)[1]
 
 
 @index_map("torch.msort", "torch.Tensor.msort")
 def msort(input: Meta, *, out: Any = None) -> Any:
-    return ordered(input, 0, False, True)[0]
+    return _ordered(input, 0, False, True)[0]
 
 
 @index_map("torch.topk", "torch.Tensor.topk")
@@ -168,6 +168,6 @@ def topk(
     options = (("k", k), ("largest", largest), ("sorted", sorted))
     which = f"{k} {'largest' if largest else 'smallest'}"
     return (
-        lane(input, dim, "topk.values", f"The {which} of", options, k),
-        lane(input, dim, "topk.indices", f"Where the {which} are of", options, k),
+        _lane(input, dim, "topk.values", f"The {which} of", options, k),
+        _lane(input, dim, "topk.indices", f"Where the {which} are of", options, k),
     )

@@ -33,7 +33,7 @@ def list_forms(*names: str, in_place: bool = False) -> list[str]:
     return [kind.format(name) for name in names for kind in kinds]
 
 
-def whole(dim: int, rank: int) -> int:
+def _whole(dim: int, rank: int) -> int:
     """A dim counted from the front."""
     return dim % max(rank, 1)
 
@@ -43,7 +43,7 @@ def shown(shape: Sequence[int]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
+def _reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
     """The output's dim d is the input's dim `order[d]`."""
     at: list[Expression] = [number(0)] * len(order)
     for letter, dim in zip(out_letters(len(order)), order, strict=True):
@@ -52,7 +52,7 @@ def reordered(input: Meta, order: Sequence[int], sentence: str) -> IndexMap:
     return IndexMap(shape, (Read("input", tuple(at)),), sentence=sentence)
 
 
-def same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
+def _same_place(input: Meta, shape: Sequence[int], sentence: str = "") -> IndexMap:
     """Each element keeps its place in row-major order."""
     shape, given = tuple(shape), tuple(input.shape)
     letters = out_letters(len(shape))
@@ -87,17 +87,17 @@ def reshape(input: Meta, shape: Any) -> Any:
         return NotDrawn("it reads the bits of the elements as another dtype")
     rest = prod(size for size in shape if size != -1)
     missing = prod(input.shape) // rest if rest else 0
-    return same_place(input, [missing if size == -1 else size for size in shape])
+    return _same_place(input, [missing if size == -1 else size for size in shape])
 
 
 @index_map("torch.Tensor.view_as", "torch.Tensor.reshape_as")
 def view_as(input: Meta, other: Meta) -> Any:
-    return same_place(input, other.shape)
+    return _same_place(input, other.shape)
 
 
 @index_map(*list_forms("ravel"))
 def ravel(input: Meta) -> Any:
-    return same_place(input, (prod(input.shape),))
+    return _same_place(input, (prod(input.shape),))
 
 
 @index_map(*list_forms("flatten"))
@@ -105,10 +105,10 @@ def flatten(input: Meta, start_dim: int = 0, end_dim: int = -1) -> Any:
     shape = tuple(input.shape)
     if not all(isinstance(dim, int) for dim in (start_dim, end_dim)):
         return NotDrawn("its dims are named")
-    first, last = whole(start_dim, len(shape)), whole(end_dim, len(shape))
+    first, last = _whole(start_dim, len(shape)), _whole(end_dim, len(shape))
     made = (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
     words = f"Dims {first} to {last} become one of {made[first]}, in row-major order."
-    return same_place(input, made, words)
+    return _same_place(input, made, words)
 
 
 @index_map(*list_forms("unflatten"))
@@ -120,7 +120,7 @@ def unflatten(input: Meta, dim: int, sizes: Any) -> Any:
     rest = abs(prod(sizes))
     cut = tuple(shape[dim] // (rest or 1) if size == -1 else size for size in sizes)
     words = f"Dim {dim}, of {shape[dim]}, is cut into {shown(cut)}, in row-major order."
-    return same_place(input, (*shape[:dim], *cut, *shape[dim + 1 :]), words)
+    return _same_place(input, (*shape[:dim], *cut, *shape[dim + 1 :]), words)
 
 
 @index_map(
@@ -130,7 +130,7 @@ def unflatten(input: Meta, dim: int, sizes: Any) -> Any:
 )  # fmt: skip
 def same(input: Meta, *rest: Any, **more: Any) -> Any:
     words = "Every element as it is; only where it is stored may change."
-    return reordered(input, range(len(input.shape)), words)
+    return _reordered(input, range(len(input.shape)), words)
 
 
 CONVERTING = ("float", "double", "half", "bfloat16", "long", "int", "short", "char",
@@ -141,7 +141,7 @@ CONVERTING = ("float", "double", "half", "bfloat16", "long", "int", "short", "ch
 def converted(input: Meta, *asked: Any, **more: Any) -> Any:
     words = "Every element by its own place, converted; nothing is copied where it is "
     words += "what was asked for already."
-    return reordered(input, range(len(input.shape)), words)
+    return _reordered(input, range(len(input.shape)), words)
 
 
 # -- the order of the dims -------------------------------------------------------------
@@ -153,21 +153,21 @@ def transpose(input: Meta, dim0: int, dim1: int) -> Any:
     rank = len(input.shape)
     if not isinstance(dim0, int):
         return NotDrawn("its dims are named")
-    first, second = sorted((whole(dim0, rank), whole(dim1, rank)))
+    first, second = sorted((_whole(dim0, rank), _whole(dim1, rank)))
     order = list(range(rank))
     if rank:
         order[first], order[second] = second, first
     words = f"Dims {first} and {second} change places; nothing moves in memory."
-    return reordered(input, order, words)
+    return _reordered(input, order, words)
 
 
 @index_map(*list_forms("permute"), "torch.permute_copy")
 def permute(input: Meta, *order: Any, dims: Any = None) -> Any:
     if dims is not None:
         order = dims
-    order = tuple(whole(dim, len(input.shape)) for dim in order)
+    order = tuple(_whole(dim, len(input.shape)) for dim in order)
     words = f"The output's dims are the input's dims {shown(order)}, in this order."
-    return reordered(input, order, words)
+    return _reordered(input, order, words)
 
 
 @index_map(*list_forms("movedim", "moveaxis"))
@@ -175,12 +175,12 @@ def movedim(input: Meta, source: Any, destination: Any) -> Any:
     rank = len(input.shape)
     sources = [source] if isinstance(source, int) else list(source)
     ends = [destination] if isinstance(destination, int) else list(destination)
-    sources, ends = [whole(d, rank) for d in sources], [whole(d, rank) for d in ends]
+    sources, ends = [_whole(d, rank) for d in sources], [_whole(d, rank) for d in ends]
     kept = iter([dim for dim in range(rank) if dim not in sources])
     goes = dict(zip(ends, sources, strict=True))
     order = [goes[dim] if dim in goes else next(kept) for dim in range(rank)]
     words = f"Dims {shown(sources)} go to {shown(ends)}; the others keep their order."
-    return reordered(input, order, words)
+    return _reordered(input, order, words)
 
 
 @index_map("torch.Tensor.T", "torch.Tensor.mT", *list_forms("t", in_place=True),
@@ -189,7 +189,7 @@ def last_two(input: Meta) -> Any:
     rank = len(input.shape)
     order = [*range(max(rank - 2, 0)), *reversed(range(max(rank - 2, 0), rank))]
     words = "Rows become columns; nothing moves in memory."
-    return reordered(input, order, words)
+    return _reordered(input, order, words)
 
 
 @index_map("torch.Tensor.H", "torch.Tensor.mH", *list_forms("adjoint"))
@@ -202,7 +202,7 @@ def adjoint(input: Meta) -> Any:
 # -- dims of size 1 --------------------------------------------------------------------
 
 
-def broadcast(name: str, input: Meta, shape: Sequence[int], words: str) -> IndexMap:
+def _broadcast(name: str, input: Meta, shape: Sequence[int], words: str) -> IndexMap:
     """The input lined up from the right; a size of 1 is read at 0."""
     letters = out_letters(len(shape))
     new = len(shape) - len(input.shape)
@@ -219,7 +219,7 @@ def expand(input: Meta, *sizes: Any, size: Any = None, implicit: bool = False) -
     shape = [k if n == -1 else n for n, k in zip(sizes, kept, strict=True)]
     words = f"{shown(input.shape)}, lined up from the right with {shown(shape)}: "
     words += "a size of 1, or none, is read again and again, and never copied."
-    return broadcast("input", input, shape, words)
+    return _broadcast("input", input, shape, words)
 
 
 @index_map("torch.broadcast_to", "torch.expand_copy")
@@ -239,7 +239,7 @@ def broadcast_tensors(*tensors: Meta) -> Any:
     shape = [max(n, key=lambda size: size != 1) for n in zip(*padded, strict=True)]
     words = f"Lined up from the right to {shown(shape)}: a size of 1 is read again."
     return tuple(
-        broadcast(f"tensors.{n}", one, shape, words) for n, one in enumerate(tensors)
+        _broadcast(f"tensors.{n}", one, shape, words) for n, one in enumerate(tensors)
     )
 
 
@@ -260,7 +260,7 @@ def squeeze(input: Meta, dim: Any = None) -> Any:
     asked = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
     if not all(isinstance(one, int) for one in asked):
         return NotDrawn("its dims are named")
-    wanted = {whole(one, rank) for one in asked}
+    wanted = {_whole(one, rank) for one in asked}
     gone = [d for d, size in enumerate(input.shape) if d in wanted and size == 1]
     kept = [d for d in range(rank) if d not in gone]
     letters = iter(out_letters(len(kept)))

@@ -14,7 +14,7 @@ from shapewright.operators.need_checks import dims, of_positive, product, text
 from shapewright.operators.needs_registry import needs
 
 
-def sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
+def _sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
     """Sizes that were given one by one or as a tuple; None for a dtype."""
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         shape = shape[0]
@@ -25,25 +25,25 @@ def sizes_of(shape: Sequence[Any]) -> tuple[int, ...] | None:
 @needs("torch.Tensor.view")
 def view(self: Meta, *shape: Any) -> Unmet | None:
     """As many elements, in the order in which they lie."""
-    sizes = sizes_of(shape)
+    sizes = _sizes_of(shape)
     if sizes is None:
         return None
-    wrong = of_elements("self", self, sizes, "shape")
-    return wrong or of_storage(self, sizes)
+    wrong = _of_elements("self", self, sizes, "shape")
+    return wrong or _of_storage(self, sizes)
 
 
 @needs("torch.Tensor.reshape")
 def tensor_reshape(self: Meta, *shape: Any) -> Unmet | None:
     """As many elements."""
-    sizes = sizes_of(shape)
-    return None if sizes is None else of_elements("self", self, sizes, "shape")
+    sizes = _sizes_of(shape)
+    return None if sizes is None else _of_elements("self", self, sizes, "shape")
 
 
 @needs("torch.reshape")
 def reshape(input: Meta, shape: Any) -> Unmet | None:
     """As many elements."""
-    sizes = sizes_of(shape)
-    return None if sizes is None else of_elements("input", input, sizes, "shape")
+    sizes = _sizes_of(shape)
+    return None if sizes is None else _of_elements("input", input, sizes, "shape")
 
 
 @needs("torch.Tensor.view_as")
@@ -51,7 +51,7 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
     """As many elements as the other has."""
     have, wanted = prod(self.shape), prod(other.shape)
     if have == wanted:
-        return of_storage(self, other.shape)
+        return _of_storage(self, other.shape)
     return Unmet(
         "element-count-mismatch",
         f"{{op}} needs {wanted} elements for the shape of {{other}}, got {have}",
@@ -60,7 +60,7 @@ def view_as(self: Meta, other: Meta) -> Unmet | None:
         have,
         wanted,
         (Grant("self", Made(other.shape, self.dtype)),),
-        lines=arithmetic("self", self.shape, other.shape),
+        lines=_arithmetic("self", self.shape, other.shape),
     )
 
 
@@ -70,7 +70,7 @@ def reshape_as(self: Meta, other: Meta) -> Unmet | None:
     return None if prod(self.shape) == prod(other.shape) else view_as(self, other)
 
 
-def arithmetic(
+def _arithmetic(
     name: str, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[str, ...]:
     """Both products, below each other."""
@@ -80,7 +80,7 @@ def arithmetic(
     )
 
 
-def of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
+def _of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
     """Sizes of at least 0; -1 is worked out."""
     least = min(sizes)
     return Unmet(
@@ -93,14 +93,14 @@ def of_negative(argument: str, sizes: Sequence[int]) -> Unmet:
     )
 
 
-def of_elements(
+def _of_elements(
     name: str, input: Meta, sizes: tuple[int, ...], argument: str
 ) -> Unmet | None:
     """The elements that come are those that are asked for."""
     have = prod(input.shape)
     known = prod(size for size in sizes if size != -1)
     if any(size < -1 for size in sizes):
-        return of_negative(argument, sizes)
+        return _of_negative(argument, sizes)
     if sizes.count(-1) > 1:
         at = sizes.index(-1)
         fits = tuple(1 if s == -1 and n != at else s for n, s in enumerate(sizes))
@@ -126,7 +126,7 @@ def of_elements(
             have,
             known,
             (Grant(name, Made(sizes, input.dtype)),),
-            lines=arithmetic(name, input.shape, sizes),
+            lines=_arithmetic(name, input.shape, sizes),
         )
     if known and have % known == 0:
         return None
@@ -150,7 +150,7 @@ def of_elements(
     )
 
 
-def of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
+def _of_storage(self: Meta, sizes: tuple[int, ...]) -> Unmet | None:
     """A view needs its elements in storage in their order."""
     if -1 in sizes:
         known = prod(size for size in sizes if size != -1)
@@ -239,7 +239,7 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
             guessed=True,
         )
     if min(sizes) < -1:
-        return of_negative("sizes", sizes)
+        return _of_negative("sizes", sizes)
     have, known = input.shape[dim], prod(size for size in sizes if size != -1)
     unknown = list(sizes).count(-1)
     if unknown > 1 or not known or have == known or (unknown and have % known == 0):
@@ -263,24 +263,24 @@ def unflatten(input: Meta, dim: int, sizes: Any, *rest: Any) -> Unmet | None:
 @needs("torch.Tensor.expand")
 def expand(self: Meta, *size: Any) -> Unmet | None:
     """Only sizes of 1 grow; new dims come in front."""
-    sizes = sizes_of(size)
-    return None if sizes is None else of_expanding("self", self, sizes, "size")
+    sizes = _sizes_of(size)
+    return None if sizes is None else _of_expanding("self", self, sizes, "size")
 
 
 @needs("torch.broadcast_to", "torch.Tensor.broadcast_to")
 def broadcast_to(input: Meta, size: Any) -> Unmet | None:
     """Only sizes of 1 grow; new dims come in front."""
-    sizes = sizes_of(size)
-    return None if sizes is None else of_expanding("input", input, sizes, "size")
+    sizes = _sizes_of(size)
+    return None if sizes is None else _of_expanding("input", input, sizes, "size")
 
 
 @needs("torch.Tensor.expand_as")
 def expand_as(self: Meta, other: Meta) -> Unmet | None:
     """Only sizes of 1 grow; new dims come in front."""
-    return of_expanding("self", self, other.shape, "")
+    return _of_expanding("self", self, other.shape, "")
 
 
-def of_expanding(
+def _of_expanding(
     name: str, input: Meta, sizes: tuple[int, ...], argument: str
 ) -> Unmet | None:
     """A shape that the input broadcasts to."""
@@ -298,14 +298,14 @@ def of_expanding(
             else (),
         )
     if min(sizes, default=0) < -1:
-        return of_negative(argument, sizes)
+        return _of_negative(argument, sizes)
     made = list(shape)
     wrong: list[int] = []
     for back in range(1, len(sizes) + 1):
         wanted = sizes[-back]
         if back > len(shape):
             if wanted < 0:
-                return of_negative(argument, sizes)
+                return _of_negative(argument, sizes)
         elif wanted not in (-1, shape[-back]) and shape[-back] != 1:
             wrong.append(len(shape) - back)
             made[-back] = 1
@@ -326,7 +326,7 @@ def of_expanding(
 @needs("torch.Tensor.repeat")
 def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
     """A number for each dim."""
-    counts = sizes_of(sizes) if repeats is None else sizes_of((repeats,))
+    counts = _sizes_of(sizes) if repeats is None else _sizes_of((repeats,))
     if counts is not None and min(counts, default=0) < 0:
         return of_positive("sizes" if repeats is None else "repeats", counts, 0)
     if counts is None or len(counts) >= len(self.shape):
@@ -346,7 +346,7 @@ def repeat(self: Meta, *sizes: Any, repeats: Any = None) -> Unmet | None:
 @needs("torch.Tensor.sum_to_size")
 def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
     """A shape that broadcasts to that of the tensor."""
-    sizes = sizes_of(size)
+    sizes = _sizes_of(size)
     shape = self.shape
     if sizes is None:
         return None
@@ -370,7 +370,7 @@ def sum_to_size(self: Meta, *size: Any) -> Unmet | None:
 def tile(input: Meta, *dims: Any, **options: Any) -> Unmet | None:
     """Numbers of at least 0."""
     given = options.get("dims")
-    counts = sizes_of(dims) if given is None else sizes_of((given,))
+    counts = _sizes_of(dims) if given is None else _sizes_of((given,))
     if counts is None or min(counts, default=0) >= 0:
         return None
     return Unmet(

@@ -136,14 +136,14 @@ def tensor_split(
     input: Meta, indices_or_sections: Any = None, dim: Any = 0, **options: Any
 ) -> Unmet | None:
     """A dim that is there, and at least one part."""
-    wrong = of_dim("input", input, dim) if input.shape else of_least(input, 1)
+    wrong = of_dim("input", input, dim) if input.shape else _of_least(input, 1)
     sections = options.get("sections", indices_or_sections)
     if wrong is None and type(sections) is int:
         return of_positive("indices_or_sections", sections)
     return wrong
 
 
-def of_least(input: Meta, least: int) -> Unmet | None:
+def _of_least(input: Meta, least: int) -> Unmet | None:
     """At least so many dims."""
     rank = len(input.shape)
     if rank >= least:
@@ -161,13 +161,13 @@ def of_least(input: Meta, least: int) -> Unmet | None:
     )
 
 
-def splitting(word: str, least: int, along: int) -> None:
+def _splitting(word: str, least: int, along: int) -> None:
     """Register a split along the dim that its name says, of vectors along theirs."""
 
     def split(
         input: Meta, indices_or_sections: Any = None, **options: Any
     ) -> Unmet | None:
-        wrong = of_least(input, least)
+        wrong = _of_least(input, least)
         parts = options.get("sections", indices_or_sections)
         if wrong is not None or type(parts) is not int:
             return wrong
@@ -192,7 +192,7 @@ def splitting(word: str, least: int, along: int) -> None:
 
 
 for _word, _least, _along in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)):
-    splitting(_word, _least, _along)
+    _splitting(_word, _least, _along)
 
 
 @needs("torch.Tensor.unfold")
@@ -229,16 +229,16 @@ def transpose(
 def tensor_permute(self: Meta, *dims: Any) -> Unmet | None:
     """Every dim once."""
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
-    return of_order("self", self, tuple(given))
+    return _of_order("self", self, tuple(given))
 
 
 @needs(*named("torch.permute"))
 def permute(input: Meta, dims: Any) -> Unmet | None:
     """Every dim once."""
-    return of_order("input", input, tuple(dims))
+    return _of_order("input", input, tuple(dims))
 
 
-def of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
+def _of_order(name: str, input: Meta, order: tuple[Any, ...]) -> Unmet | None:
     """As many places as dims, each of them once."""
     rank = len(input.shape)
     if not order:

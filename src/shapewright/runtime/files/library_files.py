@@ -33,7 +33,7 @@ LARGE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
-class Opener:
+class _Opener:
     """A function, or a class, that opens the file named by its argument `file`.
 
     `mode` is the argument that says how, as for `open`; without one the function
@@ -58,35 +58,35 @@ class Opener:
 
 
 OPENERS = (
-    Opener("sqlite3", "connect", "database", changes=True),
-    Opener("h5py", "File", "name", "mode"),
-    Opener("lmdb", "open", "path", changes=True),
-    Opener("lmdb", "Environment", "path", changes=True),
-    Opener("dbm.gnu", "open", "filename", "flags"),
-    Opener("dbm.ndbm", "open", "filename", "flags"),
-    Opener("cv2", "imwrite", "filename"),
-    Opener("cv2", "VideoWriter", "filename"),
-    Opener("cv2", "imread", "filename", reads=True),
-    Opener("cv2", "VideoCapture", "filename", reads=True),
-    Opener("soundfile", "SoundFile", "file", "mode"),
-    Opener("pyarrow", "OSFile", "path", "mode"),
-    Opener("pyarrow", "memory_map", "path", "mode"),
-    Opener("pyarrow.parquet", "ParquetWriter", "where"),
-    Opener("pyarrow.parquet", "read_table", "source", reads=True),
-    Opener("pyarrow.feather", "write_feather", "dest", at=1),
-    Opener("pyarrow.feather", "read_table", "source", reads=True),
-    Opener("netCDF4", "Dataset", "filename", "mode"),
-    Opener("faiss", "write_index", "fname", at=1),
-    Opener("faiss", "read_index", "fname", reads=True),
-    Opener("xgboost", "Booster.save_model", "fname"),
-    Opener("tokenizers", "Tokenizer.save", "path", at=1),
-    Opener("torch._C", "PyTorchFileWriter", "name"),
-    Opener("torch._C", "PyTorchFileReader", "name", reads=True),
-    Opener("torch.jit", "save", "f", at=1),
-    Opener("torch.jit", "load", "f", reads=True),
-    Opener("torch.jit", "ScriptModule.save", "f", at=1),
-    Opener("torch", "from_file", "filename", changes=True),
-    Opener("safetensors.numpy", "save_file", "filename", at=1),
+    _Opener("sqlite3", "connect", "database", changes=True),
+    _Opener("h5py", "File", "name", "mode"),
+    _Opener("lmdb", "open", "path", changes=True),
+    _Opener("lmdb", "Environment", "path", changes=True),
+    _Opener("dbm.gnu", "open", "filename", "flags"),
+    _Opener("dbm.ndbm", "open", "filename", "flags"),
+    _Opener("cv2", "imwrite", "filename"),
+    _Opener("cv2", "VideoWriter", "filename"),
+    _Opener("cv2", "imread", "filename", reads=True),
+    _Opener("cv2", "VideoCapture", "filename", reads=True),
+    _Opener("soundfile", "SoundFile", "file", "mode"),
+    _Opener("pyarrow", "OSFile", "path", "mode"),
+    _Opener("pyarrow", "memory_map", "path", "mode"),
+    _Opener("pyarrow.parquet", "ParquetWriter", "where"),
+    _Opener("pyarrow.parquet", "read_table", "source", reads=True),
+    _Opener("pyarrow.feather", "write_feather", "dest", at=1),
+    _Opener("pyarrow.feather", "read_table", "source", reads=True),
+    _Opener("netCDF4", "Dataset", "filename", "mode"),
+    _Opener("faiss", "write_index", "fname", at=1),
+    _Opener("faiss", "read_index", "fname", reads=True),
+    _Opener("xgboost", "Booster.save_model", "fname"),
+    _Opener("tokenizers", "Tokenizer.save", "path", at=1),
+    _Opener("torch._C", "PyTorchFileWriter", "name"),
+    _Opener("torch._C", "PyTorchFileReader", "name", reads=True),
+    _Opener("torch.jit", "save", "f", at=1),
+    _Opener("torch.jit", "load", "f", reads=True),
+    _Opener("torch.jit", "ScriptModule.save", "f", at=1),
+    _Opener("torch", "from_file", "filename", changes=True),
+    _Opener("safetensors.numpy", "save_file", "filename", at=1),
 )
 """What opens files past Python's `open`, by its documentation."""
 
@@ -95,7 +95,7 @@ OPENERS = (
 def library_files_kept(layer: Layer) -> Iterator[None]:
     """Lead what libraries open to the layer: those that are there, and come later."""
     with ExitStack() as stack:
-        by_module: dict[str, list[Opener]] = {}
+        by_module: dict[str, list[_Opener]] = {}
         for opener in OPENERS:
             by_module.setdefault(opener.module, []).append(opener)
 
@@ -112,7 +112,7 @@ def library_files_kept(layer: Layer) -> Iterator[None]:
                 lead(module)
             else:
                 later.add(name)
-        finder = AfterImport(later, lead)
+        finder = _AfterImport(later, lead)
         sys.meta_path.insert(0, finder)
         stack.callback(_removed, sys.meta_path, finder)
         stack.enter_context(_memory_maps_kept(layer))
@@ -125,7 +125,7 @@ def _removed(items: list[Any], item: Any) -> None:
 
 
 def _led(
-    module: ModuleType, opener: Opener, layer: Layer
+    module: ModuleType, opener: _Opener, layer: Layer
 ) -> Callable[[], object] | None:
     """Replace one function, or a class's beginning; returns how to undo it."""
     owner: Any = module
@@ -148,7 +148,7 @@ def _led(
     return lambda: setattr(owner, name, original)
 
 
-def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
+def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
     """The function with the name of its file led to the layer."""
     try:
         names = list(inspect.signature(original).parameters)
@@ -176,7 +176,7 @@ def _leading(original: Any, opener: Opener, layer: Layer, own: int) -> Any:
     return resemble(opened, original)
 
 
-class AfterImport(importlib.abc.MetaPathFinder):
+class _AfterImport(importlib.abc.MetaPathFinder):
     """Calls a function with a module of these names once it has been imported."""
 
     def __init__(self, names: set[str], then: Callable[[ModuleType], None]) -> None:
@@ -254,13 +254,13 @@ NAMES = {
 }  # fmt: skip
 
 
-class Opened:
+class _Opened:
     """What `safe_open` gives, of tensors that were saved in this run."""
 
     def __init__(self, tensors: dict[str, Any], metadata: Any) -> None:
         self.tensors, self.told = tensors, metadata
 
-    def __enter__(self) -> Opened:
+    def __enter__(self) -> _Opened:
         return self
 
     def __exit__(self, *args: object) -> None:
@@ -280,11 +280,11 @@ class Opened:
     def get_tensors(self) -> dict[str, Any]:
         return dict(self.tensors)
 
-    def get_slice(self, name: str) -> Slice:
-        return Slice(self.tensors[name])
+    def get_slice(self, name: str) -> _Slice:
+        return _Slice(self.tensors[name])
 
 
-class Slice:
+class _Slice:
     """One tensor of a file, of which a part may be read."""
 
     def __init__(self, tensor: Any) -> None:
@@ -310,14 +310,14 @@ def tensor_files_kept(shelf: Shelf) -> Iterator[None]:
     import safetensors.torch  # type: ignore[import-not-found]
 
     with ExitStack() as stack:
-        for owner, name, function in replacements(shelf, safetensors):
+        for owner, name, function in _replacements(shelf, safetensors):
             original = getattr(owner, name)
-            stack.enter_context(everywhere(original, name, function))
-        stack.enter_context(storages_have_addresses())
+            stack.enter_context(_everywhere(original, name, function))
+        stack.enter_context(_storages_have_addresses())
         yield
 
 
-def replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
+def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
     """Owner, name and stand-in of each of its functions that touches a file."""
     inner = library.torch
     opening, check = library.safe_open, getattr(
@@ -337,11 +337,11 @@ def replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
 
     def save_file(tensors: Any, filename: Any, metadata: Any = None) -> None:
         refuse(tensors)
-        shelf.save(Opened(tensors, metadata), filename)
+        shelf.save(_Opened(tensors, metadata), filename)
 
     def safe_open(filename: Any, *args: Any, **kwargs: Any) -> Any:
         kept = shelf.kept_in(filename)
-        if isinstance(kept, Opened):
+        if isinstance(kept, _Opened):
             return kept
         return opening(os.fspath(shelf.layer.reading(filename)), *args, **kwargs)
 
@@ -359,7 +359,7 @@ def replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
 
 
 @contextmanager
-def everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
+def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
     """A function, replaced in each module that has it by its name or another.
 
     A module that is imported in the block takes the stand-in with it, so that one
@@ -387,7 +387,7 @@ def everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
 
 
 @contextmanager
-def storages_have_addresses() -> Iterator[None]:
+def _storages_have_addresses() -> Iterator[None]:
     """Tensors without data lie somewhere, too: those that share memory share that."""
 
     def of_storage(original: Callable[[Any], int]) -> Any:

@@ -24,10 +24,10 @@ def named_in(file: Any, folder: int | None) -> Any:
         return file
     if os.path.isabs(os.fspath(file)):
         return file
-    return os.path.join(path_of_open(folder), os.fsdecode(os.fspath(file)))
+    return os.path.join(_path_of_open(folder), os.fsdecode(os.fspath(file)))
 
 
-def path_of_open(descriptor: int) -> str:
+def _path_of_open(descriptor: int) -> str:
     """Where the file or folder lies that is open under a number."""
     if sys.platform == "darwin":
         import fcntl
@@ -165,8 +165,8 @@ def starting_processes(layer: Layer) -> list[Patch]:
     popen, system = subprocess.Popen.__init__, os.system
 
     def note(command: Any) -> None:
-        if not is_of_library():
-            layer.started.setdefault(shown_command(command))
+        if not _is_of_library():
+            layer.started.setdefault(_shown_command(command))
 
     @wraps(popen)
     def started(self: Any, args: Any, *rest: Any, **named: Any) -> None:
@@ -186,7 +186,7 @@ def starting_processes(layer: Layer) -> list[Patch]:
 LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
 
 
-def is_of_library() -> bool:
+def _is_of_library() -> bool:
     """Whether what calls now, past us and `subprocess`, is no code of the program's."""
     frame: Any = sys._getframe()
     ours = (os.path.dirname(__file__), subprocess.__file__)
@@ -196,7 +196,7 @@ def is_of_library() -> bool:
     return any(part in file for part in LIBRARIES)
 
 
-def shown_command(given: Any) -> str:
+def _shown_command(given: Any) -> str:
     """A command as a line, cut where it is long."""
     if isinstance(given, bytes | str | os.PathLike):
         line = os.fsdecode(os.fspath(given))
@@ -226,7 +226,7 @@ def asking(layer: Layer) -> list[Patch]:
         )
         if path is None or isinstance(folder, bytes) or not touched:
             return scandir(folder)
-        return Entries(layer, os.fspath(folder))
+        return _Entries(layer, os.fspath(folder))
 
     def gone_to(folder: Any) -> None:
         path = layer.path(folder)
@@ -258,7 +258,7 @@ def asking(layer: Layer) -> list[Patch]:
     ]
 
 
-class Entry:
+class _Entry:
     """`os.DirEntry`, of what is seen through a layer."""
 
     def __init__(self, folder: str, name: str) -> None:
@@ -297,19 +297,19 @@ class Entry:
             return False
 
 
-class Entries:
+class _Entries:
     """`os.scandir` of what is seen through a layer."""
 
     def __init__(self, layer: Layer, folder: str) -> None:
-        self.items = iter([Entry(folder, name) for name in layer.names(folder)])
+        self.items = iter([_Entry(folder, name) for name in layer.names(folder)])
 
-    def __iter__(self) -> Entries:
+    def __iter__(self) -> _Entries:
         return self
 
-    def __next__(self) -> Entry:
+    def __next__(self) -> _Entry:
         return next(self.items)
 
-    def __enter__(self) -> Entries:
+    def __enter__(self) -> _Entries:
         return self
 
     def __exit__(self, *args: object) -> None:

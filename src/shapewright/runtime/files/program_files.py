@@ -54,20 +54,20 @@ def files_kept() -> Iterator[Layer]:
     """
     current = layer_in_use()
     if current is not None:
-        with current.emptied(), folder_restored():
+        with current.emptied(), _folder_restored():
             yield current
         return
     with ExitStack() as stack:
         layer = Layer(stack.enter_context(temporary_folder()))
         stack.callback(setattr, layer, "over_with", True)
-        stack.enter_context(folder_restored())
+        stack.enter_context(_folder_restored())
         stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
         tempfile.tempdir = layer.temporary()
         names: Any = tempfile  # the same each time: they stand in what is told
         stack.callback(setattr, names, "_name_sequence", names._name_sequence)
         names._name_sequence = (f"{number:08}" for number in count(1))
         patches = [
-            *opening(layer),
+            *_opening(layer),
             *asking(layer),
             *moving(layer),
             *changing_attributes(layer),
@@ -79,11 +79,11 @@ def files_kept() -> Iterator[Layer]:
                 original = getattr(owner, name)
                 stack.callback(setattr, owner, name, original)
                 if original not in named:  # `io.open` is `open`
-                    function = resemble(naming_files(layer, function), original)
+                    function = resemble(_naming_files(layer, function), original)
                     named[original] = function
                 setattr(owner, name, named[original])
-        stack.enter_context(abilities_claimed(named))
-        stack.enter_context(of_numpy(layer))
+        stack.enter_context(_abilities_claimed(named))
+        stack.enter_context(_of_numpy(layer))
         stack.enter_context(library_files_kept(layer))
         stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
         sys.dont_write_bytecode = True  # Python writes it past our functions
@@ -91,7 +91,7 @@ def files_kept() -> Iterator[Layer]:
 
 
 @contextmanager
-def abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
+def _abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
     """`os.stat in os.supports_follow_symlinks` holds of what stands for `os.stat`."""
     claimed = [
         (ability, function)
@@ -111,7 +111,7 @@ def abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
             ability.discard(function)
 
 
-def naming_files(layer: Layer, function: Any) -> Any:
+def _naming_files(layer: Layer, function: Any) -> Any:
     """The function, whose errors have the names that the program knows."""
     if isinstance(function, type):
         return function
@@ -137,7 +137,7 @@ def layer_in_use() -> Layer | None:
 
 
 @contextmanager
-def folder_restored() -> Iterator[None]:
+def _folder_restored() -> Iterator[None]:
     """The working directory is after the block what it was before."""
     folder = os.getcwd()
     try:
@@ -147,7 +147,7 @@ def folder_restored() -> Iterator[None]:
 
 
 @contextmanager
-def of_numpy(layer: Layer) -> Iterator[None]:
+def _of_numpy(layer: Layer) -> Iterator[None]:
     """`np.savetxt` and its like keep the `open` that was there when numpy came."""
     module = sys.modules.get("numpy.lib._datasource")
     kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
@@ -161,7 +161,7 @@ def of_numpy(layer: Layer) -> Iterator[None]:
         kept[None] = before
 
 
-def opening(layer: Layer) -> list[Patch]:
+def _opening(layer: Layer) -> list[Patch]:
     """Files that are opened, and folders that are made."""
     opening, low, mkdir = layer.open, os.open, os.mkdir
     truncate = os.truncate
@@ -207,7 +207,7 @@ def opening(layer: Layer) -> list[Patch]:
             raise layer.missing(file)
         truncate(layer.writing(file, keeps=True), length)
 
-    class LedFileIO(io.FileIO, metaclass=AsFileIO):
+    class LedFileIO(io.FileIO, metaclass=_AsFileIO):
         """`io.FileIO`, with its file led to the layer."""
 
         def __init__(
@@ -235,7 +235,7 @@ def opening(layer: Layer) -> list[Patch]:
     ]
 
 
-class AsFileIO(type(io.FileIO)):  # type: ignore[misc]
+class _AsFileIO(type(io.FileIO)):  # type: ignore[misc]
     """Whatever `open` gave is an instance of it, as of `io.FileIO` itself."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -272,11 +272,11 @@ class ProgramFiles:
 
 def noted(made: Trace, layer: Layer) -> Trace:
     """The trace, which says what processes the program started."""
-    told = tuple(Assumption(text) for text in processes_told(layer))
+    told = tuple(Assumption(text) for text in _processes_told(layer))
     return replace(made, assumptions=(*made.assumptions, *told)) if told else made
 
 
-def processes_told(layer: Layer) -> list[str]:
+def _processes_told(layer: Layer) -> list[str]:
     """A sentence on each process that the program started, which saw the real files."""
     return [
         f"`{command}` ran as a process of its own, which can write no files "

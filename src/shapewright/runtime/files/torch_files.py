@@ -36,7 +36,7 @@ TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 OURS = "shapewright"
 
 
-class WithoutTensors(pickle.Pickler):
+class _WithoutTensors(pickle.Pickler):
     """Writes something that is always allowed in place of each tensor."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -45,7 +45,7 @@ class WithoutTensors(pickle.Pickler):
         return NotImplemented
 
 
-def must_be_allowed(
+def _must_be_allowed(
     save: Callable[..., Any],
     load: Callable[..., Any],
     thing: Any,
@@ -54,7 +54,7 @@ def must_be_allowed(
 ) -> None:
     """Raise what `torch.load` raises of something that was saved."""
     file = io.BytesIO()
-    module = SimpleNamespace(Pickler=WithoutTensors, __name__=__name__)
+    module = SimpleNamespace(Pickler=_WithoutTensors, __name__=__name__)
     with torch._C.DisableTorchFunction():
         try:
             save(thing, file, pickle_module=module)
@@ -70,7 +70,7 @@ def must_be_allowed(
             return
 
 
-class Locations:
+class _Locations:
     """The devices of loaded storages, as `map_location` says; the data stay on the CPU.
 
     Example: for a file that was saved on a GPU, ``Locations(None)`` claims `cuda:0`, as
@@ -99,7 +99,7 @@ class Locations:
 
     def claim(self, made: Any) -> Any:
         """Loaded tensors claim their devices from the first time they are seen."""
-        for tensor in tensors_in(made):
+        for tensor in _tensors_in(made):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
             setattr(tensor, FROM_FILE, self.claims.get(key or 0, "cpu"))
@@ -119,7 +119,7 @@ class Locations:
             out = tensor.detach().to(device)
             return out.requires_grad_() if tensor.requires_grad else out
 
-        for module in modules_in(kept):
+        for module in _modules_in(kept):
             for parameter in module.parameters(recurse=False):
                 moved(parameter)
             for name, buffer in list(module.named_buffers(recurse=False)):
@@ -158,22 +158,22 @@ def _must_be_there(device: str) -> None:
         )
 
 
-def modules_in(made: Any) -> Iterator[nn.Module]:
+def _modules_in(made: Any) -> Iterator[nn.Module]:
     """Each module in a nest, and those in it."""
     if isinstance(made, nn.Module):
         yield from made.modules()
     elif isinstance(made, dict):
         for value in made.values():
-            yield from modules_in(value)
+            yield from _modules_in(value)
     elif isinstance(made, list | tuple):
         for value in made:
-            yield from modules_in(value)
+            yield from _modules_in(value)
 
 
-def tensors_in(made: Any) -> Iterator[torch.Tensor]:
+def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
     """Each tensor in a nest, and those of modules in it."""
     yield from nests.tensors(made)
-    for module in modules_in(made):
+    for module in _modules_in(made):
         yield from module.parameters(recurse=False)
         yield from module.buffers(recurse=False)
 
@@ -203,7 +203,7 @@ class Shelf:
 
     def save(self, thing: Any, file: Any) -> None:
         """Keep a copy, and write the token."""
-        self.kept.append(copied(thing))
+        self.kept.append(_copied(thing))
         token = TOKEN + str(len(self.kept) - 1).encode()
         if hasattr(file, "write"):
             file.write(token)
@@ -211,7 +211,7 @@ class Shelf:
             with self.layer.open(self.layer.writing(file), "wb") as out:
                 out.write(token)
         if self.witness is not None:
-            self.witness.saved(name_of(file))
+            self.witness.saved(_name_of(file))
 
     def kept_in(self, file: Any) -> Any:
         """What was saved in this run in a file, None where it was not."""
@@ -219,8 +219,8 @@ class Shelf:
         if not token.startswith(TOKEN):
             return None
         if self.witness is not None:
-            self.witness.loaded(name_of(file))
-        return copied(self.kept[int(token[len(TOKEN) :])])
+            self.witness.loaded(_name_of(file))
+        return _copied(self.kept[int(token[len(TOKEN) :])])
 
     def load(
         self,
@@ -231,14 +231,14 @@ class Shelf:
         named: Any,
     ) -> Any:
         """What was saved in this run; else the file, its numbers left on the disk."""
-        token, name = self.head_of(file), name_of(file)
+        token, name = self.head_of(file), _name_of(file)
         if self.witness is not None:
             self.witness.loaded(name)
         if token.startswith(TOKEN):
             kept = self.kept[int(token[len(TOKEN) :])]
-            must_be_allowed(self.saving, original, kept, *args, **named)
-            return Locations(map_location).move(copied(kept))
-        locations = Locations(map_location)
+            _must_be_allowed(self.saving, original, kept, *args, **named)
+            return _Locations(map_location).move(_copied(kept))
+        locations = _Locations(map_location)
         named["map_location"] = locations
         with ExitStack() as stack:
             stack.enter_context(torch._C.DisableTorchFunction())
@@ -264,7 +264,7 @@ class Shelf:
             return stream.read(length)
 
 
-def copied(thing: Any) -> Any:
+def _copied(thing: Any) -> Any:
     """A copy that later training does not change; of what cannot be copied, itself."""
     try:
         return copy.deepcopy(thing)
@@ -272,7 +272,7 @@ def copied(thing: Any) -> Any:
         return thing
 
 
-def name_of(file: Any) -> str:
+def _name_of(file: Any) -> str:
     """The name of a file, or nothing where it is one that is open."""
     return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 

@@ -31,7 +31,7 @@ the dim is -1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class _Part:
     """A tensor or an array by its shape, or a whole number as its value.
 
     `number` is the tensor's own.
@@ -42,31 +42,31 @@ class Part:
     number: int = 0
 
 
-class TooMany(Exception):
+class _TooMany(Exception):
     """A nest has more parts than are looked at."""
 
 
-def parts_of(value: Any) -> list[Part] | None:
+def _parts_of(value: Any) -> list[_Part] | None:
     """The parts of a nest in order; None where there is none, or where it is large."""
-    found: list[Part] = []
+    found: list[_Part] = []
     try:
         for each in _leaves(value, DEEP):
             found.append(_part(each))
             if len(found) > MOST_PARTS:
                 return None
-    except TooMany:
+    except _TooMany:
         return None
     return found or None
 
 
-def _part(value: Any) -> Part:
+def _part(value: Any) -> _Part:
     if type(value) is int:
-        return Part((value,), True)
+        return _Part((value,), True)
     own = getattr(value, "_sw", None)
-    return Part(tuple(value.shape), False, own.number if own is not None else 0)
+    return _Part(tuple(value.shape), False, own.number if own is not None else 0)
 
 
-def difference(old: list[Part], new: list[Part]) -> list[More] | None:
+def _difference(old: list[_Part], new: list[_Part]) -> list[More] | None:
     """How each part grew; None where they are not the same parts."""
     if len(old) != len(new):
         return None
@@ -86,38 +86,38 @@ def difference(old: list[Part], new: list[Part]) -> list[More] | None:
     return found
 
 
-def lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) -> Any:
+def _lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) -> Any:
     """A nest with each part as it is after so many turns more.
 
     Lists, dicts and objects are changed in place.
     """
-    if type(value) is int or is_array(value):
+    if type(value) is int or _is_array(value):
         grown = next(more, None)
         return value if grown is None else _longer(value, *grown, times)
     if not deep:
         return value
     if type(value) is list:
-        value[:] = [lengthened(each, more, times, deep - 1) for each in value]
+        value[:] = [_lengthened(each, more, times, deep - 1) for each in value]
     elif type(value) is dict:
         for key, each in value.items():
-            value[key] = lengthened(each, more, times, deep - 1)
+            value[key] = _lengthened(each, more, times, deep - 1)
     elif isinstance(value, tuple):
-        made = [lengthened(each, more, times, deep - 1) for each in value]
+        made = [_lengthened(each, more, times, deep - 1) for each in value]
         own = getattr(type(value), "_make", None)
         return own(made) if own is not None else tuple(made)
     elif is_dataclass(value) and not isinstance(value, type):
         for one in fields(value):
             there = getattr(value, one.name, None)
-            made_of = lengthened(there, more, times, deep - 1)
+            made_of = _lengthened(there, more, times, deep - 1)
             if made_of is not there:
                 object.__setattr__(value, one.name, made_of)
     return value
 
 
 def _leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Tensors, arrays and whole numbers, in the order of `lengthened`."""
+    """Tensors, arrays and whole numbers, in the order of `_lengthened`."""
     inner: Any = ()
-    if type(value) is int or is_array(value):
+    if type(value) is int or _is_array(value):
         yield value
     elif not deep:
         return
@@ -128,12 +128,12 @@ def _leaves(value: Any, deep: int) -> Iterator[Any]:
     elif is_dataclass(value) and not isinstance(value, type):
         inner = [getattr(value, one.name, None) for one in fields(value)]
     if len(inner) > MOST_PARTS:
-        raise TooMany
+        raise _TooMany
     for each in inner:
         yield from _leaves(each, deep - 1)
 
 
-def is_array(value: Any) -> bool:
+def _is_array(value: Any) -> bool:
     """Whether something is a tensor, or an array of numpy's."""
     own = type(value).__module__.partition(".")[0] == "numpy"
     return isinstance(value, torch.Tensor) or (own and hasattr(value, "shape"))
@@ -241,7 +241,7 @@ class Growing:
         self.values: dict[tuple[int, Any], int] = {}  # before it
         self.before: dict[int, int] = {}
         self.added: dict[int, int] = {}
-        self.parts: dict[int, list[Part] | None] = {}
+        self.parts: dict[int, list[_Part] | None] = {}
         self.joined: dict[int, list[More]] = {}
         self.of_arrays = False  # not of numbers, and not of nests
         self.extended: set[int] = set()  # numbers of tensors that can be made longer
@@ -296,21 +296,21 @@ class Growing:
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
         """Whether what a turn hands on to the next is to be longer now."""
         found = evaluated(value)
-        fits = is_array(found) or not self.of_arrays
-        carried = evaluated(lambda: parts_of(found)) if fits else None
+        fits = _is_array(found) or not self.of_arrays
+        carried = evaluated(lambda: _parts_of(found)) if fits else None
         old, self.parts[index] = self.parts.get(index), carried
         if carried is None:
             self.joined.pop(index, None)
             return False
         self.extended.update(each.number for each in carried if each.number)
         if old is not None:
-            more = difference(old, carried)
+            more = _difference(old, carried)
             if more is None or any(more):
                 self.joined[index] = more or []
         return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
 
     def longer(self, index: int, value: Any) -> Any:
         """The same, as long as in a whole run."""
-        made = lengthened(value, iter(self.joined[index]), self.ahead)
-        self.parts[index] = evaluated(lambda: parts_of(made))
+        made = _lengthened(value, iter(self.joined[index]), self.ahead)
+        self.parts[index] = evaluated(lambda: _parts_of(made))
         return made

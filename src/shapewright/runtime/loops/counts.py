@@ -56,7 +56,7 @@ class Counts:
         for place in range(len(self.guards)):
             self.ahead[len(self.numbers) + place] = 0
         for index, (number, _) in enumerate(self.numbers):
-            before, self.values[index] = self.values[index], whole(number)
+            before, self.values[index] = self.values[index], _whole(number)
             value = self.values[index]
             if before is None or value is None:
                 continue
@@ -76,7 +76,7 @@ class Counts:
             value, step = self.values[index], self.steps[index]
             if value is not None and step is not None and turns <= MOST_ASKED:
                 passed = (value + step * (turn + 1) for turn in range(turns))
-                self.ahead[place] = sum(bool(met(test, each)) for each in passed)
+                self.ahead[place] = sum(bool(_met(test, each)) for each in passed)
 
     def set_on(self, index: int, value: Any) -> Any:
         """A count of the body's own, with the turns that were left out."""
@@ -97,7 +97,7 @@ class Counts:
                 continue
             ahead = step if self.numbers[index][1] else 0
             been = [count for at, count in self.wanted if at == place]
-            for count in counts_of(test, value, divides):
+            for count in _counts_of(test, value, divides):
                 if divides and been and count - 1 > max(been):
                     continue  # a multiple of it was met
                 for near in (-1, 0) if divides else (-1, 0, 1):
@@ -120,7 +120,7 @@ class Counts:
             count
             for test, index, divides, *_ in self.conditions
             if index is None
-            for count in counts_of(test, 0, divides)
+            for count in _counts_of(test, 0, divides)
         ]
         return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
 
@@ -130,18 +130,18 @@ class Counts:
             if index is None or not says:
                 continue
             value = self.values[index]
-            counts = counts_of(test, 0, divides)
+            counts = _counts_of(test, 0, divides)
             if value is None or not counts:
                 continue
             if self.cut or any(count <= value for count in counts):
                 yield line, text
 
 
-def counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
+def _counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
     """At which counts a condition may change its mind: of multiples, the next."""
     found = evaluated(test)
     many = found if isinstance(found, tuple | list) else [found]
-    plain = [int(each) for each in many if type(each) is int or is_count(each)]
+    plain = [int(each) for each in many if type(each) is int or _is_count(each)]
     if not divides:
         return plain[:MOST_WANTED]
     if len(plain) < 2 or plain[0] < 2:
@@ -151,18 +151,18 @@ def counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
     return [first + period * max(0, -(-(value - first) // period))]
 
 
-def is_count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     """Whether a float is a whole number: `epochs / 2`."""
     return type(value) is float and value.is_integer()
 
 
-def whole(number: Callable[[], Any]) -> int | None:
+def _whole(number: Callable[[], Any]) -> int | None:
     """What is counted, if it is a whole number."""
     found = evaluated(number)
     return found if type(found) is int else None
 
 
-def met(test: Callable[[int], Any], number: int) -> Any:
+def _met(test: Callable[[int], Any], number: int) -> Any:
     """What a condition is in the turn of a number."""
     return evaluated(lambda: test(number))
 

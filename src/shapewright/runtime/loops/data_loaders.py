@@ -32,25 +32,25 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 """A field of an item by name; its shape, or None; its type."""
 
 
-def check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[Any]:
+def _check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[Any]:
     """The items that stack with the first; the others become a finding.
 
     It is one for each field of a data set: items of other batches are only counted.
     """
     if len(items) < 2:
         return items
-    first = list(leaves(stage, items[0]))
+    first = list(_leaves(stage, items[0]))
     fitting = [items[0]]
     told = False
     for at, item in enumerate(items[1:], 1):
-        other = list(leaves(stage, item))
-        unlike = differs(first, other)
+        other = list(_leaves(stage, item))
+        unlike = _differs(first, other)
         if unlike is None:
             fitting.append(item)
         elif not told:
             told = True
             field, words = unlike
-            names = [index_of(picks, place) for place in (0, at)]
+            names = [_index_of(picks, place) for place in (0, at)]
             message = stage.unlike.setdefault(
                 (id(data), field),
                 f"items {names[0]} and {names[1]} of the data set make no batch: "
@@ -68,17 +68,17 @@ def check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[A
     return fitting
 
 
-def index_of(picks: Any, place: int) -> str:
+def _index_of(picks: Any, place: int) -> str:
     """The index of an item in its data set, else its place in the batch."""
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
 
 
-def differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
+def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
     """The field that keeps two items from being stacked, and how, in words."""
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
-        return "", f"one has {counted(one)}, the other {counted(other)}"
+        return "", f"one has {_counted(one)}, the other {_counted(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
         if mine != theirs and mine is not None and theirs is not None:
             field = f"{name} " if name else ""
@@ -96,12 +96,12 @@ def shaped(shape: tuple[int, ...]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
-def counted(found: list[Leaf]) -> str:
+def _counted(found: list[Leaf]) -> str:
     """`2 fields`."""
     return f"{len(found)} field{'s' * (len(found) != 1)}"
 
 
-def leaves(stage: Stage, item: Any, name: str = "") -> Iterator[Leaf]:
+def _leaves(stage: Stage, item: Any, name: str = "") -> Iterator[Leaf]:
     """The fields of an item, down to tensors, arrays and numbers."""
     if isinstance(item, torch.Tensor):
         yield name, stage.engine.info(item).meta.shape, "tensor"
@@ -109,10 +109,10 @@ def leaves(stage: Stage, item: Any, name: str = "") -> Iterator[Leaf]:
         yield name, tuple(getattr(item, "shape", ())), "array"
     elif isinstance(item, dict):
         for key, value in item.items():
-            yield from leaves(stage, value, f"{name}[{key!r}]")
+            yield from _leaves(stage, value, f"{name}[{key!r}]")
     elif isinstance(item, tuple | list):
         for at, value in enumerate(item):
-            yield from leaves(stage, value, f"{name}[{at}]")
+            yield from _leaves(stage, value, f"{name}[{at}]")
     else:
         yield name, None, type(item).__name__
 
@@ -133,7 +133,7 @@ KNOWN = 1 << 20
 """Elements of the largest tensor of a data set whose values are kept."""
 
 
-class Batches(LoaderPass):
+class _Batches(LoaderPass):
     """One pass over a loader. Nothing is fetched before it is asked for."""
 
     def __init__(self, stage: Stage, loader: Any) -> None:
@@ -144,14 +144,14 @@ class Batches(LoaderPass):
         self.born = len(stage.fetched)
         self.queue = None
         self.lengths: set[int] = set()
-        self.alone = is_of_library(stage)
+        self.alone = _is_of_library(stage)
         self.items: Iterator[Any] | None = None
         self.plan: list[Any] = []
-        if isinstance(self.dataset, IterableDataset) or is_iterable(loader):
+        if isinstance(self.dataset, IterableDataset) or _is_iterable(loader):
             with self.in_worker():
                 self.items = iter(self.dataset)
         else:
-            self.plan = listed(loader)
+            self.plan = _listed(loader)
             self.total = len(self.plan)
         self.node: Node | None = None
         self.length = 0
@@ -182,7 +182,7 @@ class Batches(LoaderPass):
                     lengths.add(length)
                     found.append(index)
         if self.alone:  # as many as its length says
-            room = shortened(self.loader, len(self.plan)) - self.at - 1
+            room = _shortened(self.loader, len(self.plan)) - self.at - 1
             found += [each for each in rest[:-1] if each not in found]
             found = sorted(found[: max(0, room)])
         self.queue = [*found, *rest[-1:]]
@@ -254,7 +254,7 @@ class Batches(LoaderPass):
         """The batch of some items; those that do not stack are told and left out."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
-            items = check_items(self.stage, self.dataset, items, picks)
+            items = _check_items(self.stage, self.dataset, items, picks)
         return self.loader.collate_fn(items)
 
     @contextmanager
@@ -288,12 +288,12 @@ class Batches(LoaderPass):
         story = self.stage.story
         if self.node is None:
             name = type(self.dataset).__name__
-            items = length_of(self.dataset)
+            items = _length_of(self.dataset)
             words = name if items is None else f"{name}, {items:,} items"
             self.node = story.happened(self.stage.engine, "batches", words)
             self.node.total = self.total
         self.node.turns[self.at] = None
-        self.node.shapes.setdefault(described(self.stage, batch))
+        self.node.shapes.setdefault(_described(self.stage, batch))
         if self.loader.batch_size is not None or self.loader.batch_sampler is not None:
             for tensor in nests.tensors((batch,)):
                 info = self.stage.engine.info(tensor)
@@ -301,7 +301,7 @@ class Batches(LoaderPass):
                     self.stage.batched.add(info.number)
 
 
-def length_of(dataset: Any) -> int | None:
+def _length_of(dataset: Any) -> int | None:
     """How many items a data set has, where it says so."""
     try:
         return len(dataset)
@@ -309,13 +309,13 @@ def length_of(dataset: Any) -> int | None:
         return None
 
 
-def is_iterable(loader: Any) -> bool:
+def _is_iterable(loader: Any) -> bool:
     """Whether the loader takes its data set for one without indices."""
     kind = getattr(loader, "_dataset_kind", None)
     return kind is not None and kind == 1
 
 
-def listed(loader: Any) -> list[Any]:
+def _listed(loader: Any) -> list[Any]:
     """The indices of each batch, from the loader's own sampler."""
     inner = loader.sampler
     batches = loader.batch_sampler if loader.batch_sampler is not None else inner
@@ -329,9 +329,9 @@ def listed(loader: Any) -> list[Any]:
     return list(islice(batches, MOST_BATCHES))
 
 
-def shortened(loader: Any, total: int) -> int:
+def _shortened(loader: Any, total: int) -> int:
     """How many batches a library's own loop is given."""
-    if isinstance(loader.dataset, IterableDataset) or is_iterable(loader):
+    if isinstance(loader.dataset, IterableDataset) or _is_iterable(loader):
         return min(total, FEWEST)
     own = type(loader.batch_sampler).__module__ in TORCHS
     if loader.batch_sampler is None or own:
@@ -339,7 +339,7 @@ def shortened(loader: Any, total: int) -> int:
     return min(total, FEWEST + MOST_LENGTHS)  # whose lengths differ
 
 
-def is_of_library(stage: Stage) -> bool:
+def _is_of_library(stage: Stage) -> bool:
     """Whether a library's loop asks for the batches, not one of the program's own."""
     frame: Any = sys._getframe(2)
     library = False
@@ -356,7 +356,7 @@ def is_of_library(stage: Stage) -> bool:
     return True
 
 
-def asked_by_library(stage: Stage) -> bool:
+def _asked_by_library(stage: Stage) -> bool:
     """Whether the nearest frame that is not torch's is a library's."""
     frame: Any = sys._getframe(2)
     while frame is not None:
@@ -367,7 +367,7 @@ def asked_by_library(stage: Stage) -> bool:
     return False
 
 
-def described(stage: Stage, batch: Any) -> str:
+def _described(stage: Stage, batch: Any) -> str:
     """The tensors of a batch in words: `(32, 1, 28, 28) float32, (32,) int64`."""
     found: list[str] = []
 
@@ -417,14 +417,14 @@ def loaders_watched(stage: Stage) -> Iterator[None]:
     """
 
     def batches(original: Any) -> Any:
-        return lambda loader: Batches(stage, loader)
+        return lambda loader: _Batches(stage, loader)
 
     def length(original: Any) -> Any:
         def __len__(loader: Any) -> int:
             total: int = original(loader)
-            if stage.full or not asked_by_library(stage):
+            if stage.full or not _asked_by_library(stage):
                 return total
-            short = shortened(loader, total)
+            short = _shortened(loader, total)
             known = stage.shortened.get(short, 0)
             stage.shortened[short] = max(total, known)
             return short

@@ -95,12 +95,12 @@ class Counted(Source):
         return self.inner.skip(turn)
 
 
-class Other(Source):
+class _Other(Source):
     """Any other iterator; it is drained to its last item where that costs nothing."""
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
         self.inner = items
-        self.plain = is_plain(inner)
+        self.plain = _is_plain(inner)
         self.kept: list[Any] = []
         self.total = self.length(inner)
 
@@ -140,12 +140,12 @@ class Other(Source):
         return bool(self.kept)
 
 
-def is_plain(inner: Any) -> bool:
+def _is_plain(inner: Any) -> bool:
     """Whether its items are made without any work of the program's."""
     if isinstance(inner, ENDLESS):
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):
-        return is_plain(getattr(inner, "iterable", None))
+        return _is_plain(getattr(inner, "iterable", None))
     if isinstance(inner, map | filter | zip | enumerate):
         return False
     return type(inner).__module__ in ("builtins", "collections") and not hasattr(
@@ -160,7 +160,7 @@ def source_of(inner: Any) -> Source:
     if type(inner) in (range, list, tuple):
         return Items(inner)
     made = iter(inner)
-    return made if isinstance(made, Source) else Other(inner, made)
+    return made if isinstance(made, Source) else _Other(inner, made)
 
 
 def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -169,6 +169,6 @@ def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return enumerate_(*args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     source = source_of(args[0])
-    if isinstance(source, Other) and not source.plain:
+    if isinstance(source, _Other) and not source.plain:
         return enumerate(source.inner, start)
     return Counted(source, start)

@@ -44,14 +44,14 @@ def loops_told(stage: Stage) -> Iterator[None]:
     periods = Periods(stage)
     names: dict[str, Any] = {
         OVER: partial(over, stage),
-        WHILE: partial(Going, stage),
+        WHILE: partial(_Going, stage),
         COUNTED: counted,
-        ON: partial(on, stage),
-        GREW: partial(grew, stage),
-        COUNTS: partial(counts, stage),
-        CARRIES: partial(carries, stage),
-        GROWS: partial(grows, stage),
-        LONGER: partial(longer, stage),
+        ON: partial(_on, stage),
+        GREW: partial(_grew, stage),
+        COUNTS: partial(_counts, stage),
+        CARRIES: partial(_carries, stage),
+        GROWS: partial(_grows, stage),
+        LONGER: partial(_longer, stage),
         MET: lambda *place: stage.met.add(place),
         EPOCHS: partial(epochs, stage),
         TURNS: partial(Asked, stage),
@@ -69,7 +69,7 @@ def loops_told(stage: Stage) -> Iterator[None]:
 def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
     """The items of a `for` loop, as many of them as bring something new."""
     source, place = source_of(inner), (file, line)
-    if stage.idle.is_met(place) and (yield from plainly(stage, source, place)):
+    if stage.idle.is_met(place) and (yield from _plainly(stage, source, place)):
         return
     turns = Turns(stage, file, line, told)
     with ExitStack() as stack:
@@ -79,7 +79,7 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
             if stage.idle.is_met(place):
                 began = source.at
                 turns.pause()
-                if (yield from plainly(stage, source, place)):
+                if (yield from _plainly(stage, source, place)):
                     turns.forget(node)
                     return
                 turns.resume(node, began, source.at)
@@ -104,19 +104,19 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
                 if stage.hurried and not heads and not stage.lists.held:
                     return
                 bodies = stage.fetched[before + len(heads) :]
-                more = None if stage.hurried else ahead(turns, one, bodies)
-                if more == 0 or (more and passed(source, heads, reached + more)):
-                    for each in in_step(bodies) if more else ():
+                more = None if stage.hurried else _ahead(turns, one, bodies)
+                if more == 0 or (more and _passed(source, heads, reached + more)):
+                    for each in _in_step(bodies) if more else ():
                         each.skip(each.at + more)
                     continue
                 left = False
-                if not skipped(source, heads, bodies):
+                if not _skipped(source, heads, bodies):
                     turns.counts.cut = True
                     turns.cut(node, one)
                     return
 
 
-def plainly(
+def _plainly(
     stage: Stage, source: Source, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
     """Items for turns that call nothing, until one does; whether it was the last."""
@@ -129,14 +129,14 @@ def plainly(
     return True
 
 
-def ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
+def _ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
     """How many turns to leave out, to come to one that something waits for.
 
     A condition on a count does, and so does the last of the batches that the body asks
     for, where a whole run asks for more of them.
     """
     total, reached = source.total, source.at
-    rest = min((each.total - each.at for each in in_step(bodies)), default=None)
+    rest = min((each.total - each.at for each in _in_step(bodies)), default=None)
     if turns.emptied or total is None or rest is None or rest >= total - reached:
         return turns.counts.next_wanted(total, reached)
     more = turns.counts.next_wanted(reached + rest, reached)
@@ -146,7 +146,7 @@ def ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
     return more
 
 
-def in_step(bodies: list[LoaderPass]) -> list[Any]:
+def _in_step(bodies: list[LoaderPass]) -> list[Any]:
     """What the body asked for a batch, once in a turn and not for the first time."""
     return [
         each
@@ -156,55 +156,55 @@ def in_step(bodies: list[LoaderPass]) -> list[Any]:
     ]
 
 
-def passed(source: Source, heads: list[LoaderPass], turn: int) -> bool:
+def _passed(source: Source, heads: list[LoaderPass], turn: int) -> bool:
     """Let the next turn of a loop be that one; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         return all([each.skip(turn) for each in heads])  # noqa: C419
     return source.skip(turn)
 
 
-def on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+def _on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
     """What a loop counts, at the beginning of a turn: turns left out are counted."""
-    turns = turns_of(stage, file, line)
+    turns = _turns_of(stage, file, line)
     return value if turns is None else turns.counts.set_on(index, value)
 
 
-def grew(stage: Stage, found: Any) -> Any:
+def _grew(stage: Stage, found: Any) -> Any:
     """A program is about to add to something, a list perhaps."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.lists.grew(found)
     return found
 
 
-def counts(stage: Stage, owner: Any, *told: Any) -> None:
+def _counts(stage: Stage, owner: Any, *told: Any) -> None:
     """A program is about to add one to what an object or a dict holds."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.numbers.counts(owner, *told)
 
 
-def carries(stage: Stage, file: str, line: int) -> bool:
+def _carries(stage: Stage, file: str, line: int) -> bool:
     """Whether it is looked at what a turn hands on to the next, as it begins."""
-    turns = turns_of(stage, file, line)
+    turns = _turns_of(stage, file, line)
     if turns is not None:
         turns.growing.of_arrays = turns.trains or turns.loads
     return turns is not None
 
 
-def grows(
+def _grows(
     stage: Stage, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
     """Whether what a loop joins to is to be longer, at the beginning of a turn."""
-    turns = turns_of(stage, file, line)
+    turns = _turns_of(stage, file, line)
     return turns is not None and turns.growing.grows(index, value)
 
 
-def longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+def _longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
     """What a loop joins to, with what turns that are left out would have joined."""
-    turns = turns_of(stage, file, line)
+    turns = _turns_of(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
 
-def turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
+def _turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
     """A loop that runs, if it is none of a model's own."""
     if not stage.loops or stage.engine.call != 0:
         return None
@@ -212,7 +212,7 @@ def turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
     return next((one for one in reversed(stage.loops) if one.place == place), None)
 
 
-class Going:
+class _Going:
     """The turns of a `while` loop: it is asked with the condition before each."""
 
     def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
@@ -318,7 +318,7 @@ def called(
                 return made
 
 
-def skipped(source: Source, heads: list[LoaderPass], bodies: list[LoaderPass]) -> bool:
+def _skipped(source: Source, heads: list[LoaderPass], bodies: list[LoaderPass]) -> bool:
     """Let the next turn of a loop be its last; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         known = [each.total for each in heads if each.total is not None]

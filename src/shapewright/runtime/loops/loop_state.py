@@ -22,7 +22,7 @@ IDLE = 32
 """Turns of a loop that call nothing, after which its turns are no longer looked at."""
 
 
-class Idle:
+class _Idle:
     """The loops whose turns, lately, call nothing of torch's, by their places."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Stage(ProgramRun):
     thread: int = field(default_factory=get_ident)
     waited: dict[tuple[str, int], str] = field(default_factory=dict)
     met: set[tuple[str, int]] = field(default_factory=set)  # of conditions on counts
-    idle: Idle = field(default_factory=Idle)
+    idle: _Idle = field(default_factory=_Idle)
     plain: Plain = field(default_factory=Plain)
     lists: Lists = field(default_factory=Lists)
     numbers: Numbers = field(default_factory=Numbers)

@@ -31,7 +31,7 @@ STEADY = 3
 """Turns that grew alike, after which the next ones are taken to grow so, too."""
 
 
-class Pattern:
+class _Pattern:
     """The calls of the last turn of a loop, and how they grew."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Turns(RunningLoop):
         self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
     ) -> None:
         super().__init__(stage, file, line, told)
-        self.pattern = Pattern()
+        self.pattern = _Pattern()
         self.omitted = 0  # turns, of a loop that does not train
         self.seen: set[Any] = set()
         self.calls = self.fresh = False
@@ -163,7 +163,7 @@ class Turns(RunningLoop):
         self.calls = self.outside and bool(models) and models == self.models
         self.models = models
         plain = stage.plain
-        keys = {key_of(event, plain) for event in self.events()}
+        keys = {_key_of(event, plain) for event in self.events()}
         self.fresh = not keys <= self.seen
         self.seen |= keys
         if self.calls and not (self.trains or self.loads):
@@ -248,7 +248,7 @@ class Turns(RunningLoop):
         return max(FEWEST, self.counts.least())
 
 
-def key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
+def _key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
     """What makes an event new: the place, the call, and the metadata in and out.
 
     Where in its storage a tensor begins is none of it: `betas[t]`, turn after turn.
@@ -267,7 +267,7 @@ FEWEST_EPOCHS = 3
 """Epochs that run: what is kept from one to the next shows in the third."""
 
 
-class Epochs(Turns):
+class _Epochs(Turns):
     """The turns of a library's loop."""
 
     def __init__(self, stage: Stage, total: int | None = None) -> None:
@@ -308,7 +308,7 @@ def epochs(stage: Stage, inner: Any, file: str, line: int, told: Any) -> Iterato
         yield from inner
         return
     source = source_of(inner)
-    turns = Epochs(stage, source.total)
+    turns = _Epochs(stage, source.total)
     try:
         for item in source:
             turns.begin()
@@ -328,7 +328,7 @@ class Asked:
     """The turns of a library's `while` loop: asked with the condition before each."""
 
     def __init__(self, stage: Stage, file: str, line: int, told: Any) -> None:
-        self.turns = Epochs(stage)
+        self.turns = _Epochs(stage)
         self.began = False
 
     def __call__(self, condition: Any) -> Any:
@@ -406,16 +406,16 @@ def is_own_package(file: str) -> bool:
 
 def of_training_library(file: str) -> bool:
     """Whether a file is a library's, not torch's, and may loop over epochs."""
-    return has(file, trains)
+    return _has(file, trains)
 
 
 def of_counting_library(file: str) -> bool:
     """Whether it is a library's, and may have conditions on what it counts."""
-    return has(file, counts)
+    return _has(file, counts)
 
 
 @cache
-def has(file: str, what: Callable[[bytes], bool]) -> bool:
+def _has(file: str, what: Callable[[bytes], bool]) -> bool:
     """Whether a file is a library's, not torch's, with such a text."""
     if not is_installed(file) or classify(file) != USER:
         return False

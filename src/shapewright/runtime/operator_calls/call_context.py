@@ -35,7 +35,7 @@ Fresh = Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 @dataclass(slots=True)
-class Run:
+class _Run:
     """One run of the call: its leaves by name, what it made, what it kept.
 
     `used` are the tensors that went in, which are not the leaves where the call writes
@@ -50,14 +50,14 @@ class Run:
     called: Nested | None = None
 
 
-def differentiable(tensor: Tensor) -> bool:
+def _differentiable(tensor: Tensor) -> bool:
     """Whether a tensor's dtype can require a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def run_with(
+def _run_with(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool = False
-) -> Run:
+) -> _Run:
     """Run the call with gradients asked for some of its inputs.
 
     With `cloned` the call gets copies of the leaves, which may be written in place.
@@ -81,7 +81,7 @@ def run_with(
 
     args = tuple(with_gradient(value) for value in args)
     kwargs = {key: with_gradient(value) for key, value in kwargs.items()}
-    run = Run(leaves, used, {key: int(t._version) for key, t in used.items()})
+    run = _Run(leaves, used, {key: int(t._version) for key, t in used.items()})
 
     def pack(tensor: Tensor) -> Tensor:
         run.packed.append(tensor)
@@ -94,78 +94,78 @@ def run_with(
     return run
 
 
-def gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | None]:
+def _gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | None]:
     """What autograd makes of a call, and the operators that the call went through."""
     args, kwargs = fresh()
     given = dict(tensors_in(arguments_of(name, args, kwargs)))
-    asked = {key for key, tensor in given.items() if differentiable(tensor)}
+    asked = {key for key, tensor in given.items() if _differentiable(tensor)}
     if not asked:
-        run = run_with(func, name, fresh, set())
-        return Autograd(reason=nothing_asks(given), written=written(run)), run.called
+        run = _run_with(func, name, fresh, set())
+        return Autograd(reason=_nothing_asks(given), written=_written(run)), run.called
     refused: list[tuple[str, str]] = []
     none: list[Gradient] = []
     cloned = False
     try:
-        run = run_with(func, name, fresh, asked)
+        run = _run_with(func, name, fresh, asked)
     except (RuntimeError, NotImplementedError) as error:
-        first = message(error)
+        first = _message(error)
         if "in-place" in first:
             cloned = True
             refused.append(("written in place where it is a leaf", first))
-        run, none = without_refusing(func, name, fresh, asked, cloned)
+        run, none = _without_refusing(func, name, fresh, asked, cloned)
     flowing = [out for out in run.outs if out.requires_grad]
     if not flowing:
-        said = none[0].reason if none else no_way(run.outs)
-        return Autograd(written=written(run), reason=said), run.called
-    nodes = tuple(type_names(flowing, run, cloned))
-    kept = kept_of(run)
-    refused += views_written(run)
-    found = [*backward(run, flowing), *none]
+        said = none[0].reason if none else _no_way(run.outs)
+        return Autograd(written=_written(run), reason=said), run.called
+    nodes = tuple(_type_names(flowing, run, cloned))
+    kept = _kept_of(run)
+    refused += _views_written(run)
+    found = [*_backward(run, flowing), *none]
     order = list(given)
     found.sort(key=lambda one: order.index(one.name))
-    made = Autograd(nodes, kept, tuple(found), written(run), tuple(refused))
+    made = Autograd(nodes, kept, tuple(found), _written(run), tuple(refused))
     return made, run.called
 
 
-def nothing_asks(given: dict[str, Tensor]) -> str:
+def _nothing_asks(given: dict[str, Tensor]) -> str:
     """Why no input can require a gradient."""
     if not given:
         return "a new tensor is a leaf: `requires_grad=True` asks for its gradient"
     return "no input has a floating dtype, so none can require a gradient"
 
 
-def no_way(outs: list[Tensor]) -> str:
+def _no_way(outs: list[Tensor]) -> str:
     """Why no gradient flows back from what came out."""
-    whole = next((out for out in outs if not differentiable(out)), None)
+    whole = next((out for out in outs if not _differentiable(out)), None)
     if whole is not None:
         return f"`out` is {DTYPE_NAMES[whole.dtype]}"
     return "what comes out does not depend on its inputs in a way torch can follow"
 
 
-def without_refusing(
+def _without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
-) -> tuple[Run, list[Gradient]]:
+) -> tuple[_Run, list[Gradient]]:
     """The run with all inputs that torch lets ask for a gradient, and the others."""
     try:
-        return run_with(func, name, fresh, asked, cloned), []
+        return _run_with(func, name, fresh, asked, cloned), []
     except (RuntimeError, NotImplementedError):
         pass
     none, able = [], set()
     for key in sorted(asked):
         try:
-            run_with(func, name, fresh, {key}, cloned)
+            _run_with(func, name, fresh, {key}, cloned)
             able.add(key)
         except (RuntimeError, NotImplementedError) as error:
-            none.append(Gradient(key, None, message(error)))
-    return run_with(func, name, fresh, able, cloned), none
+            none.append(Gradient(key, None, _message(error)))
+    return _run_with(func, name, fresh, able, cloned), none
 
 
-def message(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """The first line of what torch says."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def written(run: Run) -> tuple[tuple[str, int, int], ...]:
+def _written(run: _Run) -> tuple[tuple[str, int, int], ...]:
     """The inputs whose version went up."""
     return tuple(
         (key, run.versions[key], int(tensor._version))
@@ -177,7 +177,7 @@ def written(run: Run) -> tuple[tuple[str, int, int], ...]:
 # -- the graph -------------------------------------------------------------------------
 
 
-def type_names(outs: list[Tensor], run: Run, cloned: bool) -> Iterator[str]:
+def _type_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
     """The names of the graph's nodes, the outputs' own first; ours are left out."""
     leaves = {id(leaf) for leaf in run.leaves.values()}
     queue = list(dict.fromkeys(out.grad_fn for out in outs if out.grad_fn is not None))
@@ -195,17 +195,17 @@ def type_names(outs: list[Tensor], run: Run, cloned: bool) -> Iterator[str]:
                 queue.append(one)
 
 
-def kept_of(run: Run) -> tuple[Kept, ...]:
+def _kept_of(run: _Run) -> tuple[Kept, ...]:
     """What the call keeps for backward, each tensor once."""
-    named = {**run.used, **out_names(run.outs)}
+    named = {**run.used, **_out_names(run.outs)}
     found: dict[Any, Kept] = {}
     for tensor in run.packed:
         storage = tensor.untyped_storage()
         if not storage.nbytes():
             continue
-        key = storage.data_ptr(), place(tensor)
-        same = [n for n, t in named.items() if shares(t, tensor)]
-        exact = [n for n in same if place(named[n]) == place(tensor)]
+        key = storage.data_ptr(), _place(tensor)
+        same = [n for n, t in named.items() if _shares(t, tensor)]
+        exact = [n for n in same if _place(named[n]) == _place(tensor)]
         shape, dtype = tuple(tensor.shape), DTYPE_NAMES[tensor.dtype]
         name = (exact or same or [""])[0]
         found.setdefault(
@@ -215,25 +215,25 @@ def kept_of(run: Run) -> tuple[Kept, ...]:
     return tuple(sorted(found.values(), key=lambda one: order.index(one.name)))
 
 
-def out_names(outs: list[Tensor]) -> dict[str, Tensor]:
+def _out_names(outs: list[Tensor]) -> dict[str, Tensor]:
     """Outputs by their names in a drawing."""
     return {"out": outs[0]} if len(outs) == 1 else {
         f"out.{n}": out for n, out in enumerate(outs)
     }  # fmt: skip
 
 
-def place(tensor: Tensor) -> tuple[Any, ...]:
+def _place(tensor: Tensor) -> tuple[Any, ...]:
     """Where in its storage a tensor lies."""
     return int(tensor.storage_offset()), tuple(tensor.shape), tuple(tensor.stride())
 
 
-def shares(one: Tensor, other: Tensor) -> bool:
+def _shares(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors look at the same storage."""
     mine, its = one.untyped_storage(), other.untyped_storage()
     return bool(mine.nbytes()) and mine.data_ptr() == its.data_ptr()
 
 
-def backward(run: Run, outs: list[Tensor]) -> Iterator[Gradient]:
+def _backward(run: _Run, outs: list[Tensor]) -> Iterator[Gradient]:
     """The gradient of each leaf."""
     leaves = list(run.leaves.values())
     try:
@@ -243,7 +243,7 @@ def backward(run: Run, outs: list[Tensor]) -> Iterator[Gradient]:
         found = torch.autograd.grad(ends, leaves, allow_unused=True)
     except (RuntimeError, NotImplementedError) as error:
         for key in run.leaves:
-            yield Gradient(key, None, message(error))
+            yield Gradient(key, None, _message(error))
         return
     for key, made in zip(run.leaves, found, strict=True):
         if made is None:
@@ -253,7 +253,7 @@ def backward(run: Run, outs: list[Tensor]) -> Iterator[Gradient]:
             yield Gradient(key, tuple(made.shape), told)
 
 
-def views_written(run: Run) -> list[tuple[str, str]]:
+def _views_written(run: _Run) -> list[tuple[str, str]]:
     """What torch says where a view that came out is written in place."""
     for out in run.outs:
         if out.requires_grad and out._is_view() and out.is_floating_point():
@@ -261,7 +261,7 @@ def views_written(run: Run) -> list[tuple[str, str]]:
                 with torch.enable_grad():
                     out.mul_(1)
             except RuntimeError as error:
-                return [("a view of a leaf, written in place", message(error))]
+                return [("a view of a leaf, written in place", _message(error))]
             return []
     return []
 
@@ -352,15 +352,15 @@ def draw_with(
         return copies.of(args_kept), copies.of(kwargs_kept)
 
     with warnings.catch_warnings(action="ignore"), torch.inference_mode(False):
-        return replace(drawn, beside=beside(func, name, fresh))
+        return replace(drawn, beside=_beside(func, name, fresh))
 
 
-def beside(func: Callable[..., Any], name: str, fresh: Fresh) -> Beside:
+def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> Beside:
     """What there is to say beside a call that torch takes."""
     args, kwargs = fresh()
     given = [t for t in tensors_of((*args, *kwargs.values())) if isinstance(t, Tensor)]
     try:
-        found, called = gradients(func, name, fresh)
+        found, called = _gradients(func, name, fresh)
     except Exception as error:  # a picture does not fail for want of a gradient
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         found, called = Autograd(reason=f"torch: {said}"), None
@@ -372,11 +372,11 @@ def beside(func: Callable[..., Any], name: str, fresh: Fresh) -> Beside:
         seen = {}
     dispatch = way(called, seen, given)
     default = DTYPE_NAMES[torch.get_default_dtype()]
-    counted, at = flops(name, args, kwargs), device(given, kwargs)
+    counted, at = _flops(name, args, kwargs), _device(given, kwargs)
     return Beside(found, dispatch, counted, at, default)
 
 
-def device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
+def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
     """The device that the call asks for, else that of its tensors, else of new ones."""
     asked = kwargs.get("device")
     if asked is not None:
@@ -384,7 +384,7 @@ def device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
     return str(given[0].device if given else torch.get_default_device())
 
 
-def flops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+def _flops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
     """What the record of a trace counts for the call."""
     one = RULES.get(name)
     if one is None or one.flops is None:

@@ -40,10 +40,10 @@ def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
         made = run()
     finally:
         records = stop()
-    return made, [pair for thread in records for pair in nested(thread)]
+    return made, [pair for thread in records for pair in _nested(thread)]
 
 
-def nested(records: Any) -> Nested:
+def _nested(records: Any) -> Nested:
     """One thread's operators with their depths."""
     found: Nested = []
     stack: list[bool] = []
@@ -81,7 +81,7 @@ def overloads(run: Callable[[], Any]) -> dict[str, str]:
     return mode.found
 
 
-def kernels(name: str, overload: str | None) -> dict[str, str]:
+def _kernels(name: str, overload: str | None) -> dict[str, str]:
     """What an operator has at each dispatch key: `{"CPU": "kernel"}`.
 
     The words are torch's: "kernel", "autograd kernel", "math kernel" (made of other
@@ -91,7 +91,7 @@ def kernels(name: str, overload: str | None) -> dict[str, str]:
     dump = getattr(torch._C, "_dispatch_dump_table", None)
     full = name if not overload else f"{name}.{overload}"
     if overload is None:
-        full = f"{name}.{first}" if (first := first_overload(name)) else name
+        full = f"{name}.{first}" if (first := _first_overload(name)) else name
     try:
         text = dump(full) if dump else ""
     except RuntimeError:
@@ -104,7 +104,7 @@ def kernels(name: str, overload: str | None) -> dict[str, str]:
     return found
 
 
-def first_overload(name: str) -> str:
+def _first_overload(name: str) -> str:
     """The overload of an operator that stands for all: they are registered alike."""
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
@@ -117,7 +117,7 @@ def first_overload(name: str) -> str:
     )
 
 
-def dispatch_keys(tensors: list[torch.Tensor]) -> list[str]:
+def _keys_of(tensors: list[torch.Tensor]) -> list[str]:
     """The dispatch keys of a call on these tensors, the first to be asked first.
 
     A call without tensors has the backend chosen for it. Autocast's keys count while
@@ -155,29 +155,29 @@ def way(
         return Dispatch(reason=UNTOLD)
     if not called:
         return Dispatch(reason=NONE)
-    keys = dispatch_keys(tensors)
+    keys = _keys_of(tensors)
     found: list[Called] = []
     above: list[Called] = []
     for name, depth in called:
         del above[depth:]
         below = any(not one.composite for one in above)
         seen = overloads.get(name)
-        passed, composite = passing(kernels(name, seen), keys, below)
+        passed, composite = _passing(_kernels(name, seen), keys, below)
         shown = f"{name}.{seen}" if seen else name
         one = Called(shown, depth, passed, composite)
         # What a backend's own kernel calls is its own affair.
-        if name not in LOOKS and all(inside(other) for other in above):
+        if name not in LOOKS and all(_inside(other) for other in above):
             found.append(one)
         above.append(one)
     return Dispatch(tuple(found))
 
 
-def inside(called: Called) -> bool:
+def _inside(called: Called) -> bool:
     """Whether the work of a call is done by the calls in it."""
     return not called.keys or called.keys[-1].startswith("Composite")
 
 
-def passing(
+def _passing(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
     """The keys whose kernels a call goes through, and whether it is composite."""

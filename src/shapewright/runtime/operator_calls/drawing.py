@@ -33,7 +33,7 @@ MOST_VALUES = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _Asked:
     """A tensor's metadata as needs look at it; `values` of whole numbers, flat."""
 
     shape: tuple[int, ...]
@@ -44,36 +44,36 @@ class Asked:
     requires_grad: bool = False
 
 
-def asked(value: Any) -> Any:
+def _asked(value: Any) -> Any:
     """An argument as needs look at it."""
     if isinstance(value, Tensor):
         whole = not (value.is_floating_point() or value.is_complex())
         known = whole and not value.is_meta and value.numel() <= MOST_VALUES
         values = tuple(value.flatten().tolist()) if known else None
         dtype = DTYPE_NAMES[value.dtype]
-        return Asked(tuple(value.shape), tuple(value.stride()), dtype, values)
+        return _Asked(tuple(value.shape), tuple(value.stride()), dtype, values)
     if isinstance(value, torch.dtype):
         return DTYPE_NAMES[value]
     if isinstance(value, tuple | list):
-        return type(value)([asked(item) for item in value])
+        return type(value)([_asked(item) for item in value])
     return value
 
 
-def why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
+def _why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
     """The sentence of a call's need and its lines; nothing where none is known."""
     import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
     from shapewright.operators.needs_registry import NEEDS, unmet
 
-    named = {key: asked(value) for key, value in kwargs.items()}
-    found = unmet(NEEDS.get(name), tuple(map(asked, args)), named)
+    named = {key: _asked(value) for key, value in kwargs.items()}
+    found = unmet(NEEDS.get(name), tuple(map(_asked, args)), named)
     if found is None:
         return ()
-    words = Words(op=f"`{name.rpartition('.')[2]}`")
+    words = _Words(op=f"`{name.rpartition('.')[2]}`")
     lines = (found.message, *found.lines)
     return tuple(line.format_map(words) for line in lines)
 
 
-class Words(dict[str, str]):
+class _Words(dict[str, str]):
     """The names of arguments as a drawing has them, in code quotes."""
 
     def __missing__(self, key: str) -> str:
@@ -149,7 +149,7 @@ def draw_call(
     except Exception as error:
         text_of = str(error).strip().splitlines()
         said = text_of[0] if text_of else type(error).__name__
-        told = why_refused(name, args, kwargs)
+        told = _why_refused(name, args, kwargs)
         together = name in BROADCAST
         return Drawn(
             text, name, inputs, error=said, arguments=plain, refusal=told,
@@ -159,13 +159,13 @@ def draw_call(
     if not outs:
         said = f"it gives {made!r:.60}, no tensor"
         return Drawn(text, name, inputs, reason=said, arguments=plain)
-    sides = outputs_of(outs, named)
+    sides = _outputs_of(outs, named)
     if any(out.is_meta for out in outs):
         said = "a meta tensor has no values"
         return Drawn(text, name, inputs, sides, reason=said, arguments=plain)
-    maps, reason = maps_of(name, named, metas)
+    maps, reason = _maps_of(name, named, metas)
     checked = 0
-    steps = max(map(steps_of, maps), default=0)
+    steps = max(map(_steps_of, maps), default=0)
     if steps > MOST_STEPS:
         maps, reason = (), f"each element is {steps:,} steps, too many to check here"
     if maps and len(maps) != len(outs):
@@ -173,18 +173,18 @@ def draw_call(
     for drawn, out in zip(maps, outs, strict=False):
         checked += check(name, drawn, out, before)
     sizes = geometry(maps[0]) if maps else ()
-    on_the_way = stages_of(maps[0], before, inputs) if maps else ()
+    on_the_way = _stages_of(maps[0], before, inputs) if maps else ()
     return Drawn(
         text, name, inputs, sides, maps, reason, checked, "", plain, sizes, on_the_way
     )
 
 
-def stages_of(
+def _stages_of(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
     """The tensors on the way, with their values where these are few."""
     tensors = staged(
-        drawn, {key: reader(value) for key, value in before.items()}, map_functions
+        drawn, {key: _reader(value) for key, value in before.items()}, map_functions
     )
 
     def values(name: str, shape: tuple[int, ...], at: tuple[int, ...] = ()) -> Any:
@@ -209,7 +209,7 @@ def arguments_of(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Arguments by the names that the map's maker gives them, or torch."""
-    signature = signature_of(name)
+    signature = _signature_of(name)
     if signature is not None:
         known = signature.parameters
         kwargs = {
@@ -217,7 +217,7 @@ def arguments_of(
             for key, value in kwargs.items()
         }
         try:
-            return spread(signature.bind(*args, **kwargs))
+            return _spread(signature.bind(*args, **kwargs))
         except TypeError:
             pass
     first = "0" if name in MAPS else "input"  # the map does not know the call
@@ -225,7 +225,7 @@ def arguments_of(
     return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
-def signature_of(name: str) -> inspect.Signature | None:
+def _signature_of(name: str) -> inspect.Signature | None:
     """The parameters of an operator, where they can be told."""
     make = MAPS.get(name)
     if make is None and name in RULES:
@@ -238,7 +238,7 @@ def signature_of(name: str) -> inspect.Signature | None:
     return None if make is None else inspect.signature(make)
 
 
-def spread(bound: inspect.BoundArguments) -> dict[str, Any]:
+def _spread(bound: inspect.BoundArguments) -> dict[str, Any]:
     """Arguments by name; `view((2, 3))` is given to a maker as `view(2, 3)`."""
     named = dict(bound.arguments)
     for key, parameter in bound.signature.parameters.items():
@@ -270,7 +270,7 @@ def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
             yield from tensors_in(items)
 
 
-class Large:
+class _Large:
     """The values of a tensor too large for lists: indexed like them, one by one."""
 
     __slots__ = ("tensor",)
@@ -280,27 +280,27 @@ class Large:
 
     def __getitem__(self, place: int) -> Any:
         inner = self.tensor[place]
-        return Large(inner) if inner.dim() else inner.item()
+        return _Large(inner) if inner.dim() else inner.item()
 
 
-def values_in(tensor: Tensor) -> Any:
+def _values_in(tensor: Tensor) -> Any:
     """The values of a tensor as nested lists, or what is indexed like them."""
     if not tensor.numel() or tensor.is_meta:
         return None
-    return tensor.tolist() if tensor.numel() <= SHOWN else Large(tensor)
+    return tensor.tolist() if tensor.numel() <= SHOWN else _Large(tensor)
 
 
 def drawn_side(
     name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
 ) -> Side:
     """A tensor as it is shown, with the values of `shown` where that is given."""
-    values = values_in(tensor if shown is None else shown)
+    values = _values_in(tensor if shown is None else shown)
     meta = MetaOf.of(tensor)
     offset = int(tensor.storage_offset())
     return Side(name, meta.shape, meta.dtype, meta.stride, offset, values, shares)
 
 
-def outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
+def _outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
     """What came out, and whose storage each of it looks at."""
     owners = {t.untyped_storage().data_ptr(): key for key, t in tensors_in(named)}
     sides = []
@@ -311,7 +311,7 @@ def outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
     return tuple(sides)
 
 
-def maps_of(
+def _maps_of(
     name: str, named: dict[str, Any], metas: dict[str, MetaOf]
 ) -> tuple[tuple[IndexMap, ...], str]:
     """The index maps of a call that torch took, or the reason for none."""
@@ -366,16 +366,16 @@ def check(
     if not count:
         return 0
     draw = random.Random(0)
-    cost = steps_of(drawn)
+    cost = _steps_of(drawn)
     few = max(1, min(most, 20_000 // cost))
     places = draw.sample(range(count), min(few, count))
     kept = drawn.term not in PLAIN_TERMS
-    given = {key: reader(value, kept) for key, value in before.items()}
+    given = {key: _reader(value, kept) for key, value in before.items()}
     tensors = staged(drawn, given, map_functions)
-    near, apart = rounding(drawn, out)
+    near, apart = _rounding(drawn, out)
     compared = 0
     for place in places:
-        index = unravel(place, drawn.shape)
+        index = _unravel(place, drawn.shape)
         real = out[index].item() if index else out.item()
         if drawn.combine == "prod" and isinstance(real, float) and not isfinite(real):
             continue  # too large on the way, or in the end: no formula has that
@@ -384,18 +384,18 @@ def check(
         with warnings.catch_warnings(action="ignore"):
             made = element(drawn, index, tensors, map_functions)
         found = stored(made, out.dtype)
-        if not same(found, real, near, apart):
+        if not _same(found, real, near, apart):
             raise Wrong(f"{name} at {index}: the map says {found}, torch {real}")
     return compared
 
 
-def steps_of(drawn: IndexMap) -> int:
+def _steps_of(drawn: IndexMap) -> int:
     """How many steps lead to one element, in all stages."""
     every = (drawn, *(stage.map for stage in drawn.stages))
     return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
 
 
-def reader(tensor: Tensor, kept: bool = False) -> Any:
+def _reader(tensor: Tensor, kept: bool = False) -> Any:
     """What gives a tensor's element at an index.
 
     `kept` as a tensor, so that a function of several promotes dtypes as torch does,
@@ -406,7 +406,7 @@ def reader(tensor: Tensor, kept: bool = False) -> Any:
     return lambda at: tensor[at].item() if at else tensor.item()
 
 
-def unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The index of the element at a place in row-major order."""
     index: list[int] = []
     for size in reversed(shape):
@@ -415,7 +415,7 @@ def unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
+def _rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
     """By how much torch's rounding may change a result: relatively, and absolutely.
 
     Copies are exact. Sums of large numbers that cancel are off by a part of the
@@ -434,7 +434,7 @@ def rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
 USUAL = 1e-4
 
 
-def same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
+def _same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
     """Whether two numbers are equal, but for rounding."""
     if isinstance(one, complex) or isinstance(other, complex):
         return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))

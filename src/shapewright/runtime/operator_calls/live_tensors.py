@@ -42,14 +42,14 @@ def explain_tensors(
 
     Raises `TypeError` where `func` is not an operator of torch.
     """
-    func, args = unbound(func, args)
+    func, args = _unbound(func, args)
     name = name_of(func)
     text = written(name, args, kwargs)
     given = list(tensors_of((*args, *kwargs.values())))
-    for said in map(unreadable, given):
+    for said in map(_unreadable, given):
         if said:
-            return Drawn(text, name, sides(name, args, kwargs), reason=said)
-    said = next((said for said in map(blank, given) if said), "")
+            return Drawn(text, name, _sides(name, args, kwargs), reason=said)
+    said = next((said for said in map(_blank, given) if said), "")
     if not said and sum(high - low for low, high in spans(given).values()) > 4 * (
         RUNNABLE
     ):
@@ -67,7 +67,7 @@ def explain_tensors(
 # -- names -----------------------------------------------------------------------------
 
 
-def unbound(
+def _unbound(
     func: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """`x.transpose` as `torch.Tensor.transpose` with `x` before its arguments."""
@@ -100,23 +100,23 @@ def name_of(func: Callable[..., Any]) -> str:
 
 def written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The call as it is typed for `shapewright explain`."""
-    parts = [spelled(value) for value in args]
-    parts += [f"{key}={spelled(value)}" for key, value in kwargs.items()]
+    parts = [_spelled(value) for value in args]
+    parts += [f"{key}={_spelled(value)}" for key, value in kwargs.items()]
     if name.startswith("torch.Tensor.") and args:
         return f"{parts[0]}.{name.rpartition('.')[2]}({', '.join(parts[1:])})"
     return f"{name}({', '.join(parts)})"
 
 
-def spelled(value: Any) -> str:
+def _spelled(value: Any) -> str:
     """An argument: a tensor by its shape, all else in few characters."""
     if isinstance(value, Tensor):
         dtype = DTYPE_NAMES[value.dtype]
         sizes = "..." if value.is_nested else ", ".join(map(str, value.shape))
         return f"{SHORT.get(dtype, dtype)}[{sizes}]"
     if isinstance(value, list):
-        return f"[{', '.join(map(spelled, value))}]"
+        return f"[{', '.join(map(_spelled, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(spelled, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(_spelled, value))}{',' * (len(value) == 1)})"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -124,7 +124,7 @@ def spelled(value: Any) -> str:
 # -- what can be read ------------------------------------------------------------------
 
 
-def unreadable(tensor: Tensor) -> str:
+def _unreadable(tensor: Tensor) -> str:
     """Why a tensor is not even run on meta; nothing where it is."""
     if tensor.is_nested:
         return "a nested tensor has no single shape"
@@ -140,7 +140,7 @@ def unreadable(tensor: Tensor) -> str:
     return ""
 
 
-def blank(tensor: Tensor) -> str:
+def _blank(tensor: Tensor) -> str:
     """Why a tensor has no values; nothing where it has."""
     if tensor.untyped_storage().device.type == "meta":
         return "a meta tensor has no values"
@@ -170,15 +170,17 @@ def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
 # -- shapes only -----------------------------------------------------------------------
 
 
-def sides(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Side, ...]:
+def _sides(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Side, ...]:
     """The tensors of a call by their shapes."""
     return tuple(
-        shape_only(key, tensor)
+        _shape_only(key, tensor)
         for key, tensor in tensors_in(arguments_of(name, args, kwargs))
     )
 
 
-def shape_only(name: str, tensor: Tensor) -> Side:
+def _shape_only(name: str, tensor: Tensor) -> Side:
     """A tensor without its values, and without strides where it has none."""
     dtype = DTYPE_NAMES[tensor.dtype]
     if tensor.is_nested:
@@ -204,7 +206,7 @@ def on_meta(
             return {key: without(item) for key, item in value.items()}
         return value
 
-    text, before = written(name, args, kwargs), sides(name, args, kwargs)
+    text, before = written(name, args, kwargs), _sides(name, args, kwargs)
     try:
         with torch.no_grad(), torch.device("meta"):
             made = func(*without(args), **without(kwargs))
@@ -216,7 +218,7 @@ def on_meta(
         return Drawn(text, name, before, reason=said, error=first, broadcast=together)
     outs = list(tensors_of(made))
     names = ["out"] if len(outs) == 1 else [f"out.{n}" for n in range(len(outs))]
-    after = tuple(shape_only(*pair) for pair in zip(names, outs, strict=True))
+    after = tuple(_shape_only(*pair) for pair in zip(names, outs, strict=True))
     return Drawn(text, name, before, after, reason=said)
 
 
@@ -230,11 +232,11 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
     """What is known of a tensor and of the storage that it looks at."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
-    said = unreadable(tensor)
+    said = _unreadable(tensor)
     if said:
-        return Stored(shape_only(name, tensor), reason=said, notes=notes(tensor))
+        return Stored(_shape_only(name, tensor), reason=said, notes=_notes(tensor))
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        said = blank(tensor)
+        said = _blank(tensor)
         size = tensor.element_size()
         storage = tensor.untyped_storage()
         count = storage.nbytes() // size
@@ -246,13 +248,13 @@ def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
         if not said and tensor.numel() > MOST:
             said = f"{tensor.numel():,} elements are too many"
         if said:
-            shown = shape_only(name, tensor)
+            shown = _shape_only(name, tensor)
         else:
             shown = drawn_side(name, tensor, shown=tensor.detach().clone())
     base = tensor._base
     shape = None if base is None else tuple(base.shape)
     version = None if tensor.is_inference() else int(tensor._version)
-    return Stored(shown, count, cells, size, shape, version, said, notes(tensor))
+    return Stored(shown, count, cells, size, shape, version, said, _notes(tensor))
 
 
 def typed(
@@ -262,7 +264,7 @@ def typed(
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
     """A tensor that was only typed: made up, where it is not too large."""
-    made = made_up(shape, dtype)
+    made = _made_up(shape, dtype)
     lettered = replace(made.side, letters=letters if any(letters) else ())
     return replace(made, side=lettered, notes=(*made.notes, *said_of(chosen)))
 
@@ -273,7 +275,7 @@ def said_of(chosen: Mapping[str, int]) -> list[str]:
     return [f"chosen, because the call does not say them: {sizes}"] if sizes else []
 
 
-def made_up(shape: tuple[int, ...], dtype: str) -> Stored:
+def _made_up(shape: tuple[int, ...], dtype: str) -> Stored:
     """The same without letters."""
     count = 1
     for size in shape:
@@ -281,12 +283,12 @@ def made_up(shape: tuple[int, ...], dtype: str) -> Stored:
     if count > RUNNABLE:
         empty = stored(torch.empty(shape, dtype=DTYPES[dtype], device="meta"))
         said = f"{count:,} elements are too many"
-        return replace(empty, base=None, version=None, reason=said, notes=leaf(dtype))
+        return replace(empty, base=None, version=None, reason=said, notes=_leaf(dtype))
     made = stored(typed_tensor(shape, dtype, 1, 10))
-    return replace(made, base=None, version=None, notes=leaf(dtype))
+    return replace(made, base=None, version=None, notes=_leaf(dtype))
 
 
-def leaf(dtype: str) -> tuple[str, ...]:
+def _leaf(dtype: str) -> tuple[str, ...]:
     """What is true of a new tensor of a dtype: where its gradient would be."""
     kind = DTYPES[dtype]
     if not (kind.is_floating_point or kind.is_complex):
@@ -294,12 +296,12 @@ def leaf(dtype: str) -> tuple[str, ...]:
     return ("a leaf: with requires_grad=True backward fills its .grad",)
 
 
-def notes(tensor: torch.Tensor) -> tuple[str, ...]:
+def _notes(tensor: torch.Tensor) -> tuple[str, ...]:
     """What else a person should know of it."""
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")
-    found += gradient(tensor)
+    found += _gradient(tensor)
     if tensor.is_conj():
         found.append("conjugated when it is read: the storage holds the conjugates")
     if tensor.is_neg():
@@ -307,7 +309,7 @@ def notes(tensor: torch.Tensor) -> tuple[str, ...]:
     return tuple(found)
 
 
-def gradient(tensor: torch.Tensor) -> list[str]:
+def _gradient(tensor: torch.Tensor) -> list[str]:
     """Its place in autograd: whether it is a leaf, and where its gradient will be."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         name = str(tensor.dtype).removeprefix("torch.")
@@ -315,16 +317,16 @@ def gradient(tensor: torch.Tensor) -> list[str]:
     if not tensor.requires_grad:
         return ["a leaf; requires_grad is False: backward leaves .grad None"]
     if tensor.is_leaf:
-        return [f"requires grad, a leaf: backward fills .grad, {holds(tensor)}"]
+        return [f"requires grad, a leaf: backward fills .grad, {_holds(tensor)}"]
     made = type(tensor.grad_fn).__name__
     if not tensor.retains_grad:
         kept = ".grad stays None unless retain_grad() is called"
     else:
-        kept = f"retain_grad() was called: backward fills .grad, {holds(tensor)}"
+        kept = f"retain_grad() was called: backward fills .grad, {_holds(tensor)}"
     return [f"requires grad, made by {made}: not a leaf, {kept}"]
 
 
-def holds(tensor: torch.Tensor) -> str:
+def _holds(tensor: torch.Tensor) -> str:
     """What its `.grad` is now."""
     grad = tensor.grad
     return "now None" if grad is None else f"now {tuple(grad.shape)}"

@@ -21,7 +21,7 @@ ROUNDS = 20_000
 """Statements of a loop that are run at most."""
 
 
-class NotRun(Exception):
+class _NotRun(Exception):
     """The text has something that is not run here."""
 
 
@@ -68,7 +68,7 @@ SPACES = {
 }  # fmt: skip
 
 
-class Interpreter:
+class _Interpreter:
     """Runs statements on `names`, which it changes."""
 
     def __init__(self, names: Names) -> None:
@@ -80,7 +80,7 @@ class Interpreter:
         for stmt in stmts:
             self.rounds += 1
             if self.rounds > ROUNDS:
-                raise NotRun("it runs too long")
+                raise _NotRun("it runs too long")
             self.statement(stmt)
 
     def statement(self, stmt: ast.stmt) -> None:
@@ -102,12 +102,12 @@ class Interpreter:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
                 items = self.value(call.func.value)
                 if type(items) is not list:
-                    raise NotRun("append")
+                    raise _NotRun("append")
                 items.append(self.value(call.args[0]))
             else:
                 self.value(call)
         elif not isinstance(stmt, ast.Pass):
-            raise NotRun(type(stmt).__name__)
+            raise _NotRun(type(stmt).__name__)
 
     def store(self, target: ast.expr, value: Any) -> None:
         """A write to a name, to several, or to an element."""
@@ -117,12 +117,12 @@ class Interpreter:
         elif isinstance(target, ast.Subscript):
             held = self.value(target.value)
             if not isinstance(held, Tensor):
-                raise NotRun("a write to no tensor")
+                raise _NotRun("a write to no tensor")
             held[self.index(target.slice)] = value
-        elif name := dotted(target):
+        elif name := _dotted(target):
             self.names[name] = value
         else:
-            raise NotRun("a target")
+            raise _NotRun("a target")
 
     def index(self, node: ast.expr) -> Any:
         """What stands in brackets."""
@@ -137,7 +137,7 @@ class Interpreter:
         """The value of an expression."""
         if isinstance(node, ast.Constant):
             return node.value
-        name = dotted(node)
+        name = _dotted(node)
         if name in self.names:
             return self.names[name]
         if isinstance(node, ast.Attribute) and node.attr in READ:
@@ -163,13 +163,13 @@ class Interpreter:
             return self.comprehension(node)
         if isinstance(node, ast.Call):
             return self.called(node)
-        raise NotRun(type(node).__name__)
+        raise _NotRun(type(node).__name__)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
         """`[x[i] + b for i in range(n)]`."""
         (generator,) = node.generators
         if generator.ifs:
-            raise NotRun("a condition")
+            raise _NotRun("a condition")
         made = []
         for value in self.value(generator.iter):
             self.store(generator.target, value)
@@ -180,7 +180,7 @@ class Interpreter:
         """A function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
         given = {str(key.arg): self.value(key.value) for key in node.keywords}
-        name = dotted(node.func)
+        name = _dotted(node.func)
         if name in PLAIN and name not in self.names:
             return PLAIN[name](*args)
         space, _, last = name.rpartition(".")
@@ -190,10 +190,10 @@ class Interpreter:
             held = self.value(node.func.value)
             if isinstance(held, Tensor):
                 return getattr(held, node.func.attr)(*args, **given)
-        raise NotRun(name)
+        raise _NotRun(name)
 
 
-def dotted(node: ast.AST) -> str:
+def _dotted(node: ast.AST) -> str:
     """`self.weight` of a name or of attributes of a name; "" for anything else."""
     parts = []
     while isinstance(node, ast.Attribute):
@@ -204,17 +204,17 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
-def interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
+def _interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
     """The names after the statements have run; tensors are copied first."""
     own = {
         name: value.clone() if isinstance(value, Tensor) else value
         for name, value in names.items()
     }
-    Interpreter(own).run(stmts)
+    _Interpreter(own).run(stmts)
     return own
 
 
-class Made(Protocol):
+class _Made(Protocol):
     """A tensor to make up."""
 
     @property
@@ -229,7 +229,7 @@ class Made(Protocol):
     def distinct(self) -> int | None: ...
 
 
-class Experiment(Protocol):
+class _Experiment(Protocol):
     """Two pieces of program, and what they are run on."""
 
     @property
@@ -237,36 +237,36 @@ class Experiment(Protocol):
     @property
     def instead(self) -> tuple[ast.stmt, ...]: ...
     @property
-    def tensors(self) -> Mapping[str, Made]: ...
+    def tensors(self) -> Mapping[str, _Made]: ...
     @property
     def numbers(self) -> Mapping[str, Any]: ...
     @property
     def targets(self) -> tuple[str, ...]: ...
 
 
-def same(experiment: Experiment, tries: int = 2) -> bool:
+def same(experiment: _Experiment, tries: int = 2) -> bool:
     """Whether both give equal tensors, each time on other values.
 
     The program's own random numbers are as they were afterwards.
     """
     with torch.random.fork_rng([]), torch.no_grad(), torch.device("cpu"):
-        return all(same_once(experiment, seed) for seed in range(tries))
+        return all(_same_once(experiment, seed) for seed in range(tries))
 
 
-def same_once(experiment: Experiment, seed: int) -> bool:
+def _same_once(experiment: _Experiment, seed: int) -> bool:
     """One try."""
     torch.manual_seed(seed)
-    names: dict[str, Any] = {key: made_up(t) for key, t in experiment.tensors.items()}
+    names: dict[str, Any] = {key: _made_up(t) for key, t in experiment.tensors.items()}
     names |= experiment.numbers
     try:
-        before = interpreted(experiment.loop, names)
-        after = interpreted(experiment.instead, names)
-    except (NotRun, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        before = _interpreted(experiment.loop, names)
+        after = _interpreted(experiment.instead, names)
+    except (_NotRun, ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
         return False
-    return all(equal(before[key], after[key]) for key in experiment.targets)
+    return all(_equal(before[key], after[key]) for key in experiment.targets)
 
 
-def made_up(made: Made) -> Tensor:
+def _made_up(made: _Made) -> Tensor:
     """A tensor with random values."""
     dtype, shape = DTYPES[made.dtype], made.shape
     if made.zeros:
@@ -278,7 +278,7 @@ def made_up(made: Made) -> Tensor:
     return torch.randint(0, max(made.high, 1), shape).to(dtype)
 
 
-def equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     """Whether shape and dtype are the same, and values but for rounding."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return type(one) is type(other) and bool(one == other)

@@ -29,7 +29,7 @@ LOSSES = frozenset(
 """Functions that take nothing but tensors."""
 
 
-def torch_function(name: str) -> Any:
+def _torch_function(name: str) -> Any:
     """`torch.amax` for "amax"."""
     # `torch.kl_div` and its kind take the reduction as a number.
     for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
@@ -39,7 +39,7 @@ def torch_function(name: str) -> Any:
     raise AttributeError(f"torch has no function {name}")
 
 
-def batch_norm(
+def _batch_norm(
     input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
 ) -> Tensor:
     """Batch norm in evaluation, of an element and its channel's numbers."""
@@ -48,15 +48,15 @@ def batch_norm(
     return made.reshape(1)
 
 
-def window_argmax(values: Tensor) -> Tensor:
+def _window_argmax(values: Tensor) -> Tensor:
     """Where the largest value is, as max_pool finds it: the first, or the last NaN."""
     unknown = values.isnan().nonzero()
     return unknown[-1] if len(unknown) else values.argmax()
 
 
-OF_STEPS = {"window_argmax": window_argmax}
+OF_STEPS = {"window_argmax": _window_argmax}
 """Functions of all steps that torch has only inside other operators."""
-OF_ELEMENTS = {"batch_norm": batch_norm}
+OF_ELEMENTS = {"batch_norm": _batch_norm}
 """Functions that torch has only for tensors with more dims."""
 
 
@@ -66,8 +66,8 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
         values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
     elif not any(isinstance(value, Tensor) for value in values):
         first = values[0]
-        values = [torch.tensor(first, dtype=exact(first)), *values[1:]]
-    function = OF_ELEMENTS.get(name) or torch_function(name)
+        values = [torch.tensor(first, dtype=_exact(first)), *values[1:]]
+    function = OF_ELEMENTS.get(name) or _torch_function(name)
     made: Tensor = function(*values, **options)
     return made
 
@@ -78,17 +78,17 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
     if values and isinstance(values[0], Tensor):
         operand = torch.cat([value.reshape(1) for value in values])
     else:
-        operand = torch.tensor(values, dtype=exact(values[0] if values else 0.0))
+        operand = torch.tensor(values, dtype=_exact(values[0] if values else 0.0))
     if function in FLOATING:
         operand = operand.double()
     along = {"dim": 0} if function in ALONG else {}
-    over_all = OF_STEPS.get(function) or torch_function(function)
+    over_all = OF_STEPS.get(function) or _torch_function(function)
     made = over_all(operand, **along, **options)
     made = getattr(made, part) if part else made
     return made if at is None else made[at]
 
 
-def exact(value: Any) -> torch.dtype | None:
+def _exact(value: Any) -> torch.dtype | None:
     """The dtype that holds a number as it is; None for torch's choice."""
     if isinstance(value, complex):
         return torch.complex128
@@ -102,5 +102,5 @@ def stored(value: Any, dtype: torch.dtype) -> Any:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         value = (value + (1 << 63)) % (1 << 64) - (1 << 63)
     if not isinstance(value, Tensor):
-        value = torch.tensor(value, dtype=exact(value))
+        value = torch.tensor(value, dtype=_exact(value))
     return value.to(dtype).item()

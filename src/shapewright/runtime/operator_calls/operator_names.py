@@ -47,10 +47,10 @@ def unknown_name(name: str) -> str:
     prefix, _, last = name.rpartition(".")
     known = sorted(known_names())
     same = [one for one in known if one.rpartition(".")[2] == last]
-    if same and not in_torch(name):
+    if same and not _in_torch(name):
         near = min(same, key=len).replace("torch.nn.functional.", "F.")
         return f"no operator `{name}` is known; did you mean `{near}`?"
-    if in_torch(name):
+    if _in_torch(name):
         return f"`{name}` is not one of the operators that are drawn"
     beside = [
         one.rpartition(".")[2] for one in known if one.rpartition(".")[0] == prefix
@@ -62,7 +62,7 @@ def unknown_name(name: str) -> str:
     return f"no operator `{name}` is known{hint}"
 
 
-def in_torch(name: str) -> bool:
+def _in_torch(name: str) -> bool:
     """Whether torch has something of that name."""
     found: Any = torch
     for part in name.split(".")[1:]:
@@ -96,7 +96,7 @@ TURNS = (
 
 
 @dataclass(slots=True)
-class Inner:
+class _Inner:
     """The call of an operator that does a layer's work."""
 
     func: Any = None
@@ -122,9 +122,9 @@ class _Looking(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[tuple[Inner, Any]] = []
+        self.calls: list[tuple[_Inner, Any]] = []
         self.made = 0  # calls that gave a tensor, drawn or not
-        self.last: Inner | None = None  # the call that raised, if one did
+        self.last: _Inner | None = None  # the call that raised, if one did
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -134,7 +134,7 @@ class _Looking(TorchFunctionMode):
             out = func(*args, **(kwargs or {}))
             self.made += isinstance(out, torch.Tensor | tuple)
             return out
-        inner = self.last = Inner(func, name, args, kwargs or {})
+        inner = self.last = _Inner(func, name, args, kwargs or {})
         out = func(*args, **(kwargs or {}))
         self.last = None
         self.made += 1
@@ -166,7 +166,7 @@ def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
     return layer
 
 
-def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
     """The operator that does a layer's work, or which refuses what it gets.
 
     It gets the very tensors that the layer gets, and gives what the layer gives. Its
@@ -180,17 +180,17 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> Inner:
     except Exception:
         if looking.last is None:
             raise
-        return with_masks(looking.last, layer, args, kwargs)
+        return _with_masks(looking.last, layer, args, kwargs)
     for call, made in reversed(looking.calls):
-        inner = with_masks(call, layer, args, kwargs)
+        inner = _with_masks(call, layer, args, kwargs)
         given, used = identities((args, kwargs)), identities((inner.args, inner.kwargs))
         if given <= used and identities(out) <= identities(made):
             return inner
     if getattr(layer, "batch_first", False) and isinstance(
         layer, nn.MultiheadAttention
     ):
-        return Inner(reason=TURNS)
-    return Inner(reason=SEVERAL if looking.made > 1 else "")
+        return _Inner(reason=TURNS)
+    return _Inner(reason=SEVERAL if looking.made > 1 else "")
 
 
 def identities(nest: Any) -> set[int]:
@@ -198,7 +198,7 @@ def identities(nest: Any) -> set[int]:
     return {id(tensor) for tensor in nests.tensors(nest)}
 
 
-def with_masks(inner: Inner, layer: nn.Module, args: Any, kwargs: Any) -> Inner:
+def _with_masks(inner: _Inner, layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
     """The call with the masks that the layer of attention got.
 
     The layer makes numbers of truths, which the function does itself, too.

@@ -51,12 +51,12 @@ LARGEST = 1000
 """Numbers that are made up stay below, so that they are read at a glance."""
 
 
-class NotRebuilt(Exception):
+class _NotRebuilt(Exception):
     """Why the record does not suffice to call an op again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class _Replayed:
     """An op drawn. `order` names its inputs as the drawing does, `known` has the places
     among them of those that have the values of the run."""
 
@@ -65,40 +65,40 @@ class Replayed:
     known: frozenset[int] = frozenset()
 
 
-def replay(op: Op, values: Mapping[int, Any] | None = None) -> Replayed:
+def replay(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
     """Call `op` again and draw it; `values` are known ones, by place among its inputs.
 
     What cannot be called again, or gives another shape on values that are made up, is
     shown by the shapes of the run, with the reason.
     """
     try:
-        func, name = function_named(op.function or long_name(op.name))
-        metas = {fact.tensor: blank(fact) for fact in op.inputs}
-        args, kwargs = rebuilt(op, [metas[fact.tensor] for fact in op.inputs])
-    except NotRebuilt as why:
-        return Replayed(from_facts(op, str(why)), tuple(plain_names(op)))
+        func, name = _function_named(op.function or long_name(op.name))
+        metas = {fact.tensor: _blank(fact) for fact in op.inputs}
+        args, kwargs = _rebuilt(op, [metas[fact.tensor] for fact in op.inputs])
+    except _NotRebuilt as why:
+        return _Replayed(_from_facts(op, str(why)), tuple(_plain_names(op)))
     named = list(tensors_in(arguments_of(name, args, kwargs)))
-    order = tuple(named_as(named, metas[fact.tensor]) for fact in op.inputs)
-    text = written(shown(op), args, kwargs)
-    kept = {at: one for at, one in (values or {}).items() if fits(op.inputs[at], one)}
+    order = tuple(_named_as(named, metas[fact.tensor]) for fact in op.inputs)
+    text = written(_shown(op), args, kwargs)
+    kept = {at: one for at, one in (values or {}).items() if _fits(op.inputs[at], one)}
     if sum(fact.numel for fact in (*op.inputs, *op.outputs)) > MOST:
-        drawn = from_facts(op, TOO_LARGE, text, name, order)
+        drawn = _from_facts(op, TOO_LARGE, text, name, order)
     else:
-        drawn = performed(op, func, name, text, order, kept)
+        drawn = _performed(op, func, name, text, order, kept)
         if drawn.inputs and len(drawn.inputs) == len(named):
             drawn = where_they_are(drawn, dict(named))
     unsure = {fact.unknown: None for fact in (*op.inputs, *op.outputs) if fact.unknown}
     said = tuple(f"supposed in the run: {words}" for words in unsure)
     drawn = replace(drawn, notes=(*drawn.notes, *said))
-    return Replayed(drawn, order, frozenset(kept))
+    return _Replayed(drawn, order, frozenset(kept))
 
 
-def named_as(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
+def _named_as(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
     """The first name of a tensor among the arguments."""
     return next((name for name, one in named if one is tensor), "input")
 
 
-def shown(op: Op) -> str:
+def _shown(op: Op) -> str:
     """The name under which a call is written."""
     return op.function or long_name(op.name)
 
@@ -106,7 +106,7 @@ def shown(op: Op) -> str:
 # -- the call --------------------------------------------------------------------------
 
 
-def function_named(dotted: str) -> tuple[Callable[..., Any], str]:
+def _function_named(dotted: str) -> tuple[Callable[..., Any], str]:
     """torch's function of a dotted name, and the name of its map."""
     if dotted in known_names():
         return function_of(dotted), dotted
@@ -120,29 +120,29 @@ def function_named(dotted: str) -> tuple[Callable[..., Any], str]:
             name = dotted
         if name in known_names():
             return function_of(name), name
-    raise NotRebuilt(f"`{dotted}` has no index map")
+    raise _NotRebuilt(f"`{dotted}` has no index map")
 
 
-def rebuilt(op: Op, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _rebuilt(op: Op, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call, with `tensors` in the places of its inputs."""
     indexing = op.name.startswith("[")
     given: dict[str, Any] = {}
     for place, value in op.arguments:
-        given[place] = read_back(value, place, indexing)
-    places = op.places or tuple(free_places(given, len(tensors)))
+        given[place] = _read_back(value, place, indexing)
+    places = op.places or tuple(_free_places(given, len(tensors)))
     if len(places) != len(tensors) or UNTOLD in "".join(places):
-        raise NotRebuilt("where its tensors stand in the call is not recorded")
+        raise _NotRebuilt("where its tensors stand in the call is not recorded")
     for place, tensor in zip(places, tensors, strict=True):
-        put(given, place.split("."), tensor)
-    plain = {key: listed(value, indexing) for key, value in given.items()}
+        _put(given, place.split("."), tensor)
+    plain = {key: _listed(value, indexing) for key, value in given.items()}
     count = sum(key.isdecimal() for key in plain)
     if any(str(n) not in plain for n in range(count)):
-        raise NotRebuilt("not all of its arguments are recorded")
+        raise _NotRebuilt("not all of its arguments are recorded")
     args = tuple(plain[str(n)] for n in range(count))
     return args, {k: v for k, v in plain.items() if not k.isdecimal()}
 
 
-def free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
+def _free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
     """The first positions that no other argument has."""
     at = 0
     while count:
@@ -152,7 +152,7 @@ def free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
         at += 1
 
 
-def put(nest: Any, way: list[str], tensor: Any) -> None:
+def _put(nest: Any, way: list[str], tensor: Any) -> None:
     """Put a tensor where it stood, in lists too."""
     key: Any = way[0] if isinstance(nest, dict) else int(way[0])
     if len(way) == 1:
@@ -161,10 +161,10 @@ def put(nest: Any, way: list[str], tensor: Any) -> None:
     inner = nest.get(key) if isinstance(nest, dict) else nest[key]
     if not isinstance(inner, list | dict):
         inner = nest[key] = dict(enumerate(inner)) if isinstance(inner, tuple) else {}
-    put(Numbered(inner) if isinstance(inner, dict) else inner, way[1:], tensor)
+    _put(_Numbered(inner) if isinstance(inner, dict) else inner, way[1:], tensor)
 
 
-class Numbered:
+class _Numbered:
     """Items by their number, of a list that is only just being filled."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
@@ -177,10 +177,10 @@ class Numbered:
         self.items[at] = value
 
 
-def listed(value: Any, indexing: bool) -> Any:
+def _listed(value: Any, indexing: bool) -> Any:
     """Numbered items as a list; as a tuple between the brackets of an index."""
     if isinstance(value, dict):
-        items = [listed(value[at], False) for at in sorted(value)]
+        items = [_listed(value[at], False) for at in sorted(value)]
         return tuple(items) if indexing else items
     return value
 
@@ -190,19 +190,19 @@ LONGEST = 100
 """Items up to which the record has a list whole."""
 
 
-def read_back(value: Any, place: str, indexing: bool) -> Any:
+def _read_back(value: Any, place: str, indexing: bool) -> Any:
     """An argument as torch takes it, from what the record has of it."""
     if isinstance(value, str):
-        return read_text(value, place, indexing)
+        return _read_text(value, place, indexing)
     if isinstance(value, tuple | list):
         if len(value) >= LONGEST:
-            raise NotRebuilt(f"of its argument {place} only the start is recorded")
-        items = [read_back(item, place, indexing) for item in value]
+            raise _NotRebuilt(f"of its argument {place} only the start is recorded")
+        items = [_read_back(item, place, indexing) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     return value
 
 
-def read_text(text: str, place: str, indexing: bool) -> Any:
+def _read_text(text: str, place: str, indexing: bool) -> Any:
     """What a text in the record stands for."""
     if indexing and place != "2":
         if text == "...":
@@ -212,7 +212,7 @@ def read_text(text: str, place: str, indexing: bool) -> Any:
             return slice(*ends)
         return text
     if text.startswith("<") and text.endswith(">"):
-        raise NotRebuilt(f"its argument {place} is not recorded: {text}")
+        raise _NotRebuilt(f"its argument {place} is not recorded: {text}")
     if text in DTYPES:
         return DTYPES[text]
     if DEVICE.fullmatch(text):
@@ -225,7 +225,7 @@ def read_text(text: str, place: str, indexing: bool) -> Any:
 # -- its tensors -----------------------------------------------------------------------
 
 
-def reach(fact: Fact) -> int:
+def _reach(fact: Fact) -> int:
     """How many cells of storage a tensor spans."""
     if not fact.numel:
         return 0
@@ -233,26 +233,26 @@ def reach(fact: Fact) -> int:
     return 1 + sum((size - 1) * step for size, step in steps)
 
 
-def blank(fact: Fact) -> Tensor:
+def _blank(fact: Fact) -> Tensor:
     """A tensor of the same metadata, without values."""
     if fact.stride is None or fact.layout != "strided":
-        raise NotRebuilt(f"a tensor of layout {fact.layout} has no strides")
+        raise _NotRebuilt(f"a tensor of layout {fact.layout} has no strides")
     dtype = DTYPES[fact.dtype]
-    room = torch.empty(reach(fact) + fact.storage_offset, dtype=dtype, device="meta")
+    room = torch.empty(_reach(fact) + fact.storage_offset, dtype=dtype, device="meta")
     return room.as_strided(fact.shape, fact.stride, fact.storage_offset)
 
 
-def filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
+def _filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
     """A tensor with the strides of the run, and its values or others."""
     assert fact.stride is not None
     if value is not None:
-        room = torch.zeros(reach(fact), dtype=DTYPES[fact.dtype])
+        room = torch.zeros(_reach(fact), dtype=DTYPES[fact.dtype])
         made = room.as_strided(fact.shape, fact.stride)
         if fact.numel:
             flat = torch.tensor(value, dtype=made.dtype)
             made.copy_(flat.reshape(fact.shape))
         return made
-    room = typed_tensor((reach(fact),), fact.dtype, seed, high)
+    room = typed_tensor((_reach(fact),), fact.dtype, seed, high)
     if fact.dtype in ("float32", "float64"):
         own = fact.is_leaf and fact.requires_grad
         # Of a parameter they are smaller still: sums of products stay short.
@@ -260,7 +260,7 @@ def filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
     return room.as_strided(fact.shape, fact.stride)
 
 
-def fits(fact: Fact, value: Any) -> bool:
+def _fits(fact: Fact, value: Any) -> bool:
     """Whether nested lists have the shape of a tensor that can be filled with them."""
     for size in fact.shape:
         if not isinstance(value, list) or len(value) != size:
@@ -269,7 +269,7 @@ def fits(fact: Fact, value: Any) -> bool:
     return not isinstance(value, list) and 0 not in (fact.stride or ())
 
 
-def performed(
+def _performed(
     op: Op,
     func: Callable[..., Any],
     name: str,
@@ -282,18 +282,18 @@ def performed(
     drawn = None
     known = {op.inputs[at].tensor: value for at, value in values.items()}
     with torch.random.fork_rng([]):
-        for high in highs(op, name):
+        for high in _highs(op, name):
             torch.manual_seed(0)
             tensors = {
-                fact.tensor: filled(fact, fact.tensor, high, known.get(fact.tensor))
+                fact.tensor: _filled(fact, fact.tensor, high, known.get(fact.tensor))
                 for fact in op.inputs
             }
-            args, kwargs = rebuilt(op, [tensors[fact.tensor] for fact in op.inputs])
+            args, kwargs = _rebuilt(op, [tensors[fact.tensor] for fact in op.inputs])
             try:
                 drawn = draw_with(func, name, args, kwargs, text)
             except Wrong as wrong:  # other calls of the line are drawn all the same
                 said = f"our index map differs from torch here, a bug of ours: {wrong}"
-                return from_facts(op, said, text, name, order)
+                return _from_facts(op, said, text, name, order)
             if raised or not drawn.error:
                 break
     assert drawn is not None
@@ -301,15 +301,17 @@ def performed(
         return drawn
     if drawn.error:
         said = f"torch refuses the values that were made up: {drawn.error}"
-        return from_facts(op, said, text, name, order)
+        return _from_facts(op, said, text, name, order)
     made = [(side.shape, side.dtype) for side in drawn.outputs]
     if made and made != [(fact.shape, fact.dtype) for fact in op.outputs]:
         said = "what comes out depends on values, and those of the run are not known"
-        return from_facts(op, said, text, name, order)
-    return drawn if made else replace(drawn, outputs=of_facts(op.outputs, outs_of(op)))
+        return _from_facts(op, said, text, name, order)
+    return (
+        drawn if made else replace(drawn, outputs=_of_facts(op.outputs, _outs_of(op)))
+    )
 
 
-def highs(op: Op, name: str) -> Iterator[int]:
+def _highs(op: Op, name: str) -> Iterator[int]:
     """Bounds of whole numbers to try, the likeliest first."""
     dims = [value for key, value in op.arguments if type(value) is int and key != "0"]
     named = dict(op.arguments).get("dim")
@@ -326,7 +328,7 @@ def highs(op: Op, name: str) -> Iterator[int]:
 # -- shapes only -----------------------------------------------------------------------
 
 
-def from_facts(
+def _from_facts(
     op: Op,
     reason: str,
     text: str = "",
@@ -334,33 +336,33 @@ def from_facts(
     order: Sequence[str] = (),
 ) -> Drawn:
     """A call by the facts of its run."""
-    names = order or tuple(plain_names(op))
+    names = order or tuple(_plain_names(op))
     first: dict[str, Fact] = {}
     for key, fact in zip(names, op.inputs, strict=True):
         first.setdefault(key, fact)
     return Drawn(
         text or op.name,
-        name or shown(op),
-        of_facts(first.values(), first),
-        of_facts(op.outputs, outs_of(op)),
+        name or _shown(op),
+        _of_facts(first.values(), first),
+        _of_facts(op.outputs, _outs_of(op)),
         reason=reason,
     )
 
 
-def plain_names(op: Op) -> Iterator[str]:
+def _plain_names(op: Op) -> Iterator[str]:
     """Names for the inputs of a call whose parameters are not known."""
     for at, place in enumerate(op.places or map(str, range(len(op.inputs)))):
         untold = UNTOLD in place or place[0].isdecimal()
         yield f"input.{at}" if untold and len(op.inputs) > 1 else "input"
 
 
-def outs_of(op: Op) -> list[str]:
+def _outs_of(op: Op) -> list[str]:
     """Names for what comes out."""
     several = len(op.outputs) > 1
     return [f"out.{n}" if several else "out" for n in range(len(op.outputs))]
 
 
-def of_facts(facts: Iterable[Fact], names: Iterable[str]) -> tuple[Side, ...]:
+def _of_facts(facts: Iterable[Fact], names: Iterable[str]) -> tuple[Side, ...]:
     """Sides without values."""
     return tuple(
         Side(name, fact.shape, fact.dtype, fact.stride or (), fact.storage_offset)

@@ -31,7 +31,7 @@ from shapewright.runtime.operator_calls.operator_names import (
 )
 
 
-class Typed(Protocol):
+class _Typed(Protocol):
     """A tensor as typed: `f32[4, 6]`."""
 
     @property
@@ -42,8 +42,8 @@ class Typed(Protocol):
     def letters(self) -> tuple[str | None, ...]: ...
 
 
-class TypedCall(Protocol):
-    """A call as typed, with `Typed` and other calls among its arguments."""
+class _TypedCall(Protocol):
+    """A call as typed, with `_Typed` and other calls among its arguments."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ class TypedCall(Protocol):
     def kwargs(self) -> dict[str, Any]: ...
     @property
     def text(self) -> str: ...
-    def leaves(self) -> Iterator[Typed]: ...
+    def leaves(self) -> Iterator[_Typed]: ...
     @property
     def built(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
     @property
@@ -67,7 +67,7 @@ SOFT = ("attention", "Attention", "attention_forward")
 
 
 @dataclass(slots=True)
-class Making:
+class _Making:
     """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
 
     With `blank` they have no values, with `soft` floats are near 0; with `tame` floats
@@ -101,14 +101,14 @@ class Making:
             else:
                 more = (self.seed, self.high, self.soft)
                 made = typed_tensor(given.shape, given.dtype, *more)
-                made = tamed(made) if self.tame else made
+                made = _tamed(made) if self.tame else made
             self.letters.append((made, given.letters))
             return made
         name = getattr(given, "name", None)
         return function_of(name, values=True) if isinstance(name, str) else given
 
 
-def perform(call: TypedCall) -> Drawn:
+def perform(call: _TypedCall) -> Drawn:
     """Run a typed call on made-up values, and draw it.
 
     Whole numbers are taken for indices: they lie below the size that they index, where
@@ -118,29 +118,29 @@ def perform(call: TypedCall) -> Drawn:
     func = find(call.name)
     if func is None:
         raise Unknown(call.name)
-    if elements(call) > RUNNABLE:
-        return shapes_only(call)
-    if at_most(call) > RUNNABLE:  # what comes out may be large
-        shapes = shapes_only(call)
+    if _elements(call) > RUNNABLE:
+        return _shapes_only(call)
+    if _at_most(call) > RUNNABLE:  # what comes out may be large
+        shapes = _shapes_only(call)
         if sum(side.size for side in shapes.outputs) > RUNNABLE:
             return shapes
     state = torch.get_rng_state()
     try:
         drawn = None
-        for high in bounds(call):
+        for high in _bounds(call):
             soft = call.name.endswith(SOFT)
-            drawn = attempt(call, func, Making(high, soft=soft))
+            drawn = _attempt(call, func, _Making(high, soft=soft))
             if not drawn.error:
                 return drawn
         assert drawn is not None
         # Torch may have refused the values that we made up, not the call.
-        tame = attempt(call, func, Making(1, tame=True))
+        tame = _attempt(call, func, _Making(1, tame=True))
         return drawn if tame.error else tame
     finally:
         torch.set_rng_state(state)
 
 
-def tamed(made: torch.Tensor) -> torch.Tensor:
+def _tamed(made: torch.Tensor) -> torch.Tensor:
     """Floats from 0 up to 1; of square matrices, the unit matrix."""
     if not made.is_floating_point() or not made.numel():
         return made
@@ -149,19 +149,19 @@ def tamed(made: torch.Tensor) -> torch.Tensor:
     return torch.linspace(0, 1, made.numel()).reshape(made.shape).to(made.dtype)
 
 
-def attempt(call: TypedCall, func: Any, making: Making) -> Drawn:
+def _attempt(call: _TypedCall, func: Any, making: _Making) -> Drawn:
     """One try, with values made up in one way."""
     torch.manual_seed(0)
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
     if call.built is None:
         drawn = draw_with(func, call.name, args, kwargs, call.text)
-        return in_letters(drawn, call, making, (call.name, args, kwargs))
+        return _in_letters(drawn, call, making, (call.name, args, kwargs))
     try:
         layer = built(func, *call.built)
         inner = inside(layer, args, kwargs)
     except Exception as error:
-        return draw_call(raising(error), call.name, args, kwargs, call.text)
+        return draw_call(_raising(error), call.name, args, kwargs, call.text)
     if inner.func is None:
         drawn = draw_call(layer, call.name, args, kwargs, call.text)
         return replace(drawn, reason=inner.reason or drawn.reason)
@@ -170,13 +170,13 @@ def attempt(call: TypedCall, func: Any, making: Making) -> Drawn:
     if drawn.error and not identities((args, kwargs)) <= identities(named):
         said = f"`{inner.name}` gets what the layer makes of its inputs"
         drawn = replace(drawn, notes=(*drawn.notes, said))
-    return in_letters(drawn, call, making, named)
+    return _in_letters(drawn, call, making, named)
 
 
-def in_letters(
+def _in_letters(
     drawn: Drawn,
-    call: TypedCall,
-    making: Making,
+    call: _TypedCall,
+    making: _Making,
     named: tuple[str, tuple[Any, ...], dict[str, Any]],
 ) -> Drawn:
     """The drawing with the letters of the tensors that were typed."""
@@ -192,7 +192,7 @@ def in_letters(
     return replace(made, notes=(*made.notes, *said_of(call.chosen)))
 
 
-def raising(error: Exception) -> Callable[..., Any]:
+def _raising(error: Exception) -> Callable[..., Any]:
     """A function that raises what was raised."""
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -201,7 +201,7 @@ def raising(error: Exception) -> Callable[..., Any]:
     return again
 
 
-def bounds(call: TypedCall) -> Iterator[int]:
+def _bounds(call: _TypedCall) -> Iterator[int]:
     """Sizes that whole numbers of the call may index, the likeliest first."""
     floats = [
         leaf.shape
@@ -234,9 +234,9 @@ def likely_bounds(
     yield from dict.fromkeys([*(tried or [10]), *counts, 1])
 
 
-def shapes_only(call: TypedCall) -> Drawn:
+def _shapes_only(call: _TypedCall) -> Drawn:
     """A call too large to run, by its shapes."""
-    making = Making(1, blank=True)
+    making = _Making(1, blank=True)
     with torch.device("meta"):
         args = tuple(making.value(item) for item in call.args)
         kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
@@ -244,40 +244,40 @@ def shapes_only(call: TypedCall) -> Drawn:
     if call.built is None:
         func = function_of(name)
     else:
-        layer = on_meta_built(name, call.built)
+        layer = _on_meta_built(name, call.built)
         inner = inside(layer, args, kwargs)
         func = layer
         if inner.func is not None:
             func, name = inner.func, inner.name
             args, kwargs = inner.args, inner.kwargs or {}
     drawn = replace(on_meta(func, name, args, kwargs, TOO_LARGE), text=call.text)
-    return in_letters(drawn, call, making, (name, args, kwargs))
+    return _in_letters(drawn, call, making, (name, args, kwargs))
 
 
-def elements(call: TypedCall) -> int:
+def _elements(call: _TypedCall) -> int:
     """How many elements a call needs, a layer's weights among them."""
     count = sum(prod(leaf.shape) for leaf in call.leaves())
     if call.built is not None:
         try:
-            layer = on_meta_built(call.name, call.built)
+            layer = _on_meta_built(call.name, call.built)
         except Exception:  # a real try tells what is wrong
             return count
         count += sum(parameter.numel() for parameter in layer.parameters())
     return count
 
 
-def at_most(nest: Any) -> int:
+def _at_most(nest: Any) -> int:
     """The product of all sizes and whole numbers of a call: nothing is larger."""
     if hasattr(nest, "kwargs"):
-        return at_most((*nest.args, *nest.kwargs.values()))
+        return _at_most((*nest.args, *nest.kwargs.values()))
     if isinstance(nest, tuple | list):
-        return prod(map(at_most, nest))
+        return prod(map(_at_most, nest))
     if hasattr(nest, "fill") and hasattr(nest, "shape"):
         return max(1, int(prod(nest.shape)))
     return max(1, abs(nest)) if type(nest) is int else 1
 
 
-def on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+def _on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
     """A layer without memory for its weights."""
     kind: Any = layer_class(name)
     with torch.device("meta"):

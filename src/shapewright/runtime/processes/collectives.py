@@ -128,17 +128,17 @@ class Ranks(Base):  # type: ignore[misc]
     ) -> Done:
         name = "all_gather_into_tensor"
         if self.reaches(name, tensor, output):
-            whole, part = shape(self, output), shape(self, tensor)
+            whole, part = _shape(self, output), _shape(self, tensor)
             asked = (self.count * part[0], *part[1:]) if part else (self.count,)
             stacked = (self.count, *part)
             same = whole == asked or (not self.is_strict(output) and whole == stacked)
             if not same and (
-                self.is_strict(output) or elements(whole) != elements(asked)
+                self.is_strict(output) or _elements(whole) != _elements(asked)
             ):
                 self.refuse(
-                    f"`{name}` needs an output of {shaped(asked)} for {counted(self)} "
+                    f"`{name}` needs an output of {shaped(asked)} for {_counted(self)} "
                     f"with {shaped(part)} each, got {shaped(whole)}",
-                    gloo_sizes("allgather", part, whole)
+                    _gloo_sizes("allgather", part, whole)
                     if self.is_strict(output)
                     else "output tensor size must be equal to world_size times input "
                     "tensor size",
@@ -190,10 +190,10 @@ class Ranks(Base):  # type: ignore[misc]
     ) -> Done:
         name = "reduce_scatter_tensor"
         if self.reaches(name, tensor, output):
-            whole, part = shape(self, tensor), shape(self, output)
-            if elements(whole) != self.count * elements(part):
+            whole, part = _shape(self, tensor), _shape(self, output)
+            if _elements(whole) != self.count * _elements(part):
                 self.refuse(
-                    f"`{name}` needs an input of as many elements as {counted(self)} "
+                    f"`{name}` needs an input of as many elements as {_counted(self)} "
                     f"with {shaped(part)} each, got {shaped(whole)}",
                     "input tensor must be the same size as output size times world "
                     "size",
@@ -232,17 +232,17 @@ class Ranks(Base):  # type: ignore[misc]
         if not self.reaches(name, tensor, output):
             return Done([output])
         for each, sizes in ((output, into), (tensor, parts)):
-            rows = shape(self, each)[0]
+            rows = _shape(self, each)[0]
             fits = sum(sizes) == rows if sizes else rows % self.count == 0
             if not fits:
-                told = f"splits {list(sizes)}" if sizes else counted(self)
+                told = f"splits {list(sizes)}" if sizes else _counted(self)
                 self.refuse(
-                    f"`{name}` cannot divide {shaped(shape(self, each))} among {told}",
+                    f"`{name}` cannot divide {shaped(_shape(self, each))} among {told}",
                     "Split sizes doesn't match total dim 0 size",
                 )
                 return Done([output])
-        whole, given = shape(self, output), shape(self, tensor)
-        if not into and not parts and elements(whole) != elements(given):
+        whole, given = _shape(self, output), _shape(self, tensor)
+        if not into and not parts and _elements(whole) != _elements(given):
             self.refuse(
                 f"`{name}` gives as much as it takes: {shaped(given)} into "
                 f"{shaped(whole)}"
@@ -278,16 +278,16 @@ class Ranks(Base):  # type: ignore[misc]
 
     def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
         """One tensor gets what another holds, if it has room for it."""
-        whole, part = shape(self, output), shape(self, tensor)
+        whole, part = _shape(self, output), _shape(self, tensor)
         strict = self.is_strict(output)
-        same = whole == part if strict else elements(whole) == elements(part)
+        same = whole == part if strict else _elements(whole) == _elements(part)
         if not self.reaches(name, output):
             return
         if not same:
             self.refuse(
                 f"`{name}` needs tensors of one shape, got {shaped(part)} and "
                 f"{shaped(whole)}",
-                gloo_sizes(name.replace("_", ""), part, whole) if strict else "",
+                _gloo_sizes(name.replace("_", ""), part, whole) if strict else "",
             )
         elif self.is_of(name, tensor, output):
             with torch.no_grad():
@@ -298,7 +298,9 @@ class Ranks(Base):  # type: ignore[misc]
         if len(tensors) == self.count:
             return True
         words = f"{len(tensors)} tensor{'s' * (len(tensors) != 1)}"
-        self.refuse(f"`{name}` needs a tensor for each of {counted(self)}, got {words}")
+        self.refuse(
+            f"`{name}` needs a tensor for each of {_counted(self)}, got {words}"
+        )
         return False
 
     def reaches(self, name: str, *tensors: Tensor) -> bool:
@@ -343,13 +345,13 @@ class Ranks(Base):  # type: ignore[misc]
                 tensor.mul_(self.count)
 
 
-def shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
+def _shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
     """The shape of a tensor, without a call in the record."""
     found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
     return found
 
 
-def elements(sizes: tuple[int, ...]) -> int:
+def _elements(sizes: tuple[int, ...]) -> int:
     """Their product."""
     count = 1
     for each in sizes:
@@ -357,12 +359,12 @@ def elements(sizes: tuple[int, ...]) -> int:
     return count
 
 
-def counted(group: Ranks) -> str:
+def _counted(group: Ranks) -> str:
     """`2 ranks`."""
     return f"{group.count} rank{'s' * (group.count != 1)}"
 
 
-def gloo_sizes(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
+def _gloo_sizes(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
     """What gloo says of a tensor that does not fit."""
     one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
     return (

@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def replicas_stood_for(stage: Stage) -> Iterator[None]:
+def _replicas_stood_for(stage: Stage) -> Iterator[None]:
     """What torch does between devices is done on tensors that claim them."""
     parallel: Any = nn.parallel
     module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
     places = (
-        (parallel.scatter_gather, "Scatter", Scatter),
-        (parallel.scatter_gather, "Gather", Gather),
-        (parallel._functions, "Broadcast", Broadcast),
-        (parallel.comm, "broadcast_coalesced", broadcast_coalesced),
-        (module, "parallel_apply", one_by_one),
+        (parallel.scatter_gather, "Scatter", _Scatter),
+        (parallel.scatter_gather, "Gather", _Gather),
+        (parallel._functions, "Broadcast", _Broadcast),
+        (parallel.comm, "broadcast_coalesced", _broadcast_coalesced),
+        (module, "parallel_apply", _one_by_one),
     )
     with ExitStack() as stack:
-        stack.enter_context(replaced(module, "replicate", partial(known, stage)))
+        stack.enter_context(replaced(module, "replicate", partial(_known, stage)))
         for owner, name, value in places:
             if name in vars(owner):
-                stack.enter_context(replaced(owner, name, partial(instead, value)))
+                stack.enter_context(replaced(owner, name, partial(_instead, value)))
         yield
 
 
-def instead(value: Any, original: Any) -> Any:
+def _instead(value: Any, original: Any) -> Any:
     """What stands for it."""
     return value
 
 
-def known(stage: Stage, original: Any) -> Any:
+def _known(stage: Stage, original: Any) -> Any:
     """Replicas have the names of the modules that they are copies of."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
@@ -61,14 +61,14 @@ def known(stage: Stage, original: Any) -> Any:
     return replicate
 
 
-def named(device: Any) -> Any:
+def _named(device: Any) -> Any:
     """A device as `to` takes it."""
     if isinstance(device, int):
         return "cpu" if device < 0 else f"cuda:{device}"
     return device
 
 
-class Scatter:
+class _Scatter:
     """A tensor in parts, one for each device."""
 
     @staticmethod
@@ -79,11 +79,12 @@ class Scatter:
             else tensor.split(sizes, dim)
         )
         return tuple(
-            part.to(named(device)) for part, device in zip(parts, devices, strict=False)
+            part.to(_named(device))
+            for part, device in zip(parts, devices, strict=False)
         )
 
 
-class Gather:
+class _Gather:
     """Parts joined on one device; scalars become a vector, with torch's warning."""
 
     @staticmethod
@@ -95,30 +96,33 @@ class Gather:
                 stacklevel=2,
             )
             parts = tuple(part.view(1) for part in parts)
-        return torch.cat([part.to(named(device)) for part in parts], dim)
+        return torch.cat([part.to(_named(device)) for part in parts], dim)
 
 
-class Broadcast:
+class _Broadcast:
     """Tensors on each device: those of the first, then those of the next."""
 
     @staticmethod
     def apply(devices: Sequence[Any], *tensors: Any) -> Any:
         return tuple(
-            tensor.view_as(tensor) if at == 0 else tensor.to(named(device))
+            tensor.view_as(tensor) if at == 0 else tensor.to(_named(device))
             for at, device in enumerate(devices)
             for tensor in tensors
         )
 
 
-def broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[Any]]:
+def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[Any]]:
     """The same without gradients; on the first device they are not even copied."""
     return [
-        [tensor if at == 0 else tensor.detach().to(named(device)) for tensor in tensors]
+        [
+            tensor if at == 0 else tensor.detach().to(_named(device))
+            for tensor in tensors
+        ]
         for at, device in enumerate(devices)
     ]
 
 
-def one_by_one(
+def _one_by_one(
     modules: Sequence[Any], inputs: Sequence[Any], kwargs: Any = None, *devices: Any
 ) -> list[Any]:
     """Each replica with its part."""
@@ -135,12 +139,12 @@ def parallel_stood_for(stage: Stage) -> Iterator[None]:
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"
-            stack.enter_context(replaced(owner, name, lambda _: Distributed))
-        stack.enter_context(replicas_stood_for(stage))
+            stack.enter_context(replaced(owner, name, lambda _: _Distributed))
+        stack.enter_context(_replicas_stood_for(stage))
         yield
 
 
-class Distributed(nn.Module):
+class _Distributed(nn.Module):
     """`DistributedDataParallel`: the module itself, under `module.`."""
 
     def __init__(
@@ -213,4 +217,4 @@ class Distributed(nn.Module):
         return {}
 
 
-Distributed.__name__ = Distributed.__qualname__ = "DistributedDataParallel"
+_Distributed.__name__ = _Distributed.__qualname__ = "DistributedDataParallel"

@@ -35,7 +35,7 @@ ASKS = "<frozen _collections_abc>"
 
 
 @contextmanager
-def launched(tell: Callable[[str], None]) -> Iterator[None]:
+def _launched(tell: Callable[[str], None]) -> Iterator[None]:
     """`os.environ["RANK"]` has an answer; `os.environ.get("RANK")` keeps its default.
 
     Only names that nobody has set are answered. `tell` is called with each.
@@ -74,7 +74,7 @@ def groups_stood_for(stage: Stage) -> Iterator[None]:
         stage.story.happened(stage.engine, "group", words).shapes.setdefault(name)
 
     with ExitStack() as stack:
-        stack.enter_context(launched(tell))
+        stack.enter_context(_launched(tell))
         if not dist.is_available() or dist.is_initialized():
             yield
             return
@@ -84,19 +84,19 @@ def groups_stood_for(stage: Stage) -> Iterator[None]:
             if name in vars(c10d):
                 stack.callback(setattr, c10d, name, vars(c10d)[name])
         stack.callback(setattr, sys, "excepthook", sys.excepthook)
-        for name, make in of_groups(stage).items():
+        for name, make in _of_groups(stage).items():
             for owner in (c10d, dist):
                 if name in vars(owner):
                     stack.enter_context(replaced(owner, name, make))
         mesh: Any = getattr(dist, "device_mesh", None)
         if hasattr(mesh, "DeviceMesh"):
-            stack.enter_context(replaced(mesh.DeviceMesh, "__init__", refused))
+            stack.enter_context(replaced(mesh.DeviceMesh, "__init__", _refused))
         synced: Any = torch.nn.modules.batchnorm
-        stack.enter_context(replaced(synced, "sync_batch_norm", lambda _: Normalized))
+        stack.enter_context(replaced(synced, "sync_batch_norm", lambda _: _Normalized))
         yield
 
 
-def refused(original: Any) -> Any:
+def _refused(original: Any) -> Any:
     """What is sharded over a mesh are tensors of another kind, which nobody follows."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -118,7 +118,7 @@ def end_groups() -> None:
                 torch.distributed.destroy_process_group()
 
 
-def of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
+def _of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
     """Functions of `torch.distributed`, each made from torch's own."""
     here: Any = torch.distributed
 
@@ -157,7 +157,7 @@ def of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
 
     def made(original: Any) -> Any:
         def new_group(*args: Any, **kwargs: Any) -> Any:
-            return group_of(stage, inspect.signature(original).bind(*args, **kwargs))
+            return _group_of(stage, inspect.signature(original).bind(*args, **kwargs))
 
         return new_group
 
@@ -241,7 +241,7 @@ def of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
     }  # fmt: skip
 
 
-def group_of(stage: Stage, bound: Any) -> tuple[Any, Any]:
+def _group_of(stage: Stage, bound: Any) -> tuple[Any, Any]:
     """A group for `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d
@@ -270,7 +270,7 @@ def group_of(stage: Stage, bound: Any) -> tuple[Any, Any]:
     return group, given["store"]
 
 
-class Normalized:
+class _Normalized:
     """`SyncBatchNorm` over equal ranks: as over one."""
 
     @staticmethod

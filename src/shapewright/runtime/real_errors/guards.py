@@ -100,9 +100,9 @@ class Guards:
 
     def call(self, function: Any) -> Any:
         """What is called."""
-        if not (self.every or may_call(function)):
+        if not (self.every or _may_call(function)):
             self.refuse(f"calls {function!r:.60}", own=True)
-        owner, name = getattr(function, "__self__", None), name_of(function)
+        owner, name = getattr(function, "__self__", None), _name_of(function)
         if name in CHANGING and isinstance(owner, list | dict | set):
             self.refuse(f"calls {name}")
         if name in NEVER and isinstance(owner, torch.Tensor | nn.Module):
@@ -121,7 +121,7 @@ class Guards:
             root = type(value).__module__.partition(".")[0]
             if root not in ("collections", *PLAIN):
                 self.refuse(f"asks a {type(value).__name__}", own=True)
-            if callable(value) and not may_call(value):
+            if callable(value) and not _may_call(value):
                 self.refuse(f"calls {value!r:.60}", own=True)
         return function(*args, **words)
 
@@ -141,7 +141,7 @@ class Guards:
             container = container.data
         if isinstance(container, defaultdict):
             return dict(container)
-        if not (self.every or in_c(container, "__getitem__") or is_torchs(container)):
+        if not (self.every or _in_c(container, "__getitem__") or _is_torchs(container)):
             self.refuse(f"indexes a {type(container).__name__}", own=True)
         return container
 
@@ -159,51 +159,51 @@ class Guards:
 
     def each(self, items: Any) -> Any:
         """What is gone through."""
-        if not (self.every or in_c(items, "__iter__") or is_torchs(items)):
+        if not (self.every or _in_c(items, "__iter__") or _is_torchs(items)):
             self.refuse(f"goes through a {type(items).__name__}", own=True)
         return items
 
 
-def name_of(function: Any) -> str:
+def _name_of(function: Any) -> str:
     """The name of a function, or nothing."""
     return str(getattr(function, "__name__", ""))
 
 
-def in_c(value: Any, method: str) -> bool:
+def _in_c(value: Any, method: str) -> bool:
     """Whether a type's own method is Python's or torch's."""
     found = getattr(type(value), method, None)
-    return isinstance(found, WrapperDescriptorType | MethodDescriptorType) or of_torch(
+    return isinstance(found, WrapperDescriptorType | MethodDescriptorType) or _of_torch(
         found
     )
 
 
-def is_torchs(value: Any) -> bool:
+def _is_torchs(value: Any) -> bool:
     """Whether it is a tensor or a container of layers of torch's own."""
     kind = type(value)
     return kind in (torch.Tensor, Parameter, Buffer)
 
 
-def of_torch(function: Any) -> bool:
+def _of_torch(function: Any) -> bool:
     """Whether a function of Python is torch's."""
     code = getattr(inspect.unwrap(function), "__code__", None) if function else None
     return code is not None and code.co_filename.startswith(TORCH)
 
 
-def may_call(function: Any) -> bool:
+def _may_call(function: Any) -> bool:
     """Whether calling it runs nothing but torch's operators or plain Python."""
     if isinstance(function, partial):
-        return may_call(function.func)
+        return _may_call(function.func)
     if isinstance(function, nn.Module):
-        return is_own_layer(function)
+        return _is_own_layer(function)
     if isinstance(function, type):
         return function in BUILTIN or function.__module__.startswith("torch.")
     if isinstance(function, MethodType):
         owner = function.__self__
-        if isinstance(owner, nn.Module) and not is_own_layer(owner):
+        if isinstance(owner, nn.Module) and not _is_own_layer(owner):
             return False
-        return in_torch_modules(function.__func__)
+        return _in_torch_modules(function.__func__)
     if isinstance(function, FunctionType):
-        return in_torch_modules(function)
+        return _in_torch_modules(function)
     owner = getattr(function, "__self__", None)
     if function in BUILTIN or getattr(function, "__module__", "") in PURE:
         return True
@@ -220,24 +220,24 @@ def may_call(function: Any) -> bool:
     return str(getattr(function, "__module__", "")).startswith(TORCH_MODULES)
 
 
-def in_torch_modules(function: Any) -> bool:
+def _in_torch_modules(function: Any) -> bool:
     """Whether a function of Python is one of torch's on tensors."""
     module = f"{getattr(function, '__module__', '')}."
-    return of_torch(function) and module.startswith(TORCH_MODULES)
+    return _of_torch(function) and module.startswith(TORCH_MODULES)
 
 
-def is_own_layer(module: nn.Module) -> bool:
+def _is_own_layer(module: nn.Module) -> bool:
     """Whether a layer and all inside it are torch's: no hook, no function beside."""
     for each in module.modules():
         kind: Any = type(each)
         if isinstance(each, torch.jit.ScriptModule):
             return False
-        if not (of_torch(kind.forward) and of_torch(kind.__call__)):
+        if not (_of_torch(kind.forward) and _of_torch(kind.__call__)):
             return False
         hooks = (each._forward_hooks, each._forward_pre_hooks)
         called = [hook for group in hooks for hook in group.values()]
         given = [each for each in vars(each).values() if isinstance(each, FunctionType)]
-        if called or not all(map(of_torch, given)):
+        if called or not all(map(_of_torch, given)):
             return False
     return True
 
@@ -249,14 +249,14 @@ ASKS_OWN = object()
 def attribute(owner: Any, name: str) -> Any:
     """An attribute, found without running any code of the program."""
     if isinstance(owner, torch.Tensor):
-        return getattr(owner, name) if is_torchs(owner) else ASKS_OWN
+        return getattr(owner, name) if _is_torchs(owner) else ASKS_OWN
     if isinstance(owner, ModuleType):
         if owner.__name__.partition(".")[0] == "torch":
             return getattr(owner, name)
         return vars(owner).get(name, ASKS_OWN)
     if isinstance(owner, super):
         found = getattr(owner, name)
-        return found if of_torch(getattr(found, "__func__", None)) else ASKS_OWN
+        return found if _of_torch(getattr(found, "__func__", None)) else ASKS_OWN
     if isinstance(owner, nn.Module):
         for group in ("_parameters", "_buffers", "_modules"):
             held = vars(owner).get(group)
@@ -270,22 +270,22 @@ def attribute(owner: Any, name: str) -> Any:
     if isinstance(own, dict) and found is own.get(name, missing):
         return found
     if isinstance(found, property):
-        return getattr(owner, name) if is_given(found.fget) else ASKS_OWN
+        return getattr(owner, name) if _is_given(found.fget) else ASKS_OWN
     if isinstance(found, FunctionType | staticmethod | classmethod):
-        return bound(found, owner)
+        return _bound(found, owner)
     get = getattr(type(found), "__get__", None)
     if get is None:
         return found
     return getattr(owner, name) if isinstance(get, WrapperDescriptorType) else ASKS_OWN
 
 
-def bound(found: Any, owner: Any) -> Any:
+def _bound(found: Any, owner: Any) -> Any:
     """A method as its owner has it."""
     kind = owner if isinstance(owner, type) else type(owner)
     return found.__get__(None if isinstance(owner, type) else owner, kind)
 
 
-def is_given(function: Any) -> bool:
+def _is_given(function: Any) -> bool:
     """Whether a function is torch's or Python's own."""
     code = getattr(function, "__code__", None)
     return code is not None and classify(code.co_filename) == SKIP

@@ -54,7 +54,7 @@ class Owner:
                 continue
             text, node = place
             kind = type(module)
-            if isinstance(node, ast.Call) and last_name(node.func) == kind.__name__:
+            if isinstance(node, ast.Call) and _last_name(node.func) == kind.__name__:
                 names = constructor_arguments(kind)
                 kept = tuple(kept_values(module, names))
                 found[path] = Built(
@@ -67,14 +67,14 @@ class Owner:
         named = dict(self.modules)
         names = path.split(".")
         tries = range(len(names) + 1)
-        inside = next((n for n in tries if prefix(names, n) in named), 0)
-        owner = named.get(prefix(names, inside))
-        found = self.variable(prefix(names, inside))
+        inside = next((n for n in tries if _prefix(names, n) in named), 0)
+        owner = named.get(_prefix(names, inside))
+        found = self.variable(_prefix(names, inside))
         for name in names[inside:]:
             if owner is None:
                 return None
             if isinstance(owner, nn.Sequential | nn.ModuleList) and found is not None:
-                found = element(found, name)
+                found = _element(found, name)
             else:
                 found = self.assigned(type(owner), name)
             owner = owner._modules.get(name)
@@ -82,7 +82,7 @@ class Owner:
 
     def sources(self) -> dict[str, str]:
         """The texts that were read, by the names of the files as they are told."""
-        return {relative_name(name): text.text for name, text in self.texts.items()}
+        return {_relative_name(name): text.text for name, text in self.texts.items()}
 
     def variable(self, name: str) -> tuple[Text, ast.expr] | None:
         """What the function that failed, or else its file, gives a name, if once."""
@@ -93,9 +93,9 @@ class Owner:
         for scope in (around, here.tree):
             found = [
                 value
-                for node in within(scope)
+                for node in _within(scope)
                 if isinstance(node, ast.Assign)
-                for target, value in pairs(node)
+                for target, value in _pairs(node)
                 if isinstance(target, ast.Name) and target.id == name
             ]
             if found:
@@ -110,7 +110,7 @@ class Owner:
             text = self.text(code.co_filename) if code is not None else None
             if text is None or code is None:
                 continue
-            found = list(assignments(text, code.co_firstlineno, name))
+            found = list(_assignments(text, code.co_firstlineno, name))
             if found:
                 return (text, found[0]) if len(found) == 1 else None
         return None
@@ -152,15 +152,15 @@ def owner_of(
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def within(scope: ast.AST | None) -> Iterator[ast.AST]:
+def _within(scope: ast.AST | None) -> Iterator[ast.AST]:
     """The nodes of a function or a file, without functions and classes inside."""
     for node in ast.iter_child_nodes(scope) if scope is not None else ():
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node
-            yield from within(node)
+            yield from _within(node)
 
 
-def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Each target with its value, those of `a, b = x, y` too."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -169,12 +169,12 @@ def pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, node.value
 
 
-def prefix(names: list[str], count: int) -> str:
+def _prefix(names: list[str], count: int) -> str:
     """The first names of a path."""
     return ".".join(names[:count])
 
 
-def assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
+def _assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
     """What `self.name` is given in the function that begins on a line."""
     for function in text.near(line):
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
@@ -186,18 +186,18 @@ def assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
                     yield node.value
 
 
-def element(given: tuple[Text, ast.expr], name: str) -> tuple[Text, ast.expr] | None:
+def _element(given: tuple[Text, ast.expr], name: str) -> tuple[Text, ast.expr] | None:
     """What a container of layers was given at a place."""
     text, node = given
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
     items = node.args
-    if last_name(node.func) == "ModuleList" and len(items) == 1:
+    if _last_name(node.func) == "ModuleList" and len(items) == 1:
         inner = items[0]
         if isinstance(inner, ast.ListComp | ast.GeneratorExp):
             return text, inner.elt
         items = inner.elts if isinstance(inner, ast.List | ast.Tuple) else []
-    elif last_name(node.func) != "Sequential":
+    elif _last_name(node.func) != "Sequential":
         return None
     found = items[: int(name) + 1]
     if len(found) <= int(name) or any(isinstance(each, ast.Starred) for each in found):
@@ -205,7 +205,7 @@ def element(given: tuple[Text, ast.expr], name: str) -> tuple[Text, ast.expr] | 
     return text, found[-1]
 
 
-def last_name(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     """`Linear` of `nn.Linear`."""
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -214,11 +214,11 @@ def last_name(node: ast.expr) -> str:
 
 def relative(span: Span) -> Span:
     """A place as it is told: files of the working folder without it."""
-    file = relative_name(span.file)
+    file = _relative_name(span.file)
     return Span(file, span.line, span.column, span.end_line, span.end_column)
 
 
-def relative_name(file: str) -> str:
+def _relative_name(file: str) -> str:
     """The name of a file as it is told."""
     return file.removeprefix(f"{getcwd()}{sep}")
 
@@ -251,13 +251,13 @@ def rebuilt(
         new = Text(text.file, changed).along(text.way(node))
         if ast.dump(node) == ast.dump(new or node):
             continue
-        arguments = arguments_of(owner, path, node, new)
+        arguments = _arguments_of(owner, path, node, new)
         if arguments is not None:
-            found[path] = partial(made_like, module, *arguments)
+            found[path] = partial(_made_like, module, *arguments)
     return found
 
 
-def arguments_of(
+def _arguments_of(
     owner: Owner, path: str, before: ast.AST, after: ast.AST | None
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """What a changed constructor is given; None where the text does not tell.
@@ -275,21 +275,21 @@ def arguments_of(
     args, words = [], {}
     try:
         for name, node in zip(built.arguments, after.args, strict=False):
-            args.append(value_of(name, node, old, kept))
+            args.append(_value_of(name, node, old, kept))
         for word in after.keywords:
             if word.arg is None:
                 return None
-            words[word.arg] = value_of(word.arg, word.value, old, kept)
-    except Untold:
+            words[word.arg] = _value_of(word.arg, word.value, old, kept)
+    except _Untold:
         return None
     return args, words
 
 
-class Untold(Exception):
+class _Untold(Exception):
     """A value that the text does not tell."""
 
 
-def value_of(
+def _value_of(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
     """The value of an argument: as it was kept, or computed from numbers."""
@@ -297,7 +297,7 @@ def value_of(
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
     if not all(isinstance(each, COMPUTED) for each in ast.walk(node)):
-        raise Untold(name)
+        raise _Untold(name)
     names = {}
     if isinstance(before, ast.Name) and name in kept:
         names[before.id] = kept[name]  # `hidden + 1`, where `hidden` was given
@@ -305,10 +305,10 @@ def value_of(
         code = compile(ast.Expression(node), "", "eval")
         return eval(code, {"__builtins__": {}}, names)
     except Exception:
-        raise Untold(name) from None
+        raise _Untold(name) from None
 
 
-def made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:
+def _made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:
     """A layer of the same class with other arguments, where and as this one is."""
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)

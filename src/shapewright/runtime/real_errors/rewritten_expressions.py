@@ -23,7 +23,7 @@ class Unsafe(Exception):
     """An expression that cannot be run a second time: it writes, or it waits."""
 
 
-class Rewriting(ast.NodeTransformer):
+class _Rewriting(ast.NodeTransformer):
     """`known` are names of values by the dump of the expressions that gave them.
 
     `cls` is the class around the expression, whose private names it may use; `root`
@@ -53,16 +53,16 @@ class Rewriting(ast.NodeTransformer):
         name = node.attr
         if name.startswith("__") and not name.endswith("__") and self.cls:
             name = f"_{self.cls.lstrip('_')}{name}"
-        return asked("get", node, self.visit(node.value), ast.Constant(name))
+        return _asked("get", node, self.visit(node.value), ast.Constant(name))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if node is not self.root and writes(node):
+        if node is not self.root and _writes(node):
             return self.written(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super":
             if node.args:
                 raise Unsafe("names the class whose parent it calls")
-            return asked("above", node)
-        func = asked("call", node.func, self.visit(node.func))
+            return _asked("above", node)
+        func = _asked("call", node.func, self.visit(node.func))
         args = [self.visit(each) for each in node.args]
         words = [self.visit(each) for each in node.keywords]
         return ast.copy_location(ast.Call(func, args, words), node)
@@ -70,22 +70,22 @@ class Rewriting(ast.NodeTransformer):
     def written(self, node: ast.Call) -> ast.expr:
         """What a method wrote into and gave back: it has written, and is left away."""
         func = node.func
-        if isinstance(func, ast.Attribute) and is_named(func.value):
-            return asked("wrote", node, self.visit(func.value))
+        if isinstance(func, ast.Attribute) and _is_named(func.value):
+            return _asked("wrote", node, self.visit(func.value))
         raise Unsafe("writes in place")
 
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
-        value = asked("each", node.value, self.visit(node.value))
+        value = _asked("each", node.value, self.visit(node.value))
         return ast.copy_location(ast.Starred(value, node.ctx), node)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
         value = self.visit(node.value)
         if node.arg is None:
-            value = asked("each", node.value, value)
+            value = _asked("each", node.value, value)
         return ast.copy_location(ast.keyword(node.arg, value), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        value = asked("held", node.value, self.visit(node.value))
+        value = _asked("held", node.value, self.visit(node.value))
         made = ast.Subscript(value, self.visit(node.slice), node.ctx)
         return ast.copy_location(made, node)
 
@@ -93,8 +93,8 @@ class Rewriting(ast.NodeTransformer):
         if node.is_async:
             raise Unsafe("waits")
         node = self.inside(node)
-        node.iter = asked("each", node.iter, node.iter)
-        node.ifs = [asked("plain", each, each) for each in node.ifs]
+        node.iter = _asked("each", node.iter, node.iter)
+        node.ifs = [_asked("plain", each, each) for each in node.ifs]
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -121,7 +121,7 @@ class Rewriting(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node = self.inside(node)
-        node.value = asked("plain", node.value, node.value)
+        node.value = _asked("plain", node.value, node.value)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
@@ -138,7 +138,7 @@ class Rewriting(ast.NodeTransformer):
 
     def plain(self, node: ast.expr) -> ast.expr:
         """An operand of an operator."""
-        return asked("plain", node, self.visit(node))
+        return _asked("plain", node, self.visit(node))
 
     def inside(self, node: Node) -> Node:
         """The same kind of node with its parts rewritten."""
@@ -153,13 +153,13 @@ class Rewriting(ast.NodeTransformer):
     generic_visit = inside
 
 
-def asked(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
+def _asked(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
     """A question put at the place of a node."""
     made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
-    return placed(made, at)
+    return _placed(made, at)
 
 
-def placed(made: ast.expr, at: ast.AST) -> ast.expr:
+def _placed(made: ast.expr, at: ast.AST) -> ast.expr:
     """A new call at the place of a node; what it is given keeps its own."""
     assert isinstance(made, ast.Call)
     ast.copy_location(made, at)
@@ -170,7 +170,7 @@ def placed(made: ast.expr, at: ast.AST) -> ast.expr:
     return made
 
 
-def writes(node: ast.Call) -> bool:
+def _writes(node: ast.Call) -> bool:
     """Whether a call writes into what it is given, as `x.add_(1)` does."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else ""
@@ -179,15 +179,15 @@ def writes(node: ast.Call) -> bool:
     return any(word.arg in ("out", "inplace") for word in node.keywords)
 
 
-def is_named(node: ast.expr) -> bool:
+def _is_named(node: ast.expr) -> bool:
     """Whether an expression is a name, or an attribute that makes no new tensor.
 
     What a method in place gives is what it was called on.
     """
-    if isinstance(node, ast.Call) and writes(node):
-        return isinstance(node.func, ast.Attribute) and is_named(node.func.value)
+    if isinstance(node, ast.Call) and _writes(node):
+        return isinstance(node.func, ast.Attribute) and _is_named(node.func.value)
     if isinstance(node, ast.Attribute):
-        return node.attr not in VIEWS and is_named(node.value)
+        return node.attr not in VIEWS and _is_named(node.value)
     return isinstance(node, ast.Name)
 
 
@@ -202,10 +202,10 @@ def compiled(
     A statement that writes (`x += y`, `x[i] = y`) writes into what the name stood for:
     the name itself, or the attribute, is not given another value.
     """
-    change = Rewriting(known, cls, node)
+    change = _Rewriting(known, cls, node)
     if isinstance(node, ast.AugAssign):
         name = f"{PREFIX}target"
-        given = change.plain(read(node.target))
+        given = change.plain(_read(node.target))
         first = ast.Assign([ast.Name(name, ast.Store())], given)
         target = ast.copy_location(ast.Name(name, ast.Store()), node.target)
         then = ast.AugAssign(target, node.op, change.plain(node.value))
@@ -227,7 +227,7 @@ def compiled(
     return code, change.names
 
 
-def read(target: ast.expr) -> ast.expr:
+def _read(target: ast.expr) -> ast.expr:
     """What is written to, as it is read."""
     parts: dict[str, Any] = {**dict(ast.iter_fields(target)), "ctx": ast.Load()}
     made = type(target)(**parts)

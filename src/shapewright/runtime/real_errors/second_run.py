@@ -86,7 +86,7 @@ class Again:
             at = text or self.text
             node = at.along(self.text.way(self.node))
             parent = at.parents.get(id(node))
-        guards = Guards(every, self.above, partial(changed, self.owner, layers or {}))
+        guards = Guards(every, self.above, partial(_changed, self.owner, layers or {}))
         numbered = {dump: f"{PREFIX}{n}" for n, dump in enumerate(self.known)}
         try:
             if node is None:
@@ -133,23 +133,23 @@ class Again:
         return super(kind, self.standing.first)
 
 
-def changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn.Module:
+def _changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn.Module:
     """The module, or a copy of it in which some layers are others."""
     path = owner.path_of(module)
     for each, make in layers.items():
         if each == path:
             return make()
         if path is not None and each.startswith(f"{path}." if path else ""):
-            module = replaced(module, each[len(path) :].strip(".").split("."), make)
+            module = _replaced(module, each[len(path) :].strip(".").split("."), make)
     return module
 
 
-def replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
+def _replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
     """A copy of a module, of its own only along the way to one layer inside it."""
     made, children = copy(module), dict(module._modules)
     inner = children[names[0]]
     assert inner is not None
-    children[names[0]] = replaced(inner, names[1:], make) if names[1:] else make()
+    children[names[0]] = _replaced(inner, names[1:], make) if names[1:] else make()
     made.__dict__["_modules"] = children
     return made
 
@@ -189,7 +189,7 @@ def place_of(stack: Stack) -> Place:
     if text is not None and node is not None:
         span = here.span(text) or text.span(node)
     given = operands(stack, node) if node is not None else {}
-    owner = owner_of(stack, text, node, called(text, node, given))
+    owner = owner_of(stack, text, node, _called(text, node, given))
     return Place(stack, text, node, owner, span, given)
 
 
@@ -208,7 +208,7 @@ def layers_again(place: Place) -> Iterator[Again]:
     """The layers of torch's that were called below it, the outermost first."""
     for each in place.stack.below:
         if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
-            yield layer_again(place, each)
+            yield _layer_again(place, each)
 
 
 def lines_again(place: Place) -> Iterator[Again]:
@@ -218,12 +218,12 @@ def lines_again(place: Place) -> Iterator[Again]:
         text = each.text()
         node = each.node(text) if text is not None else None
         if node is not None and each.code.co_name not in CALLS:
-            moved = at_point(node, place)
+            moved = _at_point(node, place)
             file = place.stack.here.file
             yield Again(each, place.owner, file, None, moved, at, told)
 
 
-def called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> str:
+def _called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> str:
     """The layer that is called, as it is written; nothing where something else is."""
     if text is None or not isinstance(node, ast.Call):
         return ""
@@ -231,7 +231,7 @@ def called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> st
     return flat(text.written(node.func)) if layer else ""
 
 
-def layer_again(place: Place, frame: Standing) -> Again:
+def _layer_again(place: Place, frame: Standing) -> Again:
     """The call of a layer of torch's, with what it was given."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
@@ -247,11 +247,11 @@ def layer_again(place: Place, frame: Standing) -> Again:
     )
     names = {f"{PREFIX}layer": frame.first, **given, **named}
     at, told = relative(place.point), relative(place.span)
-    moved = at_point(node, place)
+    moved = _at_point(node, place)
     return Again(here, place.owner, here.file, None, moved, at, told, {}, names)
 
 
-def at_point(node: ast.AST, place: Place) -> ast.AST:
+def _at_point(node: ast.AST, place: Place) -> ast.AST:
     """A node at the program's place, as a point: it stands for nothing in the text."""
     point, text = place.point, place.text
     column = point.column - 1
@@ -314,7 +314,7 @@ class Load:
         strict = words.get("strict")
         strictly = not (isinstance(strict, ast.Constant) and strict.value is False)
         known = {ast.dump(node.args[0]): GIVEN}
-        guards = Guards(False, refuse_above, lambda module: module)
+        guards = Guards(False, _refuse_above, lambda module: module)
         names = {GIVEN: self.given, **guards.names()}
         try:
             code: CodeType = compiled(new.args[0], new, text.file, known, "")[0]
@@ -324,7 +324,7 @@ class Load:
         return left is None or not (strictly or left.resized)
 
 
-def refuse_above() -> Any:
+def _refuse_above() -> Any:
     """A state dict has no parent class."""
     raise Refused("calls super()")
 

@@ -169,7 +169,7 @@ def stack_of(traceback: TracebackType | None) -> Stack | None:
     return found if all(each.is_torchs for each in found.below) else None
 
 
-def rebound(code: CodeType) -> set[str]:
+def _rebound(code: CodeType) -> set[str]:
     """The names of locals that a function gives other values."""
     found: set[str] = set()
     for each in dis.get_instructions(code):
@@ -190,15 +190,15 @@ def operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
     """
     if not stack.below or not isinstance(node, ast.Call):
         return {}
-    frame, called = stack.below[0], named(stack.here, node.func)
+    frame, called = stack.below[0], _named(stack.here, node.func)
     held, own = frame.frame.f_locals, {}
     if frame.code.co_name in CALLS:
         given = {**dict(enumerate(held.get("args", ()))), **held.get("kwargs", {})}
-        if not is_call_of(node, called, frame.first, given):
+        if not _is_call_of(node, called, frame.first, given):
             return {}
         own = {ast.dump(node.func): frame.first}
-    elif code_of(called, node.func) is frame.code:
-        given, tensor = given_to(frame), held.get("self")
+    elif _code_of(called, node.func) is frame.code:
+        given, tensor = _given_to(frame), held.get("self")
         if isinstance(tensor, Tensor) and isinstance(node.func, ast.Attribute):
             own = {ast.dump(node.func.value): tensor}
     else:
@@ -212,7 +212,7 @@ def operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
     return {**found, **own}
 
 
-def is_call_of(
+def _is_call_of(
     node: ast.Call, called: Any, module: Any, given: dict[int | str | None, Any]
 ) -> bool:
     """Whether a call in the text is that of a module with what it was given.
@@ -230,7 +230,7 @@ def is_call_of(
     )
 
 
-def named(standing: Standing, node: ast.expr) -> Any:
+def _named(standing: Standing, node: ast.expr) -> Any:
     """What names, attributes and items stand for; `ASKS_OWN` where they do not tell."""
     frame = standing.frame
     if isinstance(node, ast.Name):
@@ -238,10 +238,10 @@ def named(standing: Standing, node: ast.expr) -> Any:
             if node.id in names:
                 return names[node.id]
     if isinstance(node, ast.Attribute):
-        owner = named(standing, node.value)
+        owner = _named(standing, node.value)
         return ASKS_OWN if owner is ASKS_OWN else attribute(owner, node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner, at = named(standing, node.value), node.slice.value
+        owner, at = _named(standing, node.value), node.slice.value
         if isinstance(owner, nn.Sequential | nn.ModuleList | nn.ModuleDict):
             at = at % max(len(owner), 1) if isinstance(at, int) else at
             return owner._modules.get(str(at), ASKS_OWN)
@@ -253,21 +253,21 @@ def named(standing: Standing, node: ast.expr) -> Any:
     return ASKS_OWN
 
 
-def code_of(called: Any, node: ast.expr) -> Any:
+def _code_of(called: Any, node: ast.expr) -> Any:
     """The code of what is called; a method of an unknown object is a tensor's."""
     if called is ASKS_OWN and isinstance(node, ast.Attribute):
         called = getattr(Tensor, node.attr, None)
     return getattr(getattr(called, "__func__", called), "__code__", None)
 
 
-def given_to(frame: Standing) -> dict[int | str | None, Any]:
+def _given_to(frame: Standing) -> dict[int | str | None, Any]:
     """What a function of torch's holds of its arguments: by place, and by name.
 
     One that it gave another value is left out.
     """
     code, held = frame.code, frame.frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
-    names, lost = code.co_varnames[:count], rebound(code)
+    names, lost = code.co_varnames[:count], _rebound(code)
     own = 1 if names[:1] == ("self",) else 0
     found: dict[int | str | None, Any] = {}
     for at, name in enumerate(names):

@@ -35,7 +35,7 @@ from torch.nn.parameter import Parameter
 Space = dict[Any, Any]
 
 
-class Mappings:
+class _Mappings:
     """What some mappings held, in order. Compared by identity, never by value."""
 
     __slots__ = ("names", "sizes", "spaces", "values")
@@ -61,11 +61,11 @@ class Mappings:
         names, values = iter(self.names), iter(self.values)
         for space, size in zip(self.spaces, self.sizes, strict=True):
             saved = dict(zip(islice(names, size), islice(values, size), strict=True))
-            if not same(space, saved):
+            if not _same(space, saved):
                 yield space, saved
 
 
-def same(now: Space, then: Space) -> bool:
+def _same(now: Space, then: Space) -> bool:
     """Whether two mappings hold the same objects under the same names, in order."""
     if dict.__len__(now) != len(then):
         return False
@@ -110,7 +110,7 @@ class Held:
         self.dicts: list[Pair] = []
         self.lists: list[Pair] = []
         self.sets: list[Pair] = []
-        self.mappings: tuple[Mappings, ...] = ()
+        self.mappings: tuple[_Mappings, ...] = ()
         self.objects: list[Any] = list(modules)
         self.kinds = list(map(type, self.objects))
 
@@ -139,13 +139,13 @@ class Held:
         for mappings in self.mappings:
             yield from mappings.changed()
         for container, saved in self.dicts:
-            if not same(container, saved):
+            if not _same(container, saved):
                 yield container, saved
         for container, saved in self.sets:
             if container != saved:
                 yield container, saved
         for container, saved in self.lists:
-            now = items_of(container)
+            now = _items_of(container)
             if len(now) != len(saved) or not all(map(is_, now, saved)):
                 yield container, saved
 
@@ -160,7 +160,7 @@ class Held:
         if isinstance(container, set):
             self.sets.append((container, set.copy(container)))
             return ()
-        items = items_of(container)
+        items = _items_of(container)
         self.lists.append((container, items))
         return items
 
@@ -171,7 +171,7 @@ hooks of many kinds, and last its children."""
 COMMON = len(STANDARD)
 
 
-def size_of(container: Any) -> int:
+def _size_of(container: Any) -> int:
     """How many items a container has, whatever its class says of itself.
 
     A library's mapping may import half of the library when it is asked (transformers'
@@ -184,7 +184,7 @@ def size_of(container: Any) -> int:
     return 0
 
 
-def items_of(container: Any) -> list[Any]:
+def _items_of(container: Any) -> list[Any]:
     """What a container holds, by the same care."""
     if isinstance(container, dict):
         return list(dict.values(container))
@@ -195,17 +195,17 @@ def items_of(container: Any) -> list[Any]:
     return []
 
 
-def is_built(attributes: dict[str, Any] | None) -> bool:
+def _is_built(attributes: dict[str, Any] | None) -> bool:
     """Whether a tensor has no attributes but ours: `building` made it."""
     return attributes is not None and "_sw" in attributes and len(attributes) < 3
 
 
-def hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
+def _hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
     """Note what modules hold in the attributes that all have; return the rest.
 
     Nearly all of these containers are empty, and there are a dozen a module.
     """
-    own = Mappings([module.__dict__ for module in modules])
+    own = _Mappings([module.__dict__ for module in modules])
     names, values = own.names, own.values
     groups: list[Any] = []
     rest: list[Any] = []
@@ -218,13 +218,13 @@ def hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
         rest += values[first:beyond]
         first = beyond
     filled = held.groups(groups)
-    inside = Mappings([group for group in filled if isinstance(group, dict)])
+    inside = _Mappings([group for group in filled if isinstance(group, dict)])
     held.mappings = own, inside
     for value in inside.values:
         attributes = value.__dict__ if type(value) in TENSORS else None
         if attributes is not None and not attributes:
             held.empty.append(attributes)
-        elif not is_built(attributes):
+        elif not _is_built(attributes):
             rest.append(value)
     rest += [group for group in filled if not isinstance(group, dict)]
     held.inner = [
@@ -255,7 +255,7 @@ def hold(
     atoms = ATOMS if functions else SHUT
     held = Held(modules)
     seen = {id(value) for value in (*beyond, *held.objects)}
-    started = (*roots, *hold_modules(held, held.objects.copy()))
+    started = (*roots, *_hold_modules(held, held.objects.copy()))
     empty, dicts = held.empty.append, held.dicts.append
     layer = [value for value in started if type(value) not in atoms]
     while layer and depth:
@@ -272,10 +272,10 @@ def hold(
             else:
                 held.objects.append(value)
                 held.kinds.append(kind)
-                containers = containers_of(value, kind)
+                containers = _containers_of(value, kind)
             for container in containers:
                 exact = type(container) in BUILT_IN
-                size = len(container) if exact else size_of(container)
+                size = len(container) if exact else _size_of(container)
                 if not size and exact:
                     empty(container)
                     continue
@@ -310,7 +310,7 @@ TENSORS = frozenset({torch.Tensor, Parameter})
 BUILT_IN = frozenset({dict, OrderedDict, list, set, tuple})
 
 
-def containers_of(value: Any, kind: type) -> tuple[Any, ...]:
+def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
     """The containers in which a value keeps what it holds."""
     if kind is Parameter or kind is torch.Tensor:
         return (value.__dict__,)
@@ -319,7 +319,7 @@ def containers_of(value: Any, kind: type) -> tuple[Any, ...]:
     if isinstance(value, torch.Tensor):
         return (vars(value),)
     if kind is FunctionType:
-        return function_parts(value)
+        return _function_parts(value)
     if kind is MethodType:
         return ((value.__func__, value.__self__),)
     if kind is partial:
@@ -333,7 +333,7 @@ def containers_of(value: Any, kind: type) -> tuple[Any, ...]:
     return found
 
 
-def function_parts(function: FunctionType) -> tuple[Any, ...]:
+def _function_parts(function: FunctionType) -> tuple[Any, ...]:
     """Where a function may keep things: its attributes, its defaults, its closure."""
     cells = []
     for cell in function.__closure__ or ():
@@ -377,6 +377,6 @@ def of_a_run(value: Any, depth: int = 4) -> bool:
         return False
     return any(
         of_a_run(item, depth - 1)
-        for container in containers_of(value, type(value))
-        for item in items_of(container)
+        for container in _containers_of(value, type(value))
+        for item in _items_of(container)
     )

@@ -30,7 +30,7 @@ Undo = Callable[[], object]
 
 
 @contextmanager
-def as_before() -> Iterator[dict[str, Any]]:
+def _as_before() -> Iterator[dict[str, Any]]:
     """Put back whatever of the process the program changes in the block.
 
     Yields a dict that tells, on leaving, what the program did: see `process_taken`.
@@ -54,28 +54,28 @@ def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
     threads = set(threading.enumerate())
     settings = [(write, read(), read) for read, write in SETTINGS]
     undo = [
-        *(undo_list(held) for held in (sys.path, sys.argv, sys.meta_path)),
-        undo_list(logging.root.handlers),
-        undo_filters(),
-        undo_environment(),
-        undo_numpy(),
-        undo_handlers(),
-        undo_modes(),
-        *(undo_mapping(hooks) for hooks in GLOBAL_HOOKS),
-        undo_mapping(vars(torch._tensor_str.PRINT_OPTS)),
-        *(undo_namespace(space, did["patched"]) for space in PATCHABLE),
+        *(_undo_list(held) for held in (sys.path, sys.argv, sys.meta_path)),
+        _undo_list(logging.root.handlers),
+        _undo_filters(),
+        _undo_environment(),
+        _undo_numpy(),
+        _undo_handlers(),
+        _undo_modes(),
+        *(_undo_mapping(hooks) for hooks in GLOBAL_HOOKS),
+        _undo_mapping(vars(torch._tensor_str.PRINT_OPTS)),
+        *(_undo_namespace(space, did["patched"]) for space in PATCHABLE),
     ]
 
     def put_back() -> None:
         leave_if_forked(did["pid"], sys.exception())
         did["threads"] = len(set(threading.enumerate()) - threads)
-        did["folder"] = here() != folder
+        did["folder"] = _here() != folder
         if did["folder"]:
             os.chdir(folder)
         for one in undo:
             one()
         for write, before, read in settings:
-            if not equal(read(), before):
+            if not _equal(read(), before):
                 write(before)
 
     return did, put_back
@@ -96,7 +96,7 @@ def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
     os._exit(code)
 
 
-def here() -> str:
+def _here() -> str:
     """The working directory, or nothing where the program removed it."""
     try:
         return os.getcwd()
@@ -104,7 +104,7 @@ def here() -> str:
         return ""
 
 
-def equal(now: Any, before: Any) -> bool:
+def _equal(now: Any, before: Any) -> bool:
     """Whether a setting is as it was; tensors (random states) by their bytes."""
     if isinstance(before, torch.Tensor):
         return bool(torch.equal(now, before))
@@ -114,12 +114,12 @@ def equal(now: Any, before: Any) -> bool:
 # -- settings that are read and written --------------------------------------------
 
 
-def attribute(owner: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+def _attribute(owner: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     """A setting that is an attribute."""
     return lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
 
 
-def autocast(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+def _autocast(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     """Whether a device casts by itself, and to what."""
 
     def write(state: tuple[bool, torch.dtype]) -> None:
@@ -138,7 +138,7 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
-    *(autocast(kind) for kind in ("cpu", "cuda")),
+    *(_autocast(kind) for kind in ("cpu", "cuda")),
     (
         lambda: (
             torch.are_deterministic_algorithms_enabled(),
@@ -153,15 +153,15 @@ SETTINGS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     ),
     (torch.get_num_threads, torch.set_num_threads),
     (torch.is_warn_always_enabled, torch.set_warn_always),
-    *(attribute(torch.backends.cudnn, n) for n in ("benchmark", "deterministic")),
-    attribute(sys, "stdin"),
-    attribute(sys, "stdout"),
-    attribute(sys, "stderr"),
-    attribute(sys, "excepthook"),
-    attribute(sys, "displayhook"),
-    attribute(threading, "excepthook"),
-    attribute(warnings, "showwarning"),
-    attribute(logging.root.manager, "disable"),
+    *(_attribute(torch.backends.cudnn, n) for n in ("benchmark", "deterministic")),
+    _attribute(sys, "stdin"),
+    _attribute(sys, "stdout"),
+    _attribute(sys, "stderr"),
+    _attribute(sys, "excepthook"),
+    _attribute(sys, "displayhook"),
+    _attribute(threading, "excepthook"),
+    _attribute(warnings, "showwarning"),
+    _attribute(logging.root.manager, "disable"),
     (lambda: logging.root.level, logging.root.setLevel),
     (sys.gettrace, sys.settrace),
     (sys.getprofile, sys.setprofile),
@@ -182,23 +182,23 @@ def _umask() -> int:
 # -- what is put back by its contents ------------------------------------------------
 
 
-def undo_list(held: list[Any]) -> Undo:
+def _undo_list(held: list[Any]) -> Undo:
     """A list that others hold too: its items are put back, not the list."""
     items = list(held)
 
     def undo() -> None:
-        if not same_items(held, items):
+        if not _same_items(held, items):
             held[:] = items
 
     return undo
 
 
-def same_items(one: list[Any], other: list[Any]) -> bool:
+def _same_items(one: list[Any], other: list[Any]) -> bool:
     """Whether two lists hold the same objects."""
     return len(one) == len(other) and all(map(is_, one, other))
 
 
-def undo_mapping(held: dict[Any, Any]) -> Undo:
+def _undo_mapping(held: dict[Any, Any]) -> Undo:
     """The same for a mapping."""
     items = dict(held)
 
@@ -210,7 +210,7 @@ def undo_mapping(held: dict[Any, Any]) -> Undo:
     return undo
 
 
-def undo_filters() -> Undo:
+def _undo_filters() -> Undo:
     """The filters of warnings; Python keeps answers that depend on them."""
     held, items = warnings.filters, list(warnings.filters)
 
@@ -223,7 +223,7 @@ def undo_filters() -> Undo:
     return undo
 
 
-def undo_environment() -> Undo:
+def _undo_environment() -> Undo:
     """Environment variables."""
     before = os.environ.copy()
 
@@ -236,7 +236,7 @@ def undo_environment() -> Undo:
     return undo
 
 
-def undo_numpy() -> Undo:
+def _undo_numpy() -> Undo:
     """numpy's global random state, where numpy is loaded at all."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -245,7 +245,7 @@ def undo_numpy() -> Undo:
     return lambda: numpy.random.set_state(state)
 
 
-def undo_handlers() -> Undo:
+def _undo_handlers() -> Undo:
     """Signal handlers and the timer; only the main thread may touch them."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
@@ -275,14 +275,14 @@ GLOBAL_HOOKS: list[dict[Any, Any]] = [
 # -- torch's own modes and names ---------------------------------------------------
 
 
-def undo_modes() -> Undo:
+def _undo_modes() -> Undo:
     """The stack of function modes, and the default device that stands at its foot."""
     modes = torch.overrides._get_current_function_mode_stack()
     device, context = _device.CURRENT_DEVICE, device_context.get()
 
     def undo() -> None:
         now = torch.overrides._get_current_function_mode_stack()
-        if not same_items(now, modes):
+        if not _same_items(now, modes):
             for _ in now:
                 torch.overrides._pop_mode()
             for mode in modes:
@@ -300,7 +300,7 @@ PATCHABLE: tuple[Any, ...] = (
 """Where programs patch torch."""
 
 
-def undo_namespace(space: Any, patched: list[str]) -> Undo:
+def _undo_namespace(space: Any, patched: list[str]) -> Undo:
     """Names of a module or class of torch; modules that were loaded meanwhile stay."""
     before = dict(vars(space))
 
@@ -329,9 +329,9 @@ LAZY = frozenset({"__getattr__", "__warningregistry__", "__annotations__"})
 def guarded() -> Iterator[dict[str, Any]]:
     """A run's surroundings: what we patch, and afterwards all of it as it was.
 
-    Yields what `as_before` tells.
+    Yields what `_as_before` tells.
     """
-    with as_before() as did, patched():
+    with _as_before() as did, patched():
         yield did
 
 

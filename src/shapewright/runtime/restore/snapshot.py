@@ -23,32 +23,32 @@ from shapewright.runtime.restore.surroundings import surroundings_taken
 Undo = Callable[[], list[str]]
 
 
-def model_taken(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
+def _model_taken(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
     """Each module's attributes, and what is reached through them: how to put it back.
 
     That returns the names of the attributes that the program had changed. The list
     is of what the modules hold that is more than a plain value.
     """
     held = hold((), modules=[module for _, module in modules])
-    return held.inner, lambda: restore(modules, held)
+    return held.inner, lambda: _restore(modules, held)
 
 
-def inputs_taken(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
+def _inputs_taken(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
     """The same for the inputs: a cache that is passed in is the user's too."""
     held = hold(roots, beyond=[module for _, module in modules], most=AROUND)
-    return lambda: restore(modules, held)
+    return lambda: _restore(modules, held)
 
 
-def made_ready(modules: list[tuple[str, nn.Module]]) -> None:
+def _made_ready(modules: list[tuple[str, nn.Module]]) -> None:
     """What a run needs of a model: uncompiled, and lazy tensors of its own."""
     for _, module in modules:
         if isinstance(module, LazyModuleMixin):
-            blank_lazies(module)
+            _blank_lazies(module)
         if vars(module).get("_compiled_call_impl") is not None:
             module._compiled_call_impl = None
 
 
-def restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
+def _restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
     """Put back what is not as it was, and name the attributes of modules."""
     names: list[str] = []
     held.reclass()
@@ -66,7 +66,7 @@ def restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
     return names
 
 
-def blank_lazies(module: nn.Module) -> None:
+def _blank_lazies(module: nn.Module) -> None:
     """Lazy parameters are materialised in place: the run gets its own."""
     groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
     lazy: Any
@@ -84,12 +84,12 @@ MOST = 100
 """Items of one container that are looked at: a model does not stand in a data set."""
 
 
-def modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Module]]:
+def _modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Module]]:
     """The module that a target is with all inside it, or those that it can reach.
 
     Example: for ``def step(x): return head(body(x))`` all of the two globals' modules.
     """
-    roots = [target] if isinstance(target, nn.Module) else reached((target, *given))
+    roots = [target] if isinstance(target, nn.Module) else _reached((target, *given))
     found: dict[int, tuple[str, nn.Module]] = {}
     for root in roots:
         for path, module in root.named_modules():
@@ -97,22 +97,22 @@ def modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Mod
     return list(found.values())
 
 
-def reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
+def _reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
     """The outermost modules that some values hold or name."""
     found: list[nn.Module] = []
     for value in values:
         if isinstance(value, nn.Module):
             found.append(value)
         elif depth:
-            found += reached(held_by(value), depth - 1)
+            found += _reached(_held_by(value), depth - 1)
     return found
 
 
-def held_by(value: Any) -> Iterator[Any]:
+def _held_by(value: Any) -> Iterator[Any]:
     """What a function, a method, a partial or a container holds."""
     kind = type(value)
     if kind is FunctionType:
-        yield from held_by_function(value)
+        yield from _held_by_function(value)
     elif kind is MethodType:
         yield value.__self__
         yield value.__func__
@@ -126,7 +126,7 @@ def held_by(value: Any) -> Iterator[Any]:
         yield from [v for v in vars(value).values() if isinstance(v, nn.Module)]
 
 
-def held_by_function(function: FunctionType) -> Iterator[Any]:
+def _held_by_function(function: FunctionType) -> Iterator[Any]:
     """Closure, defaults, and the globals that the code names."""
     for cell in function.__closure__ or ():
         try:
@@ -135,18 +135,18 @@ def held_by_function(function: FunctionType) -> Iterator[Any]:
             continue
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    for name in named(function.__code__):
+    for name in _named(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, nn.Module | FunctionType | list | tuple | dict):
             yield value
 
 
-def named(code: CodeType) -> set[str]:
+def _named(code: CodeType) -> set[str]:
     """The global names in a function's code and the functions inside it."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names |= named(constant)
+            names |= _named(constant)
     return names
 
 
@@ -174,7 +174,7 @@ class Taken:
 
 
 @dataclass(slots=True)
-class Changes:
+class _Changes:
     """What a run changed, known once all is put back."""
 
     put_back: list[str] = field(default_factory=list)
@@ -185,9 +185,9 @@ def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Taken:
     """Look at a target and all around it; nothing is changed."""
     root = module_of(target)
     modules = [] if root is None else list(root.named_modules())
-    near = modules or modules_of(target, (args, kwargs))
+    near = modules or _modules_of(target, (args, kwargs))
     did, process = process_taken()
-    inner, model = model_taken(near)
+    inner, model = _model_taken(near)
     swept, around = surroundings_taken(near, target, inner)
     return Taken(target, root, modules, near, did, process, swept, around, model)
 
@@ -203,13 +203,13 @@ def module_of(target: Any) -> nn.Module | None:
 @contextmanager
 def as_taken(
     taken: Taken, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
-) -> Iterator[Changes]:
+) -> Iterator[_Changes]:
     """One run stands in the block; on leaving, everything is as it was taken.
 
     Each tensor of the run holds a reference to `life`: where none is left, nothing
     has to be looked for outside the model.
     """
-    changes = Changes()
+    changes = _Changes()
     swept, patches = taken.swept, taken.did["patched"]
     swept.clear()
     patches.clear()
@@ -228,11 +228,11 @@ def as_taken(
         changes.put_back += inputs()
         changes.put_back += taken.model()
 
-    inputs = inputs_taken(taken.near, (taken.target, args, kwargs))
+    inputs = _inputs_taken(taken.near, (taken.target, args, kwargs))
     with ExitStack() as stack:
         stack.callback(process)
         stack.enter_context(patched())
         stack.callback(around)
         stack.callback(model)
-        made_ready(taken.near)
+        _made_ready(taken.near)
         yield changes

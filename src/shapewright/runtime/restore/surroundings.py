@@ -55,14 +55,14 @@ def surroundings_taken(
     globals that were put back.
     """
     names: list[str] = []
-    everywhere = namespaces(modules, target)
-    spaces = [space for space in everywhere if is_own(space)]
-    kinds = [kind for space in spaces for kind in classes_of(space)]
-    kinds += {type(m) for _, m in modules if not is_given(type(m).__module__)} - {
+    everywhere = _namespaces(modules, target)
+    spaces = [space for space in everywhere if _is_own(space)]
+    kinds = [kind for space in spaces for kind in _classes_of(space)]
+    kinds += {type(m) for _, m in modules if not _is_given(type(m).__module__)} - {
         *kinds
     }
-    undo = [space_undo(space, names) for space in everywhere]
-    undo += [class_undo(kind, names) for kind in kinds]
+    undo = [_space_undo(space, names) for space in everywhere]
+    undo += [_class_undo(kind, names) for kind in kinds]
     # What the modules themselves hold comes first: the walk is bounded.
     inside = [value for value in inner if type(value) in CALLABLE]
     inside += [
@@ -71,8 +71,8 @@ def surroundings_taken(
         for name, value in held_by.items()
         if type(value) not in SHUT_OUT and name[:2] != "__"
     ]
-    undo += [cache_undo(value) for value in inside if isinstance(value, CACHED)]
-    bare = {id(value): value for value in inside if is_bare(value)}
+    undo += [_cache_undo(value) for value in inside if isinstance(value, CACHED)]
+    bare = {id(value): value for value in inside if _is_bare(value)}
     rest = [value for value in inside if id(value) not in bare]
     beyond = [module for _, module in modules]
     # The target has a walk of its own: what else a file holds may be large.
@@ -100,7 +100,7 @@ OWN_CLASS = ("__class__",)
 """The closure of a method that says `super()`."""
 
 
-def is_bare(value: Any) -> bool:
+def _is_bare(value: Any) -> bool:
     """Whether it is a function that keeps nothing: most of a program's names are."""
     return (
         type(value) is FunctionType
@@ -111,17 +111,17 @@ def is_bare(value: Any) -> bool:
     )
 
 
-def namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
+def _namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
     """Globals of the user's modules, and of those that define the model's classes."""
     names = {type(module).__module__ for _, module in modules}
-    found = {name: sys.modules.get(name) for name in names if not is_given(name)}
+    found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
     loaded = sys.modules
     newest = len(loaded), next(reversed(loaded), "")
     if newest != _newest[0]:  # what was removed since may hide what came
         _newest[0] = newest
         for name in loaded.keys() - _judged:
             _judged.add(name)
-            if is_ours(name, sys.modules[name]):
+            if _is_ours(name, sys.modules[name]):
                 _own.add(name)
     found |= {name: sys.modules.get(name) for name in sorted(_own)}
     spaces = [vars(module) for module in found.values() if type(module) is ModuleType]
@@ -131,31 +131,31 @@ def namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[An
     return spaces
 
 
-def is_own(space: dict[str, Any]) -> bool:
+def _is_own(space: dict[str, Any]) -> bool:
     """Whether a namespace is one of the user's own files."""
     name = space.get("__name__", "")
     return name not in sys.modules or name in _own
 
 
-def is_given(name: str) -> bool:
+def _is_given(name: str) -> bool:
     """Whether it is no program's: torch's or ours."""
     return name.partition(".")[0] in ("torch", "torchvision", "shapewright", "numpy")
 
 
-def is_ours(name: str, module: ModuleType | None) -> bool:
+def _is_ours(name: str, module: ModuleType | None) -> bool:
     """Whether a module is the user's own: not Python's, torch's or an installed one."""
     if name == "__main__":
         return True
     file = getattr(module, "__file__", None)
     return (
         isinstance(file, str)
-        and not is_given(name)
+        and not _is_given(name)
         and not file.startswith(SITE_PACKAGES)
         and classify(file) == USER
     )
 
 
-def classes_of(space: dict[str, Any]) -> list[type]:
+def _classes_of(space: dict[str, Any]) -> list[type]:
     """The classes that a namespace defines."""
     name = space.get("__name__")
     return [
@@ -165,7 +165,7 @@ def classes_of(space: dict[str, Any]) -> list[type]:
     ]
 
 
-def space_undo(space: dict[str, Any], names: list[str]) -> Undo:
+def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
     """Names of a namespace that came to mean a tensor of the run."""
     before = dict(space)
 
@@ -182,7 +182,7 @@ def space_undo(space: dict[str, Any], names: list[str]) -> Undo:
     return undo
 
 
-def class_undo(kind: type, names: list[str]) -> Undo:
+def _class_undo(kind: type, names: list[str]) -> Undo:
     """The same for the attributes of a class."""
     before = dict(vars(kind))
 
@@ -199,7 +199,7 @@ def class_undo(kind: type, names: list[str]) -> Undo:
     return undo
 
 
-def cache_undo(function: Any) -> Undo:
+def _cache_undo(function: Any) -> Undo:
     """`functools.cache` forgets all where it has remembered a tensor of the run."""
     before = function.cache_info()
 
@@ -227,9 +227,9 @@ OWNED = Optimizer, LRScheduler, nn.Module
 @contextmanager
 def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
     """What the block changes in a function's surroundings is put back."""
-    spaces = [space for space in namespaces([], target) if is_own(space)]
+    spaces = [space for space in _namespaces([], target) if _is_own(space)]
     named = [(space, space.copy()) for space in spaces]
-    functions = list(functions_in(target))
+    functions = list(_functions_in(target))
     for function in functions:
         own = function.__globals__
         if not any(own is space for space, _ in named):
@@ -238,7 +238,7 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
         (cell, cell.cell_contents)
         for function in functions
         for cell in function.__closure__ or ()
-        if is_filled(cell)
+        if _is_filled(cell)
     ]
     alive = [each for each in gc.get_objects() if issubclass(type(each), OWNED)]
     values = [value for _, saved in named for value in saved.values()]
@@ -250,13 +250,13 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
         yield
     finally:
         for cell, content in cells:
-            if not is_filled(cell) or cell.cell_contents is not content:
+            if not _is_filled(cell) or cell.cell_contents is not content:
                 cell.cell_contents = content
         for one in held:
             for container, saved in one.changed():
                 put_back(container, saved)
         for space, before in named:
-            restore(space, before)
+            _restore(space, before)
 
 
 @contextmanager
@@ -272,7 +272,7 @@ def optimizers_kept() -> Iterator[None]:
             put_back(container, saved)
 
 
-def restore(space: dict[str, Any], before: dict[str, Any]) -> None:
+def _restore(space: dict[str, Any], before: dict[str, Any]) -> None:
     """The names of a module, those that were set and those that are new."""
     for name in [*space]:
         if name not in before:
@@ -282,7 +282,7 @@ def restore(space: dict[str, Any], before: dict[str, Any]) -> None:
             space[name] = value
 
 
-def functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
+def _functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
     """A function, and those in its closure."""
     waiting: list[tuple[Any, int]] = [(target, depth)]
     seen: set[int] = set()
@@ -297,11 +297,11 @@ def functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
         seen.add(id(value))
         yield value
         if left:
-            inner = filter(is_filled, value.__closure__ or ())
+            inner = filter(_is_filled, value.__closure__ or ())
             waiting += [(cell.cell_contents, left - 1) for cell in inner]
 
 
-def is_filled(cell: CellType) -> bool:
+def _is_filled(cell: CellType) -> bool:
     """Whether the name of a closure means something."""
     try:
         return cell.cell_contents is not cell
@@ -314,7 +314,7 @@ def place_of(target: Callable[..., Any]) -> tuple[str, int]:
     own = (
         getattr(target, "forward", target) if isinstance(target, nn.Module) else target
     )
-    function = next(functions_in(own), None)
+    function = next(_functions_in(own), None)
     if function is None:
         return "", 0
     code = function.__code__

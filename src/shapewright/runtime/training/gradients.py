@@ -39,10 +39,10 @@ class Gradients:
         if path in self.outputs or len(self.outputs) >= MOST:
             return
         with torch._C.DisableTorchFunction():
-            made = first_trained(out)
+            made = _first_trained(out)
             if made is None or not torch.is_grad_enabled():
                 return
-            self.outputs[path] = described(made)
+            self.outputs[path] = _described(made)
             self.order[path] = call.index
             if made.requires_grad and not made.is_leaf:
                 made.register_hook(partial(self.back, path))
@@ -50,12 +50,12 @@ class Gradients:
     def back(self, path: str, gradient: Any) -> None:
         """A gradient came to what a module gave."""
         with torch._C.DisableTorchFunction():
-            self.came.setdefault(path, described(gradient))
+            self.came.setdefault(path, _described(gradient))
 
     def had(self, parameter: Any, gradient: Any) -> None:
         """A parameter has a gradient."""
         if id(parameter) not in self.parameters:
-            self.parameters[id(parameter)] = described(gradient)
+            self.parameters[id(parameter)] = _described(gradient)
 
     def told(self) -> tuple[Gradient, ...]:
         """All of them, modules in the order in which they first ran."""
@@ -70,7 +70,7 @@ class Gradients:
                 value = self.outputs[path]
                 if path.partition(".")[0] not in trained:
                     continue
-                found.append(beside(path, "output", value, self.came.get(path)))
+                found.append(_beside(path, "output", value, self.came.get(path)))
                 module = self.calls.alive.get(paths.get(path, 0))
                 if module is not None:
                     found += self.own(path, module, told)
@@ -86,13 +86,15 @@ class Gradients:
             full = f"{path}.{name}" if path else name
             gradient = self.parameters.get(id(parameter))
             if parameter.requires_grad or gradient is not None:
-                found.append(beside(full, "parameter", described(parameter), gradient))
+                found.append(
+                    _beside(full, "parameter", _described(parameter), gradient)
+                )
             else:
-                found.append(beside(full, "frozen", described(parameter), None))
+                found.append(_beside(full, "frozen", _described(parameter), None))
         return found
 
 
-def beside(
+def _beside(
     path: str, kind: str, value: Described, gradient: Described | None
 ) -> Gradient:
     """The record of one."""
@@ -102,7 +104,7 @@ def beside(
     return Gradient(path, kind, shape, dtype, *gradient)
 
 
-def first_trained(out: Any) -> Any:
+def _first_trained(out: Any) -> Any:
     """The first tensor of what a module gave, one with a graph if there is any."""
     if isinstance(out, torch.Tensor):
         return out
@@ -115,14 +117,14 @@ def first_trained(out: Any) -> Any:
     return next(trained, next(iter(tensors), None))
 
 
-def described(tensor: Any) -> Described:
+def _described(tensor: Any) -> Described:
     """Shape, dtype, layout."""
     dtype, layout = str(tensor.dtype), str(tensor.layout)
     names = dtype.removeprefix("torch."), layout.removeprefix("torch.")
     return tuple(tensor.shape), *names
 
 
-class Sentinel:
+class _Sentinel:
     """Lives as long as the graph that it hangs on."""
 
     __slots__ = ("__weakref__", "place")
@@ -131,7 +133,7 @@ class Sentinel:
         self.place = place
 
 
-def divided(node: Any) -> Any:
+def _divided(node: Any) -> Any:
     """The loss itself, where the backward pass is of a part or a multiple of it."""
     if node.name() not in ("DivBackward0", "MulBackward0"):
         return None
@@ -143,8 +145,8 @@ class Graphs:
     """The graphs of the backward passes of one loop, by turn."""
 
     def __init__(self) -> None:
-        self.whole: list[tuple[int, weakref.ref[Sentinel]]] = []
-        self.inner: list[tuple[int, weakref.ref[Sentinel]]] = []  # divided before
+        self.whole: list[tuple[int, weakref.ref[_Sentinel]]] = []
+        self.inner: list[tuple[int, weakref.ref[_Sentinel]]] = []  # divided before
 
     def add(self, loss: Any, turn: int, place: Place) -> None:
         """A backward pass of a loss is about to run."""
@@ -152,9 +154,9 @@ class Graphs:
             node = loss.grad_fn
             if node is None:
                 return
-            for each, graphs in ((node, self.whole), (divided(node), self.inner)):
+            for each, graphs in ((node, self.whole), (_divided(node), self.inner)):
                 if each is not None:
-                    sentinel = Sentinel(place)
+                    sentinel = _Sentinel(place)
                     each.metadata["shapewright"] = sentinel
                     graphs.append((turn, weakref.ref(sentinel)))
 

@@ -28,7 +28,7 @@ LOGGERS = ("wandb", "tensorboardX", "mlflow", "comet_ml", "visdom", "neptune", "
 """Modules that only tell others of a run; where they are missing they are stood for."""
 
 
-class Anything(type):
+class _Anything(type):
     """Classes that have whatever is asked of them."""
 
     def __getattr__(cls, name: str) -> Any:
@@ -37,7 +37,7 @@ class Anything(type):
         return cls()
 
 
-class Nothing(metaclass=Anything):
+class _Nothing(metaclass=_Anything):
     """Takes every call, and gives itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -51,7 +51,7 @@ class Nothing(metaclass=Anything):
             raise AttributeError(name)
         return self
 
-    def __enter__(self) -> Nothing:
+    def __enter__(self) -> _Nothing:
         return self
 
     def __exit__(self, *args: object) -> None:
@@ -73,10 +73,10 @@ class _Silent(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Nothing if name[:1].isupper() else Nothing()
+        return _Nothing if name[:1].isupper() else _Nothing()
 
 
-class Finder:
+class _Finder:
     """Finds missing loggers for the program's own imports.
 
     A library that asks whether one is there, is told that it is not.
@@ -115,7 +115,7 @@ def quiet(stage: Stage) -> Iterator[None]:
     """Loggers log to nowhere."""
     before = {name: os.environ.get(name) for name in QUIET}
     os.environ.update(QUIET)
-    finder = Finder(stage)
+    finder = _Finder(stage)
     sys.meta_path.append(finder)
     board = "torch.utils.tensorboard"
     there, had = sys.modules.get(board), vars(torch.utils).get("tensorboard")
@@ -126,13 +126,13 @@ def quiet(stage: Stage) -> Iterator[None]:
         sys.meta_path.remove(finder)
         for name in finder.made:
             sys.modules.pop(name, None)
-        put_back(sys.modules, board, there)
-        put_back(vars(torch.utils), "tensorboard", had)
+        _put_back(sys.modules, board, there)
+        _put_back(vars(torch.utils), "tensorboard", had)
         for name, value in before.items():
-            put_back(os.environ, name, value)
+            _put_back(os.environ, name, value)
 
 
-def put_back(names: Any, name: str, value: Any) -> None:
+def _put_back(names: Any, name: str, value: Any) -> None:
     """Let a name be what it was, or nothing."""
     if value is None:
         names.pop(name, None)

@@ -30,17 +30,17 @@ def scalers_stood_for(stage: Stage) -> Iterator[None]:
         places.append((torch.cpu.amp, "cpu"))
     with ExitStack() as stack:
         for owner, device in places:
-            kind = type("GradScaler", (Scaler,), {"stage": stage, "device": device})
-            stack.enter_context(replaced(owner, "GradScaler", partial(instead, kind)))
+            kind = type("GradScaler", (_Scaler,), {"stage": stage, "device": device})
+            stack.enter_context(replaced(owner, "GradScaler", partial(_instead, kind)))
         yield
 
 
-def instead(kind: type, original: Any) -> type:
+def _instead(kind: type, original: Any) -> type:
     """What stands for it."""
     return kind
 
 
-class Scaler:
+class _Scaler:
     """`GradScaler`, whose scale is one; it refuses what torch's refuses."""
 
     stage: ClassVar[Stage]

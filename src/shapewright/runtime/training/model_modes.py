@@ -27,7 +27,7 @@ ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class _Evaluated:
     """A model that was called at a line, in a turn that trains nothing."""
 
     place: Place
@@ -35,18 +35,18 @@ class Evaluated:
     model: int
 
 
-class Evaluations:
+class _Evaluations:
     """The outputs of one rehearsal that may be evaluations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.event = 0
-        self.waiting: dict[int, Evaluated] = {}  # by the number of the output
+        self.waiting: dict[int, _Evaluated] = {}  # by the number of the output
         self.of: dict[int, frozenset[int]] = {}  # which outputs a tensor is made of
         self.used: set[int] = set()
         self.trained: set[Place] = set()  # where backward passes came
 
-    def add(self, one: Evaluated, outputs: list[Info], event: int) -> None:
+    def add(self, one: _Evaluated, outputs: list[Info], event: int) -> None:
         """Outputs with gradients, of a turn that began at an event."""
         if one.place in self.trained:
             return
@@ -83,7 +83,7 @@ class Evaluations:
         if not self.waiting:
             self.of.clear()
 
-    def left(self) -> Iterator[Evaluated]:
+    def left(self) -> Iterator[_Evaluated]:
         """Those that something was made of, and no backward pass came to."""
         self.follow()
         for number, one in self.waiting.items():
@@ -91,12 +91,12 @@ class Evaluations:
                 yield one
 
 
-def leads_to(engine: Engine, call: Call, loss: Info) -> bool:
+def _leads_to(engine: Engine, call: Call, loss: Info) -> bool:
     """Whether a backward pass of a loss comes to what a model gave in a call.
 
     It does where nobody sees what the model gave.
     """
-    outputs = {info.number for info in infos_in(call.output)}
+    outputs = {info.number for info in _infos_in(call.output)}
     wanted = {loss.number}
     for _, ins, outs, *_ in reversed(engine.events[call.end :]):
         if any(out.number in wanted and out.meta.requires_grad for out in outs):
@@ -104,14 +104,14 @@ def leads_to(engine: Engine, call: Call, loss: Info) -> bool:
     return not outputs or bool(outputs & wanted)
 
 
-def infos_in(nest: Any) -> list[Info]:
+def _infos_in(nest: Any) -> list[Info]:
     """The tensors in what is known of a nest."""
     if isinstance(nest, Info):
         return [nest]
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
-        return [info for each in nest for info in infos_in(each)]
+        return [info for each in nest for info in _infos_in(each)]
     return []
 
 
@@ -127,7 +127,7 @@ class Modes:
         self.in_training: set[int] = set()  # calls of models in that mode
         self.ended: dict[int, Place] = {}  # where `eval()` was called on a root
         self.call = 0
-        self.evaluations = Evaluations(run.engine)
+        self.evaluations = _Evaluations(run.engine)
 
     def before_backward(self, place: Place, loss: Info) -> None:
         """The models that ran since the last backward pass: in which mode?"""
@@ -144,7 +144,7 @@ class Modes:
                 continue
             if root.training:
                 self.taught.add(calls.paths.get(call.key, "").partition(".")[0])
-            if call.depth > 1 or not acts_otherwise(root):
+            if call.depth > 1 or not _acts_otherwise(root):
                 continue
             if root.training:
                 self.trained.add(call.key)
@@ -157,7 +157,7 @@ class Modes:
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
             learns = any(each.requires_grad for each in root.parameters())
-        return learns and leads_to(self.run.engine, call, loss)
+        return learns and _leads_to(self.run.engine, call, loss)
 
     def called(self, call: Any) -> None:
         """A model was called: in which mode?"""
@@ -179,29 +179,29 @@ class Modes:
         calls = self.run.calls
         for call in calls.records[called:]:
             root = calls.alive.get(call.key) if call.depth == 1 else None
-            if root is None or not acts_otherwise(root):
+            if root is None or not _acts_otherwise(root):
                 continue
             if call.index not in self.in_training:
                 continue
-            outputs = infos_in(call.output)
+            outputs = _infos_in(call.output)
             line = line_of_site(call.site[0]) if call.site else None
             if line is None or not outputs:
                 continue
             grads = [info for info in outputs if info.meta.requires_grad]
             if grads:
-                one = Evaluated(line, call.name, call.key)
+                one = _Evaluated(line, call.name, call.key)
                 self.evaluations.add(one, grads, event)
             else:
                 self.meet("evaluated-in-training", line, None, call.name)
 
-    def unreached(self) -> Iterator[Evaluated]:
+    def unreached(self) -> Iterator[_Evaluated]:
         """Evaluations in training mode of models that are trained elsewhere."""
         for one in self.evaluations.left():
             if one.model in self.trained:
                 yield one
 
 
-def acts_otherwise(root: nn.Module) -> bool:
+def _acts_otherwise(root: nn.Module) -> bool:
     """Whether a model has layers to which the mode matters."""
     for module in root.modules():
         if isinstance(module, ACTS_OTHERWISE) and getattr(module, "p", 1.0) > 0:

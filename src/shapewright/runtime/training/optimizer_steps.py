@@ -43,7 +43,7 @@ TRUE_STEPS = 2
 WITH_CLOSURE = frozenset({"LBFGS"})
 
 
-class Replays:
+class _Replays:
     """What the optimizers of a run did last."""
 
     def __init__(self, stage: Stage) -> None:
@@ -141,16 +141,16 @@ class Replays:
 
 
 @contextmanager
-def steps_replayed(stage: Stage) -> Iterator[Replays]:
+def _steps_replayed(stage: Stage) -> Iterator[_Replays]:
     """For the time of a rehearsal."""
-    replays = Replays(stage)
+    replays = _Replays(stage)
     try:
         yield replays
     finally:
         replays.put_back()
 
 
-class Probes:
+class _Probes:
     """What was tried in a run, and what torch said."""
 
     def __init__(self, stage: Stage) -> None:
@@ -171,7 +171,7 @@ class Probes:
                 continue
             key = answer.func, one.torch_dtype, other.torch_dtype
             if key not in self.known:
-                self.known[key] = refused(*key)
+                self.known[key] = _refused(*key)
             said = self.known[key]
             if said is not None:
                 engine.find(
@@ -182,7 +182,7 @@ class Probes:
                 )
 
 
-def refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
+def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
     """What torch says in the backward pass of a loss of two dtypes."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         given = torch.ones(2, dtype=one).requires_grad_()
@@ -205,17 +205,17 @@ FIRST = 2
 def steps_watched(stage: Stage) -> Iterator[None]:
     """Tell the story of each backward pass, step and change of mode."""
     with ExitStack() as stack:
-        replays = stack.enter_context(steps_replayed(stage))
+        replays = stack.enter_context(_steps_replayed(stage))
         for owner, name, make in (
-            (torch.Tensor, "backward", backward(stage)),
-            (Optimizer, "zero_grad", cleared(stage)),
-            (nn.Module, "zero_grad", cleared(stage)),
-            (Optimizer, "__init__", built(stage, replays)),
-            (LRScheduler, "step", scheduled(stage)),
-            (nn.Module, "train", mode(stage)),
+            (torch.Tensor, "backward", _backward(stage)),
+            (Optimizer, "zero_grad", _cleared(stage)),
+            (nn.Module, "zero_grad", _cleared(stage)),
+            (Optimizer, "__init__", _built(stage, replays)),
+            (LRScheduler, "step", _scheduled(stage)),
+            (nn.Module, "train", _mode(stage)),
         ):
             stack.enter_context(replaced(owner, name, make))
-        before = register_optimizer_step_pre_hook(stepped(stage, replays))
+        before = register_optimizer_step_pre_hook(_stepped(stage, replays))
         stack.callback(before.remove)
         after = register_optimizer_step_post_hook(
             lambda optimizer, args, kwargs: stage.facts.after_step(optimizer)
@@ -224,10 +224,10 @@ def steps_watched(stage: Stage) -> Iterator[None]:
         yield
 
 
-def backward(stage: Stage) -> Callable[[Any], Any]:
+def _backward(stage: Stage) -> Callable[[Any], Any]:
     """`loss.backward()`."""
     running = [False]
-    probes = Probes(stage)
+    probes = _Probes(stage)
 
     def make(original: Any) -> Any:
         @wraps(original)
@@ -258,14 +258,14 @@ def backward(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def cleared(stage: Stage) -> Callable[[Any], Any]:
+def _cleared(stage: Stage) -> Callable[[Any], Any]:
     """`zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             stage.story.happened(stage.engine, "zero_grad", type(self).__name__)
             stage.facts.cleared()
-            stage.facts.clearing(self, parameters_of(self))
+            stage.facts.clearing(self, _parameters_of(self))
             return original(self, *args, **kwargs)
 
         return zero_grad
@@ -273,7 +273,7 @@ def cleared(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def parameters_of(owner: Any) -> Iterator[Any]:
+def _parameters_of(owner: Any) -> Iterator[Any]:
     """Those of an optimizer or a module."""
     if isinstance(owner, nn.Module):
         yield from owner.parameters()
@@ -282,7 +282,7 @@ def parameters_of(owner: Any) -> Iterator[Any]:
         yield from group["params"]
 
 
-def built(stage: Stage, replays: Replays) -> Callable[[Any], Any]:
+def _built(stage: Stage, replays: _Replays) -> Callable[[Any], Any]:
     """An optimizer is constructed."""
 
     def make(original: Any) -> Any:
@@ -296,7 +296,7 @@ def built(stage: Stage, replays: Replays) -> Callable[[Any], Any]:
     return make
 
 
-def scheduled(stage: Stage) -> Callable[[Any], Any]:
+def _scheduled(stage: Stage) -> Callable[[Any], Any]:
     """A step of a scheduler; its first is made by itself."""
 
     def make(original: Any) -> Any:
@@ -318,7 +318,7 @@ def scheduled(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def stepped(stage: Stage, replays: Replays) -> Callable[..., None]:
+def _stepped(stage: Stage, replays: _Replays) -> Callable[..., None]:
     """Before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -331,7 +331,7 @@ def stepped(stage: Stage, replays: Replays) -> Callable[..., None]:
     return step
 
 
-def mode(stage: Stage) -> Callable[[Any], Any]:
+def _mode(stage: Stage) -> Callable[[Any], Any]:
     """`model.train()` and `model.eval()`; a module's children are not told of."""
     inside = [False]
 
@@ -353,7 +353,7 @@ def mode(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-class States:
+class _States:
     """Where the tensors of states were taken from models, and after how many steps."""
 
     def __init__(self, stage: Stage) -> None:
@@ -400,14 +400,14 @@ def states_watched(stage: Stage) -> Iterator[None]:
     """Listen to what takes states from models and loads them."""
     from shapewright.engine.replacement import replaced
 
-    states = States(stage)
+    states = _States(stage)
     with ExitStack() as stack:
-        stack.enter_context(replaced(nn.Module, "state_dict", taking(states)))
-        stack.enter_context(replaced(nn.Module, "load_state_dict", loading(states)))
+        stack.enter_context(replaced(nn.Module, "state_dict", _taking(states)))
+        stack.enter_context(replaced(nn.Module, "load_state_dict", _loading(states)))
         yield
 
 
-def taking(states: States) -> Callable[[Any], Any]:
+def _taking(states: _States) -> Callable[[Any], Any]:
     """`model.state_dict()`, which asks its children for theirs."""
     inside = [False]
 
@@ -429,7 +429,7 @@ def taking(states: States) -> Callable[[Any], Any]:
     return make
 
 
-def loading(states: States) -> Callable[[Any], Any]:
+def _loading(states: _States) -> Callable[[Any], Any]:
     """`model.load_state_dict(state)`."""
 
     def make(original: Any) -> Any:

@@ -28,7 +28,7 @@ ANEW = frozenset({"zero_", "copy_", "fill_"})
 
 
 @dataclass(slots=True)
-class Used:
+class _Used:
     """A leaf whose gradient a step used, and where; `piled` is the backward pass that
     added to it since."""
 
@@ -51,7 +51,7 @@ class ByHand:
         self.run = run
         self.meet = meet
         self.event = 0
-        self.used: dict[int, Used] = {}  # by leaf
+        self.used: dict[int, _Used] = {}  # by leaf
         self.read: dict[int, tuple[Any, Any]] = {}  # leaves and gradients
         run.engine.watch_gradients(self.read)
 
@@ -86,13 +86,13 @@ class ByHand:
 
     def steps(
         self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
-    ) -> tuple[dict[int, Used], set[int]]:
+    ) -> tuple[dict[int, _Used], set[int]]:
         """Leaves that were written, and those whose gradient was not written after."""
         info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}
         made = set(grads)  # storages of what was made of gradients
-        steps: dict[int, Used] = {}
+        steps: dict[int, _Used] = {}
         left: set[int] = set()
         for answer, ins, outs, site, _ in events:
             if not any(each.storage.number in made for each in ins):
@@ -108,7 +108,7 @@ class ByHand:
                     leaf, grad = leaves[storage]
                     place = line_of_site(site[0]) if site else None
                     if place is not None:
-                        steps[id(leaf)] = Used(leaf, grad, grad._version, place)
+                        steps[id(leaf)] = _Used(leaf, grad, grad._version, place)
                         left.add(id(leaf))
                 else:
                     made.add(storage)
@@ -165,10 +165,10 @@ class Weights:
         if any(id(each) in self.loaded for each in parameters):
             return False
         storages = {info.storage.number for info in infos}
-        return storages.isdisjoint(brought(engine.events[: self.first]))
+        return storages.isdisjoint(_brought(engine.events[: self.first]))
 
 
-def brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
+def _brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
     """Storages with numbers that the run did not make itself, or made of such."""
     made: set[int] = set()
     found: set[int] = set()

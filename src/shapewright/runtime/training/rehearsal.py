@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
 
 
-def downloads_noted(stage: Stage) -> AbstractContextManager[None]:
+def _downloads_noted(stage: Stage) -> AbstractContextManager[None]:
     """Weights are never downloaded; a rehearsal knows which models go without."""
     return downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
 
 
 @contextmanager
-def processes_inline(stage: Stage) -> Iterator[None]:
+def _processes_inline(stage: Stage) -> Iterator[None]:
     """Processes that torch would start run here, one after the other."""
     multi = torch.multiprocessing
 
@@ -57,7 +57,7 @@ def processes_inline(stage: Stage) -> Iterator[None]:
                 fn(0, *args)
             finally:
                 end_groups()
-            return None if join else Spawned()
+            return None if join else _Spawned()
 
         return spawn
 
@@ -106,28 +106,28 @@ def processes_inline(stage: Stage) -> Iterator[None]:
         yield
 
 
-class Spawned:
+class _Spawned:
     """Processes that have ended."""
 
     def join(self, timeout: Any = None, grace_period: Any = None) -> bool:
         return True
 
 
-class Left(SystemExit):
+class _Left(SystemExit):
     """The program ended its process."""
 
     call = "os._exit"
 
 
 @contextmanager
-def leaving_heard() -> Iterator[None]:
+def _leaving_heard() -> Iterator[None]:
     """`os._exit` ends the program and not the process, but of its own children."""
     owner, leave = os.getpid(), os._exit
 
     def left(code: int) -> None:
         if os.getpid() != owner:
             leave(code)
-        raise Left(code)
+        raise _Left(code)
 
     with replaced(os, "_exit", lambda original: left):
         yield
@@ -191,11 +191,11 @@ class RehearsalRequest:
         stage = rehearser.stage
         engine.hang(True)
         with ExitStack() as stack:
-            layer = stack.enter_context(self.files.kept(Witness(stage)))
+            layer = stack.enter_context(self.files.kept(_Witness(stage)))
             stack.enter_context(loops_told(stage))
             if machine is not None:
                 stack.enter_context(claimed_machine(machine, engine))
-            stack.enter_context(leaving_heard())
+            stack.enter_context(_leaving_heard())
             for around in AROUND:
                 stack.enter_context(around(stage))
             try:
@@ -207,8 +207,8 @@ class RehearsalRequest:
 AROUND: tuple[Callable[[Stage], AbstractContextManager[object]], ...] = (
     quiet,
     scalers_stood_for,
-    processes_inline,
-    downloads_noted,
+    _processes_inline,
+    _downloads_noted,
     groups_stood_for,
     parallel_stood_for,
     loaders_watched,
@@ -280,7 +280,7 @@ class Rehearser:
         )
 
 
-class Witness:
+class _Witness:
     """Tells the story of each file that is saved or loaded."""
 
     def __init__(self, stage: Stage) -> None:

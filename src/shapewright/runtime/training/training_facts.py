@@ -28,7 +28,7 @@ Gradient = tuple[Any, Any, int]
 """A parameter, its gradient, and the version of that."""
 
 
-class Watched:
+class _Watched:
     """One optimizer and what happened to its gradients."""
 
     def __init__(self, optimizer: Any, place: Place) -> None:
@@ -57,7 +57,7 @@ class Facts:
     def __init__(self, run: ProgramRun, gradients: Gradients) -> None:
         self.run = run
         self.gradients = gradients
-        self.watched: list[Watched] = []
+        self.watched: list[_Watched] = []
         self.met: dict[tuple[str, Place, Place | None, str], int] = {}
         self.unused: Place | None = None  # a backward pass that no step followed
         self.stepping = False  # an optimizer is, and may run a closure
@@ -77,9 +77,9 @@ class Facts:
 
     def built(self, optimizer: Any) -> None:
         """An optimizer is made."""
-        self.watched.append(Watched(optimizer, self.run.here()))
+        self.watched.append(_Watched(optimizer, self.run.here()))
 
-    def of(self, optimizer: Any) -> Watched | None:
+    def of(self, optimizer: Any) -> _Watched | None:
         """What is known of an optimizer."""
         return next((w for w in self.watched if w.optimizer() is optimizer), None)
 
@@ -126,7 +126,7 @@ class Facts:
         with torch._C.DisableTorchFunction():
             return self.run.grad(parameter) is gradient and gradient._version == version
 
-    def holding(self, parameters: set[int]) -> Watched | None:
+    def holding(self, parameters: set[int]) -> _Watched | None:
         """The optimizer of just these parameters, whatever a library has put around."""
         for each in self.watched:
             if {id(parameter) for parameter in each.parameters()} == parameters:
@@ -260,7 +260,7 @@ class Facts:
             tuple(met),
         )
 
-    def waiting(self) -> list[Watched]:
+    def waiting(self) -> list[_Watched]:
         """Optimizers that clear gradients and never step, where others do."""
         if not any(each.stepped is not None for each in self.watched):
             return []
@@ -278,7 +278,7 @@ class Facts:
         return found
 
     def optimized(
-        self, watched: Watched, paths: dict[int, str], near: Any
+        self, watched: _Watched, paths: dict[int, str], near: Any
     ) -> Optimized:
         """What is known of an optimizer."""
         with torch._C.DisableTorchFunction():

@@ -20,15 +20,15 @@ from shapewright.views import formatting
 from shapewright.views.drawing.new_tensors import making_lines
 
 
-def told_of_costs(drawn: Drawn) -> list[str]:
+def _told_of_costs(drawn: Drawn) -> list[str]:
     """The cost of a call in a line or two."""
     made = costs(drawn)
-    said = f"cost: {memory(drawn, made)}"
-    loop = describe_loop(made)
+    said = f"cost: {_memory(drawn, made)}"
+    loop = _describe_loop(made)
     return [said] if made.kind in ("view", "same") or not loop else [said, loop]
 
 
-def told_of_reading(drawn: Drawn) -> list[str]:
+def _told_of_reading(drawn: Drawn) -> list[str]:
     """The cost of a call that gives no tensor: a question to one."""
     last = drawn.name.rpartition(".")[2]
     if last in METADATA:
@@ -41,7 +41,7 @@ def told_of_reading(drawn: Drawn) -> list[str]:
     return []
 
 
-def memory(drawn: Drawn, made: Costs) -> str:
+def _memory(drawn: Drawn, made: Costs) -> str:
     """What happens to memory, and the arithmetic where there is any."""
     if made.kind == "same":
         return "free, the same elements in the same storage: 0 bytes are moved"
@@ -51,28 +51,28 @@ def memory(drawn: Drawn, made: Costs) -> str:
             later = f"a later `out.contiguous()` copies {made.copied:,} bytes"
         return f"free, 0 bytes are moved; {later}"
     if made.kind == "new":
-        done = "allocated" if empty(drawn) else "written"
+        done = "allocated" if _empty(drawn) else "written"
         return f"{made.moved:,} bytes are {done}"
     if made.kind == "copy":
         return f"a copy, {made.moved:,} bytes are read and written"
-    work = sums(made)
+    work = _sums(made)
     if made.kind == "in place":
         return f"a pass in place over {made.moved:,} bytes, none are new{work}"
     return f"a pass over {made.moved:,} bytes of inputs and outputs{work}"
 
 
-def empty(drawn: Drawn) -> bool:
+def _empty(drawn: Drawn) -> bool:
     """Whether a call only allocates."""
     return drawn.name.rpartition(".")[2].startswith("empty")
 
 
-def sums(made: Costs) -> str:
+def _sums(made: Costs) -> str:
     """`: 24 multiplications, 24 additions`, where they are few and known."""
     parts = [f"{count:,} {name}" for name, count in (made.arithmetic or {}).items()]
     return f": {', '.join(parts)}" if 0 < len(parts) <= 3 else ""
 
 
-def describe_loop(made: Costs) -> str:
+def _describe_loop(made: Costs) -> str:
     """The loop beside the one call."""
     if not made.passes:
         return ""
@@ -84,20 +84,20 @@ def describe_loop(made: Costs) -> str:
 def cost_lines(drawn: Drawn) -> list[str]:
     """The section: vectorised beside looped, with the operation counts of both."""
     made = costs(drawn)
-    lines = [memory(drawn, made)]
+    lines = [_memory(drawn, made)]
     if not drawn.maps:
         return lines
     free = made.kind in ("view", "same")
     rows = [
         ("", "torch", "the loop"),
-        ("calls of torch", "1", number(made.calls)),
-        ("passes of Python", "0", number(made.passes)),
+        ("calls of torch", "1", _number(made.calls)),
+        ("passes of Python", "0", _number(made.passes)),
     ]
     for name, count in (made.arithmetic or {}).items():
-        rows.append((name, number(count), number(count)))
-    rows.append(("elements read", reads_of_torch(drawn, made), number(made.reads)))
-    written = "0" if free else number(made.writes)
-    rows.append(("elements written", written, number(made.writes)))
+        rows.append((name, _number(count), _number(count)))
+    rows.append(("elements read", _reads_of_torch(drawn, made), _number(made.reads)))
+    written = "0" if free else _number(made.writes)
+    rows.append(("elements written", written, _number(made.writes)))
     wide = [max(len(row[n]) for row in rows) for n in range(3)]
     lines += [f"{a:{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows]
     if None in (made.calls, made.reads):
@@ -110,16 +110,16 @@ def cost_lines(drawn: Drawn) -> list[str]:
     return lines
 
 
-def reads_of_torch(drawn: Drawn, made: Costs) -> str:
+def _reads_of_torch(drawn: Drawn, made: Costs) -> str:
     """The elements that torch reads: of a pass at least each of its inputs once."""
     if made.kind in ("view", "same", "new"):
         return "0"
     if made.kind == "copy":
-        return number(made.reads)
+        return _number(made.reads)
     return f"{sum(side.size for side in drawn.inputs):,}+"
 
 
-def number(count: int | None) -> str:
+def _number(count: int | None) -> str:
     """A count, or `-`."""
     return "-" if count is None else f"{count:,}"
 
@@ -158,7 +158,7 @@ MOVES = frozenset(
 """Nodes that only rename: the one that is told of is another, where there is one."""
 
 
-def told_of_backward(drawn: Drawn) -> list[str]:
+def _told_of_backward(drawn: Drawn) -> list[str]:
     """Autograd in a line, and one for each input that is read again and again."""
     made = drawn.beside.autograd if drawn.beside else None
     if made is None or not (made.nodes or made.reason or made.gradients):
@@ -167,49 +167,49 @@ def told_of_backward(drawn: Drawn) -> list[str]:
         return [f"no gradient: {made.reason}"]
     if not made.nodes:
         return ["backward: the input itself comes back, and gets the gradient"]
-    kept = listed(kept_name(one) for one in made.kept) or "nothing"
+    kept = _listed(_kept_name(one) for one in made.kept) or "nothing"
     having = [one for one in made.gradients if one.shape is not None]
-    given = listed(f"`{one.name}` {one.shape}" for one in having)
-    said = f"backward: {main_node(made)} keeps {kept}; gradients: {given or 'none'}"
-    return [said, *(line for one in having for line in broadcast(drawn, one.name))]
+    given = _listed(f"`{one.name}` {one.shape}" for one in having)
+    said = f"backward: {_main_node(made)} keeps {kept}; gradients: {given or 'none'}"
+    return [said, *(line for one in having for line in _broadcast(drawn, one.name))]
 
 
-def broadcast(drawn: Drawn, name: str) -> list[str]:
+def _broadcast(drawn: Drawn, name: str) -> list[str]:
     """`b` is read 12 times, 0 copies: its gradient sums over dims 0 and 1 of `out`."""
-    made = repeated(drawn, name)
+    made = _repeated(drawn, name)
     if made is None or made.loops or not made.dims or not made.times:
         return []
     if len(drawn.maps) != 1 or any(
-        read.tensor == name for read in find_looped_reads(drawn)
+        read.tensor == name for read in _find_looped_reads(drawn)
     ):
         return []
     return [
         f"`{name}` is read {formatting.times(made.times)}, 0 copies: its gradient sums "
-        f"over {dims_of_out(made)}"
+        f"over {_dims_of_out(made)}"
     ]
 
 
-def find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
+def _find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
     """The reads that stand in a loop of the map."""
     one = drawn.maps[0]
     return one.reads if one.loops else ()
 
 
-def main_node(made: Autograd) -> str:
+def _main_node(made: Autograd) -> str:
     """The node that does the work."""
     names = [name.partition("Backward")[0] for name in made.nodes]
     place = next((n for n, name in enumerate(names) if name not in MOVES), 0)
     return made.nodes[place]
 
 
-def kept_name(one: Kept) -> str:
+def _kept_name(one: Kept) -> str:
     """A kept tensor in few words."""
     if one.name:
         return f"`{one.name}`"
     return f"{one.shape} {one.dtype} of its own"
 
 
-def listed(parts: Iterable[str]) -> str:
+def _listed(parts: Iterable[str]) -> str:
     """`a, b and c`, each once."""
     every = list(dict.fromkeys(parts))
     if len(every) > 6:
@@ -219,7 +219,7 @@ def listed(parts: Iterable[str]) -> str:
     )  # fmt: skip
 
 
-def repeated(drawn: Drawn, name: str) -> Repeats | None:
+def _repeated(drawn: Drawn, name: str) -> Repeats | None:
     """Along what an input is read again; None where there is no one map to tell."""
     shapes = {side.name: side.shape for side in drawn.inputs}
     if len(drawn.maps) != 1 or name not in shapes:
@@ -227,10 +227,10 @@ def repeated(drawn: Drawn, name: str) -> Repeats | None:
     return repeats(drawn.maps[0], name, shapes[name])
 
 
-def dims_of_out(made: Repeats) -> str:
+def _dims_of_out(made: Repeats) -> str:
     """`dim 0 of `out``, `dims 0 and 1 of `out``."""
     many = "s" if made.dims[1:] else ""
-    return f"dim{many} {listed(map(str, made.dims))} of `out`"
+    return f"dim{many} {_listed(map(str, made.dims))} of `out`"
 
 
 # -- the section -----------------------------------------------------------------------
@@ -240,20 +240,20 @@ def backward_lines(drawn: Drawn) -> list[str]:
     """The section: the graph, what is kept, the gradients, what may not be written."""
     assert drawn.beside is not None
     made = drawn.beside.autograd
-    lines = written(made)
+    lines = _written(made)
     if made.reason:
         return [f"no gradient: {made.reason}", *lines]
-    lines = [graph(made), *kept_lines(made), *lines]
+    lines = [_graph(made), *_kept_lines(made), *lines]
     lines.append("gradients, where each input asks for one:")
     wide = max((len(one.name) for one in made.gradients), default=0)
     for one in made.gradients:
-        lines.append(f"  {one.name:{wide}}  {gradient(drawn, one)}")
+        lines.append(f"  {one.name:{wide}}  {_gradient(drawn, one)}")
     for what, said in made.refused:
         lines.append(f"{what}: torch refuses: {said}")
     return lines
 
 
-def graph(made: Autograd) -> str:
+def _graph(made: Autograd) -> str:
     """The nodes that backward runs, in order."""
     if not made.nodes:
         return "no grad_fn: the input itself comes back"
@@ -261,7 +261,7 @@ def graph(made: Autograd) -> str:
     return f"grad_fn: {made.nodes[0]}{rest}"
 
 
-def kept_lines(made: Autograd) -> list[str]:
+def _kept_lines(made: Autograd) -> list[str]:
     """What stays in memory until backward, and what it costs."""
     if not made.kept:
         return ["kept until backward: nothing"]
@@ -274,13 +274,13 @@ def kept_lines(made: Autograd) -> list[str]:
             cost = f"{seen}no memory of its own"
         name = one.name or "another"
         lines.append(f"  {name:{wide}}  {one.shape} {one.dtype}: {cost}")
-    named = listed(f"`{one.name}`" for one in made.kept if one.name)
+    named = _listed(f"`{one.name}`" for one in made.kept if one.name)
     if named:
         lines.append(f"{named} must not be written in place before backward")
     return lines
 
 
-def written(made: Autograd) -> list[str]:
+def _written(made: Autograd) -> list[str]:
     """The version counters of what was written."""
     return [
         f"written in place: `{name}._version` goes from {before} to {after}"
@@ -288,17 +288,17 @@ def written(made: Autograd) -> list[str]:
     ]
 
 
-def gradient(drawn: Drawn, one: Gradient) -> str:
+def _gradient(drawn: Drawn, one: Gradient) -> str:
     """One input's gradient: its shape and the sum behind it, or why there is none."""
     if one.shape is None:
         return f"none: {one.reason}"
     text = str(one.shape)
     if one.reason:
         text += f", {one.reason}"
-    return f"{text}{behind(repeated(drawn, one.name))}"
+    return f"{text}{_behind(_repeated(drawn, one.name))}"
 
 
-def behind(made: Repeats | None) -> str:
+def _behind(made: Repeats | None) -> str:
     """What backward adds up for one element of an input's gradient."""
     if made is None or made.times == 1:
         return ""
@@ -306,50 +306,50 @@ def behind(made: Repeats | None) -> str:
         return ": 0 where nothing was read, a sum where something was read again"
     if made.times is None:
         return ": the sum over all elements of `out` that read it"
-    over = [dims_of_out(made)] if made.dims else []
+    over = [_dims_of_out(made)] if made.dims else []
     over += [f"the loop of `{letter}`" for letter in made.loops]
     read = f"each element is read {formatting.times(made.times)}, 0 copies"
-    return f": {read}; it sums over {listed(over)}"
+    return f": {read}; it sums over {_listed(over)}"
 
 
 MOST = 40
 """Calls that are shown."""
 
 
-def told_of_way(drawn: Drawn) -> list[str]:
+def _told_of_way(drawn: Drawn) -> list[str]:
     """`torch.gather -> aten::gather -> AutogradCPU -> CPU`; nothing where unknown."""
     calls = drawn.beside.dispatch.calls if drawn.beside else ()
-    return [f"way: {' -> '.join(steps(drawn, calls))}"] if calls else []
+    return [f"way: {' -> '.join(_steps(drawn, calls))}"] if calls else []
 
 
-def steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
+def _steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
     """The steps of the way, as far as it is one way."""
     first = calls[0]
-    parts = [short_name(drawn.name), first.name]
+    parts = [_short_name(drawn.name), first.name]
     if len(every := [one for one in calls if one.depth == 0]) > 1:
-        return [parts[0], calls_named(every)]
+        return [parts[0], _calls_named(every)]
     while first.composite:
-        inner = [one for one in children(calls, first) if not first_is_look(one)]
+        inner = [one for one in _children(calls, first) if not _first_is_look(one)]
         if len(inner) != 1:
-            named = calls_named(inner)
+            named = _calls_named(inner)
             return [*parts, named] if named else parts
         first = inner[0]
         parts.append(first.name)
     return [*parts, *first.keys]
 
 
-def first_is_look(one: Called) -> bool:
+def _first_is_look(one: Called) -> bool:
     """Whether a call does nothing but look whether there is something to do."""
     return one.name in ("aten::to", "aten::_nnpack_available")
 
 
-def calls_named(calls: list[Called]) -> str:
+def _calls_named(calls: list[Called]) -> str:
     """`aten::t, aten::addmm`."""
     names = list(dict.fromkeys(one.name for one in calls))
     return ", ".join(names[:6]) + (", ..." if names[6:] else "")
 
 
-def children(calls: tuple[Called, ...], one: Called) -> list[Called]:
+def _children(calls: tuple[Called, ...], one: Called) -> list[Called]:
     """The calls that one call makes."""
     found = []
     place = next(n for n, other in enumerate(calls) if other is one)
@@ -361,7 +361,7 @@ def children(calls: tuple[Called, ...], one: Called) -> list[Called]:
     return found
 
 
-def short_name(name: str) -> str:
+def _short_name(name: str) -> str:
     """`F.linear` for `torch.nn.functional.linear`."""
     return name.replace("torch.nn.functional.", "F.")
 
@@ -373,12 +373,12 @@ def way_lines(drawn: Drawn) -> list[str]:
     if made.reason or not made.calls:
         return [made.reason or "not known"]
     shown = made.calls[:MOST]
-    lines = [short_name(drawn.name)]
+    lines = [_short_name(drawn.name)]
     wide = max(len(one.name) + 2 * one.depth for one in shown)
     for one in shown:
         name = f"{'  ' * one.depth}{one.name}"
         keys = " -> ".join(one.keys)
-        node = node_of(one, drawn.beside.autograd)
+        node = _node_of(one, drawn.beside.autograd)
         lines.append(f"  {name:{wide}}  {keys}{node}".rstrip())
     if made.calls[MOST:]:
         lines.append(f"  … {len(made.calls) - MOST} more calls")
@@ -395,7 +395,7 @@ MEANS = {
 """What dispatch keys do that are not the name of a device."""
 
 
-def node_of(one: Called, made: Autograd) -> str:
+def _node_of(one: Called, made: Autograd) -> str:
     """The node that autograd made there: ` (GatherBackward0)`."""
     if not any(key.startswith("Autograd") for key in one.keys):
         return ""
@@ -412,23 +412,23 @@ def told_beside(drawn: Drawn) -> list[str]:
     if drawn.error:
         return []
     if not drawn.outputs:
-        return told_of_reading(drawn)
+        return _told_of_reading(drawn)
     made = making_lines(drawn)
-    lines = [*made, *told_of_costs(drawn)]
-    return lines if made else [*lines, *told_of_backward(drawn), *told_of_way(drawn)]
+    lines = [*made, *_told_of_costs(drawn)]
+    return lines if made else [*lines, *_told_of_backward(drawn), *_told_of_way(drawn)]
 
 
 def sections(drawn: Drawn) -> list[list[str]]:
     """The sections that are shown where somebody asks for them."""
     if drawn.error or not drawn.outputs:
         return []
-    found = [section("costs", cost_lines(drawn))]
+    found = [_section("costs", cost_lines(drawn))]
     if drawn.beside is not None:
-        found.append(section("autograd", backward_lines(drawn)))
-        found.append(section("dispatch", way_lines(drawn)))
+        found.append(_section("autograd", backward_lines(drawn)))
+        found.append(_section("dispatch", way_lines(drawn)))
     return found
 
 
-def section(name: str, lines: list[str]) -> list[str]:
+def _section(name: str, lines: list[str]) -> list[str]:
     """A heading, and its lines below it."""
     return [name, *(f"  {line}" for line in lines)]

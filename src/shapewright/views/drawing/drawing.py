@@ -46,22 +46,22 @@ FONTS = {
 """The fonts of a picture: the package that has each, and its file there."""
 
 
-class NoPicture(ValueError):
+class _NoPicture(ValueError):
     """Why there is no PNG, in a sentence."""
 
 
-def missing() -> str:
+def _missing() -> str:
     """What a PNG still needs here; nothing where all is there."""
-    if find_spec("resvg_py") is None or None in map(find_font, FONTS):
+    if find_spec("resvg_py") is None or None in map(_find_font, FONTS):
         return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
     return ""
 
 
-def png(svg: str, scale: float = SCALE) -> bytes:
-    """The picture of an SVG; `NoPicture` where the extra is missing."""
-    if said := missing():
-        raise NoPicture(said)
-    return noted(rendered(svg, scale))
+def _png(svg: str, scale: float = SCALE) -> bytes:
+    """The picture of an SVG; `_NoPicture` where the extra is missing."""
+    if said := _missing():
+        raise _NoPicture(said)
+    return _noted(rendered(svg, scale))
 
 
 def rendered(svg: str, scale: float = 1.0) -> bytes:
@@ -72,7 +72,7 @@ def rendered(svg: str, scale: float = 1.0) -> bytes:
         svg_string=svg,
         zoom=scale,
         skip_system_fonts=True,
-        font_files=[file for family in FONTS if (file := find_font(family))],
+        font_files=[file for family in FONTS if (file := _find_font(family))],
         font_family=SANS,
         sans_serif_family=SANS,
         monospace_family=MONO,
@@ -81,7 +81,7 @@ def rendered(svg: str, scale: float = 1.0) -> bytes:
 
 
 @cache
-def find_font(family: str) -> str | None:
+def _find_font(family: str) -> str | None:
     """The file of a font that the extra brings; None where it is not installed."""
     package, name = FONTS[family]
     found = find_spec(package)
@@ -92,7 +92,7 @@ def find_font(family: str) -> str | None:
     return None
 
 
-def noted(picture: bytes) -> bytes:
+def _noted(picture: bytes) -> bytes:
     """The same picture, with the note of who made it after its first chunk."""
     assert picture.startswith(SIGNATURE)
     kind = b"tEXt" + NOTE
@@ -180,7 +180,7 @@ class Drawing:
 
         Needs the extra `shapewright[png]`; a `ValueError` says so where it is missing.
         """
-        return png(self.svg(width), scale)
+        return _png(self.svg(width), scale)
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
@@ -235,7 +235,7 @@ def unsaved(path: Path) -> str:
     """Why a drawing cannot be written to a file of that name; nothing where it can."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
-    said = missing() if path.suffix == ".png" else ""
+    said = _missing() if path.suffix == ".png" else ""
     return f"{said}, or write `{path.with_suffix('.svg')}`" if said else ""
 
 

@@ -25,7 +25,7 @@ def seen(text: str) -> int:
     return cells(_SGR.sub("", text) if "\x1b" in text else text)
 
 
-def filled(text: str, width: int) -> str:
+def _filled(text: str, width: int) -> str:
     """The text with blanks up to `width` columns."""
     return text + " " * (width - seen(text))
 
@@ -120,7 +120,7 @@ def at(values: Any, index: Index) -> Any:
     return values
 
 
-def picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
+def _picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
     """Which of `size` places are shown: from the first, with one that is wanted."""
     if size <= most:
         return list(range(size))
@@ -136,31 +136,31 @@ def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
     Of more than two dims the slice of the first marked element is shown, and named.
     """
     rank = len(side.shape)
-    outer, flat = of_plane(side, marked)
+    outer, flat = _of_plane(side, marked)
     rows, columns = plane(side.shape)
-    shown_rows = picked(rows, ROWS, {r for r, _ in flat})
-    shown = picked(columns, most, {c for _, c in flat})
+    shown_rows = _picked(rows, ROWS, {r for r, _ in flat})
+    shown = _picked(columns, most, {c for _, c in flat})
     cells = tuple(
-        tuple(one_cell(side, inner(outer, r, c, rank), (r, c) in flat) for c in shown)
+        tuple(_one_cell(side, _inner(outer, r, c, rank), (r, c) in flat) for c in shown)
         for r in shown_rows
     )
-    cut = left_out(rows, shown_rows, "rows") + left_out(columns, shown, "columns")
+    cut = _left_out(rows, shown_rows, "rows") + _left_out(columns, shown, "columns")
     if slices := prod(side.shape[:-2]) - 1:
         cut.append(f"{slices} other slice{'s' if slices > 1 else ''}")
     seen = sum(one.marked for row in cells for one in row)
     if unseen := len(set(marked)) - seen:
         cut.append(f"{unseen} more marked, not shown")
-    return Grid(title(side, outer), cells, tuple(cut))
+    return Grid(_title(side, outer), cells, tuple(cut))
 
 
-def one_cell(side: Side, index: Index, marked: bool) -> Cell:
+def _one_cell(side: Side, index: Index, marked: bool) -> Cell:
     """The element at an index, as it is shown."""
     return Cell(cell(at(side.values, index)), marked, index)
 
 
 def widest(side: Side, marked: Collection[Index] = ()) -> int:
     """Characters of the longest value that a grid of it may show, however wide."""
-    outer, flat = of_plane(side, marked)
+    outer, flat = _of_plane(side, marked)
     rows, columns = plane(side.shape)
     wanted = {column for _, column in flat}
     starts = (0, min(wanted, default=0), columns - COLUMNS)
@@ -168,8 +168,8 @@ def widest(side: Side, marked: Collection[Index] = ()) -> int:
     rank = len(side.shape)
     return max(
         (
-            len(cell(at(side.values, inner(outer, r, c, rank))))
-            for r in picked(rows, ROWS, {row for row, _ in flat})
+            len(cell(at(side.values, _inner(outer, r, c, rank))))
+            for r in _picked(rows, ROWS, {row for row, _ in flat})
             for c in near
             if c < columns
         ),
@@ -177,7 +177,7 @@ def widest(side: Side, marked: Collection[Index] = ()) -> int:
     )
 
 
-def of_plane(
+def _of_plane(
     side: Side, marked: Collection[Index]
 ) -> tuple[Index, set[tuple[int, int]]]:
     """The slice that is drawn, and the row and column of each mark in it."""
@@ -212,7 +212,7 @@ def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]
     lines.append(ink(f"{low_left}{across}{low_right}", "dim", colour))
     lines += [ink(f"{strokes.cut} {text}", "dim", colour) for text in one.left_out]
     wide = max(map(seen, lines))
-    return [filled(line, wide) for line in lines]
+    return [_filled(line, wide) for line in lines]
 
 
 def plane(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -222,21 +222,21 @@ def plane(shape: tuple[int, ...]) -> tuple[int, int]:
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
 
 
-def inner(outer: Index, row: int, column: int, rank: int) -> Index:
+def _inner(outer: Index, row: int, column: int, rank: int) -> Index:
     """The index of a cell."""
     if rank == 0:
         return ()
     return (column,) if rank == 1 else (*outer, row, column)
 
 
-def title(side: Side, outer: Index) -> str:
+def _title(side: Side, outer: Index) -> str:
     """The tensor's name, with the slice that is drawn."""
     if not outer:
         return side.name
     return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
 
 
-def left_out(count: int, shown: list[int], what: str) -> list[str]:
+def _left_out(count: int, shown: list[int], what: str) -> list[str]:
     """What is not shown, counted."""
     if len(shown) == count or not shown:
         return []

@@ -53,7 +53,7 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
     shown = {side.name for side in drawn.stages if side.values is not None}
     best: tuple[int, Index, list[Any]] | None = None
     most = min(40, MOST_STEPS // max(steps, 1))
-    for index in islice(candidates(out.shape), 1 + most):
+    for index in islice(_candidates(out.shape), 1 + most):
         found = list(dict.fromkeys(direct(one, index, lookup)))
         if best is None or len(found) > best[0]:
             best = len(found), index, found
@@ -65,7 +65,7 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
         found = [place for place in found if place[0] in {*lookup, *shown}]
     else:
         marks_of = found
-    for name, place in [*marks_of, *deciding(one, index, lookup)]:
+    for name, place in [*marks_of, *_deciding(one, index, lookup)]:
         marked.setdefault(name, []).append(place)
     every = (*drawn.inputs, *(side for side in drawn.stages if side.name in shown))
     marks = [(side, marked.get(side.name, [])) for side in every]
@@ -103,41 +103,41 @@ def reader(values: Any) -> Any:
     return lambda place: at(values, place)
 
 
-def candidates(shape: Index) -> Iterator[Index]:
+def _candidates(shape: Index) -> Iterator[Index]:
     """Elements to choose from: the middle one first, then the others."""
     yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
     yield from product(*(range(size) for size in shape))
 
 
-def deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
+def _deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
     """The elements of index tensors that were asked on the way."""
     letters = {**lookup, **one.named(index)}
     steps = list(islice(one.steps(letters), 64))
     found = []
     for read in one.reads:
         for expression in read.indices:
-            for inner in elements(expression):
+            for inner in _elements(expression):
                 for step in steps:
                     place = tuple(part.value(step) for part in inner.indices)
                     found.append((inner.tensor, place))
     chosen = [condition for read in one.reads for condition in read.when]
     for condition in (*one.conditions, *chosen):
         for part in (getattr(condition, "left", None),):
-            for inner in elements(part) if part is not None else ():
+            for inner in _elements(part) if part is not None else ():
                 for step in steps:
                     place = tuple(p.value(step) for p in inner.indices)
                     found.append((inner.tensor, place))
     return list(dict.fromkeys(found))
 
 
-def elements(expression: Expression) -> Iterator[Element]:
+def _elements(expression: Expression) -> Iterator[Element]:
     """The elements of index tensors in an expression."""
     if isinstance(expression, Element):
         yield expression
     for term, _ in getattr(expression, "terms", ()):
-        yield from elements(term)
+        yield from _elements(term)
     if isinstance(inside := getattr(expression, "over", None), Expression):
-        yield from elements(inside)
+        yield from _elements(inside)
 
 
 def told_of_sizes(drawn: Drawn) -> list[str]:
@@ -146,15 +146,15 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
     if drawn.name.rpartition(".")[2].startswith(WRITERS) and drawn.maps:
-        return collisions(drawn)
+        return _collisions(drawn)
     if drawn.maps and drawn.maps[0].stages and drawn.maps[0].conditions:
         return keys_read(drawn)
     if not drawn.sizes or not drawn.maps:
         return lines
-    return [*lines, *as_a_product(drawn), *touched(drawn)]
+    return [*lines, *_as_a_product(drawn), *_touched(drawn)]
 
 
-def as_a_product(drawn: Drawn) -> list[str]:
+def _as_a_product(drawn: Drawn) -> list[str]:
     """A convolution as the product of matrices that it is, between unfold and fold."""
     one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
     if one.term != "product" or "weight" not in sides:
@@ -199,12 +199,12 @@ def keys_read(drawn: Drawn) -> list[str]:
     ]
     keys = one.loops[0].size
     return [
-        f"a query reads {between(counts)} of {keys} keys: {sum(counts)} of "
+        f"a query reads {_between(counts)} of {keys} keys: {sum(counts)} of "
         f"{len(counts) * keys} pairs are allowed"
     ]
 
 
-def collisions(drawn: Drawn) -> list[str]:
+def _collisions(drawn: Drawn) -> list[str]:
     """How many places of a scatter get more than one element."""
     one = drawn.maps[0]
     known = all(side.values is not None for side in drawn.inputs)
@@ -226,7 +226,7 @@ def collisions(drawn: Drawn) -> list[str]:
     return [f"{text} and {none} get{'s' * (none == 1)} none"]
 
 
-def touched(drawn: Drawn) -> list[str]:
+def _touched(drawn: Drawn) -> list[str]:
     """How often each input element is read, or how many meet in each output element."""
     one = drawn.maps[0]
     steps = prod(one.shape) * prod(loop.size for loop in one.loops)
@@ -234,14 +234,16 @@ def touched(drawn: Drawn) -> list[str]:
         return []
     if drawn.name.endswith("fold") and not drawn.name.endswith("unfold"):
         met = times_met(one)
-        return [f"{between(met.values())} meet in each element of `out`, and are added"]
+        return [
+            f"{_between(met.values())} meet in each element of `out`, and are added"
+        ]
     read = times_read(one, drawn.inputs[0].name)
     counts = [read[index] for index in product(*map(range, drawn.inputs[0].shape))]
-    often = "once" if set(counts) == {1} else f"{between(counts)} times"
+    often = "once" if set(counts) == {1} else f"{_between(counts)} times"
     return [f"each element of `{drawn.inputs[0].name}` is read {often}"]
 
 
-def between(counts: Iterable[int]) -> str:
+def _between(counts: Iterable[int]) -> str:
     """`1 to 4`, or `2` where all are."""
     least, most = min(counts := list(counts)), max(counts)
     return str(least) if least == most else f"{least} to {most}"
@@ -260,17 +262,17 @@ SIGNS = {
 }  # fmt: skip
 
 
-def place(name: str, letters: tuple[str, ...]) -> str:
+def _place(name: str, letters: tuple[str, ...]) -> str:
     """`out[i, j]`; the name alone for a tensor without dims."""
     return f"{name}[{', '.join(letters)}]" if letters else name
 
 
-def size(drawn: IndexMap, loop: Loop) -> str:
+def _size(drawn: IndexMap, loop: Loop) -> str:
     """What a letter runs up to: the size's name where it has one."""
     return dict(drawn.sizes).get(loop.letter, str(loop.size))
 
 
-def term(drawn: IndexMap) -> str:
+def _term(drawn: IndexMap) -> str:
     """What one step gives."""
     if drawn.value is not None:
         return str(drawn.value)
@@ -279,10 +281,10 @@ def term(drawn: IndexMap) -> str:
         return " or ".join(reads) if reads else "0"
     if drawn.term == "product":
         return " * ".join(reads)
-    return called(drawn.term, reads, drawn.options)
+    return _called(drawn.term, reads, drawn.options)
 
 
-def called(name: str, operands: list[str], options: Options) -> str:
+def _called(name: str, operands: list[str], options: Options) -> str:
     """`topk(steps, k=2).indices`; with a sign where there is one: `x[i] + y[j]`."""
     function, _, part = name.lstrip("_").partition(".")
     sign = SIGNS.get(function)
@@ -292,22 +294,22 @@ def called(name: str, operands: list[str], options: Options) -> str:
     return f"{function}({given}){'.' + part if part else ''}"
 
 
-def gathered_options(drawn: IndexMap) -> Options:
+def _gathered_options(drawn: IndexMap) -> Options:
     """The keyword arguments that are those of `combine`."""
     return drawn.options if drawn.term in PLAIN_TERMS else ()
 
 
-def after(drawn: IndexMap, value: str) -> str:
+def _after(drawn: IndexMap, value: str) -> str:
     """The value with the functions that come after it."""
     for then in drawn.then:
         sign = SIGNS.get(then.function)
-        bracketed = sign and not then.options and has_parts(value)
+        bracketed = sign and not then.options and _has_parts(value)
         inner = f"({value})" if bracketed else value
-        value = called(then.function, [inner, *map(str, then.reads)], then.options)
+        value = _called(then.function, [inner, *map(str, then.reads)], then.options)
     return value
 
 
-def has_parts(value: str) -> bool:
+def _has_parts(value: str) -> bool:
     """Whether a text has spaces outside of all brackets: `x + y`, not `x[i, j]`."""
     depth = 0
     for character in value:
@@ -317,7 +319,7 @@ def has_parts(value: str) -> bool:
     return False
 
 
-def started(drawn: IndexMap) -> str:
+def _started(drawn: IndexMap) -> str:
     """What stands in an output element before the first step."""
     if isinstance(drawn.start, Read):
         return str(drawn.start)
@@ -326,16 +328,18 @@ def started(drawn: IndexMap) -> str:
 
 def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     """The element's formula, its cases and conditions, a line each."""
-    left = place(name, drawn.letters)
+    left = _place(name, drawn.letters)
     conditions = [str(condition) for condition in drawn.conditions]
-    if by_cases(drawn):
-        return cases(drawn, left)
-    right = term(drawn)
+    if _by_cases(drawn):
+        return _cases(drawn, left)
+    right = _term(drawn)
     if drawn.loops:
-        over = ", ".join(f"{loop.letter} < {size(drawn, loop)}" for loop in drawn.loops)
+        over = ", ".join(
+            f"{loop.letter} < {_size(drawn, loop)}" for loop in drawn.loops
+        )
         word = "the last" if drawn.combine == "last" else drawn.combine.lstrip("_")
-        if gathered_options(drawn):
-            word = called(drawn.combine, [], drawn.options)
+        if _gathered_options(drawn):
+            word = _called(drawn.combine, [], drawn.options)
         inside = " where " + " and ".join(conditions) if conditions else ""
         right = f"{word} over {over} of {right}{inside}"
         if drawn.at is not None:
@@ -352,17 +356,17 @@ def formula(drawn: IndexMap, name: str = "out") -> list[str]:
     elif drawn.start is not None:
         inside = " and ".join(conditions)
         when = f" if {inside}" if inside else ""
-        right = f"{right}{when}, else {started(drawn)}" if when else right
-    return [f"{left} = {after(drawn, right)}"]
+        right = f"{right}{when}, else {_started(drawn)}" if when else right
+    return [f"{left} = {_after(drawn, right)}"]
 
 
-def by_cases(drawn: IndexMap) -> bool:
+def _by_cases(drawn: IndexMap) -> bool:
     """Whether an element is one of several, or is read only under a condition."""
     chosen = any(read.when for read in drawn.reads) and not drawn.loops
     return drawn.term == "copy" and (len(drawn.reads) > 1 or chosen)
 
 
-def cases(drawn: IndexMap, left: str) -> list[str]:
+def _cases(drawn: IndexMap, left: str) -> list[str]:
     """One line for each read to choose from."""
     lines = []
     width = max(len(str(read)) for read in drawn.reads)
@@ -373,7 +377,7 @@ def cases(drawn: IndexMap, left: str) -> list[str]:
         head = f"{left} =" if number == 0 else f"{pad}  "
         lines.append(f"{head} {read!s:{width}}  {when}")
     if drawn.start is not None:
-        lines.append(f"{pad}   {started(drawn):{width}}  otherwise")
+        lines.append(f"{pad}   {_started(drawn):{width}}  otherwise")
     return lines
 
 
@@ -387,32 +391,32 @@ def formulas(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> 
 def loop(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
     """The naive loop that does the same, as Python; without stages told of already."""
     stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
-    return nested([*stages, (name, drawn)], 0)
+    return _nested([*stages, (name, drawn)], 0)
 
 
 Named = tuple[str, IndexMap]
 
 
-def nested(every: list[Named], depth: int) -> Lines:
+def _nested(every: list[Named], depth: int) -> Lines:
     """Loops over the outputs of several maps, of which each reads those before it.
 
     Neighbours go through one loop while they share its letter.
     """
     lines: Lines = []
     while every:
-        count = together(every, depth)
+        count = _together(every, depth)
         group, every = every[:count], every[count:]
         _, first = group[0]
         if len(first.letters) <= depth:
-            lines += body(first, group[0][0])
+            lines += _body(first, group[0][0])
             continue
         outer = Loop(first.letters[depth], first.shape[depth])
-        lines.append(f"for {outer.letter} in range({size(first, outer)}):")
-        lines += [f"    {line}" for line in nested(group, depth + 1)]
+        lines.append(f"for {outer.letter} in range({_size(first, outer)}):")
+        lines += [f"    {line}" for line in _nested(group, depth + 1)]
     return lines
 
 
-def together(every: list[Named], depth: int) -> int:
+def _together(every: list[Named], depth: int) -> int:
     """How many of the maps, from the first, can go through one loop."""
     _, first = every[0]
     if len(first.letters) <= depth:
@@ -430,7 +434,7 @@ def together(every: list[Named], depth: int) -> int:
     return len(every)
 
 
-def body(drawn: IndexMap, name: str) -> Lines:
+def _body(drawn: IndexMap, name: str) -> Lines:
     """What is done for one element."""
     lines: Lines = []
     depth = 0
@@ -438,40 +442,40 @@ def body(drawn: IndexMap, name: str) -> Lines:
     def add(text: str) -> None:
         lines.append("    " * depth + text)
 
-    left = place(name, drawn.letters)
+    left = _place(name, drawn.letters)
     sums = drawn.combine == "sum"
     gathered = bool(drawn.loops) and drawn.combine not in ("sum", "last")
     if gathered:
         add("steps = []")
     elif sums or drawn.start is not None:
-        add(f"{left} = {started(drawn)}")
+        add(f"{left} = {_started(drawn)}")
     for one in drawn.loops:
-        add(f"for {one.letter} in range({size(drawn, one)}):")
+        add(f"for {one.letter} in range({_size(drawn, one)}):")
         depth += 1
     if drawn.conditions:
         add(f"if {' and '.join(map(str, drawn.conditions))}:")
         depth += 1
-    if by_cases(drawn):
+    if _by_cases(drawn):
         for number, read in enumerate(drawn.reads):
             when = " and ".join(map(str, read.when))
             add(f"{'elif' if number else 'if'} {when}:" if when else "else:")
             lines.append("    " * (depth + 1) + f"{left} = {read}")
     elif gathered:
-        add(f"steps.append({term(drawn)})")
+        add(f"steps.append({_term(drawn)})")
     elif when := " and ".join(str(c) for read in drawn.reads for c in read.when):
         add(f"if {when}:")
         lines.append(
-            "    " * (depth + 1) + f"{left} {'+=' if sums else '='} {term(drawn)}"
+            "    " * (depth + 1) + f"{left} {'+=' if sums else '='} {_term(drawn)}"
         )
     else:
-        add(f"{left} {'+=' if sums else '='} {term(drawn)}")
+        add(f"{left} {'+=' if sums else '='} {_term(drawn)}")
     depth = 0
     if gathered:
         at = f"[{drawn.at}]" if drawn.at is not None else ""
-        made = called(drawn.combine, ["steps"], gathered_options(drawn))
+        made = _called(drawn.combine, ["steps"], _gathered_options(drawn))
         add(f"{left} = {made}{at}")
     if sums and drawn.scale is not None:
         add(f"{left} /= {drawn.scale}")
     if drawn.then:
-        add(f"{left} = {after(drawn, left)}")
+        add(f"{left} = {_after(drawn, left)}")
     return lines

@@ -17,7 +17,7 @@ from shapewright.views.source_lines import looping_lines, visits
 Place = tuple[int, int, int, int]
 
 
-class Written:
+class _Written:
     """A file's text, and its expressions by where they stand."""
 
     def __init__(self, text: str) -> None:
@@ -60,31 +60,31 @@ class Written:
         return self.segment(Span("", *self.place(node)))
 
 
-def written_at(written: Written, span: Span) -> tuple[str, ast.AST | None]:
+def _written_at(written: _Written, span: Span) -> tuple[str, ast.AST | None]:
     """The expression of a span: its text, and its node where there is one."""
     place = (span.line, span.column, span.end_line, span.end_column)
     return written.segment(span), written.nodes.get(place)
 
 
-def operands_of(
-    written: Written, op: Op, node: ast.AST | None, layer: ModuleCall | None
+def _operands_of(
+    written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall | None
 ) -> list[str]:
     """The words for each input of an op; empty where the text does not tell."""
     if layer is not None:
-        return of_layer(written, op, node, layer)
-    places = op.places or free_places(op)
+        return _of_layer(written, op, node, layer)
+    places = op.places or _free_places(op)
     found = []
     for place in places:
-        found.append(written.of(operand(node, op, place)))
+        found.append(written.of(_operand(node, op, place)))
     return found if len(found) == len(op.inputs) else [""] * len(op.inputs)
 
 
-def of_layer(
-    written: Written, op: Op, node: ast.AST | None, layer: ModuleCall
+def _of_layer(
+    written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall
 ) -> list[str]:
     """The words for what a layer was given, found again by the tensors' numbers."""
     named: dict[int, str] = {}
-    if isinstance(node, ast.Call) and not starred(node):
+    if isinstance(node, ast.Call) and not _starred(node):
         args, kwargs = layer.inputs
         pairs = [*zip(args, node.args, strict=False)]
         pairs += [(kwargs.get(one.arg or ""), one.value) for one in node.keywords]
@@ -94,17 +94,17 @@ def of_layer(
     return [named.get(fact.tensor, "") for fact in op.inputs]
 
 
-def operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
+def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     """The expression that stands in a place of a call."""
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
-        case ast.Call() if not starred(node):
-            found = argument(node, op, first)
+        case ast.Call() if not _starred(node):
+            found = _argument(node, op, first)
         case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
-            found = side(left, right, op, first)
+            found = _side(left, right, op, first)
         case ast.AugAssign(target, _, value):
-            found = side(target, value, op, first)
+            found = _side(target, value, op, first)
         case ast.UnaryOp(_, value) | ast.Attribute(value):
             found = value if first == "0" else None
         case ast.Subscript(value, index):
@@ -119,7 +119,7 @@ def operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
     return found
 
 
-def argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
+def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     """An argument of a call that is written as the call of this very function."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     called = node.func.id if isinstance(node.func, ast.Name) else called
@@ -137,7 +137,7 @@ def argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
     return node.args[at] if at < len(node.args) else None
 
 
-def side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
+def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
     """The side of an operator; with a number on one side, the tensor is the other."""
     if len(op.inputs) == 1:
         numbers = [isinstance(one, ast.Constant) for one in (left, right)]
@@ -146,14 +146,14 @@ def side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
     return {"0": left, "1": right}.get(place) if not turned else None
 
 
-def starred(node: ast.Call) -> bool:
+def _starred(node: ast.Call) -> bool:
     """Whether a call has `*args` or `**kwargs`."""
     return any(isinstance(one, ast.Starred) for one in node.args) or any(
         one.arg is None for one in node.keywords
     )
 
 
-def free_places(op: Op) -> list[str]:
+def _free_places(op: Op) -> list[str]:
     """The positions that no other argument has, as many as there are tensors."""
     taken = {name for name, _ in op.arguments}
     free = (str(at) for at in range(len(taken) + len(op.inputs)))
@@ -219,30 +219,30 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
 
     A statement that goes over several lines is meant by each of them.
     """
-    lines = statement(text, line)
+    lines = _statement(text, line)
     code = "\n".join(text.splitlines()[lines[0] - 1 : lines[1]])
-    run = _Run(trace, Written(text))
+    run = _Run(trace, _Written(text))
     steps: dict[tuple[object, ...], Step] = {}
     owners: dict[str, None] = {}
     inside: dict[tuple[str, int], None] = {}
     for op in trace.ops:
         if op.kind == "read" and op.outputs == ():
             continue
-        if op.span is None or not within(op.span, file, lines):
-            if op.span and any(within(f.span, file, lines) for f in op.frames):
+        if op.span is None or not _within(op.span, file, lines):
+            if op.span and any(_within(f.span, file, lines) for f in op.frames):
                 inside[(op.span.file, op.span.line)] = None
             continue
         if not (op.outputs or "raised" in op.notes):
             continue
         owner, layer = run.owner_of(op)
         owners[owner.path if owner else ""] = None
-        path = relative(op.module, owner.path if owner else "") if layer else ""
+        path = _relative(op.module, owner.path if owner else "") if layer else ""
         key = (op.span, op.name, op.function, path)
         step = steps.get(key)
         if step is None:
             step = steps[key] = run.step(op, owner, layer, path)
         step.ops.append(op)
-    times = times_run(trace, file, text, lines)
+    times = _times_run(trace, file, text, lines)
     found = tuple(steps.values())
     spans = Counter(step.ops[0].span for step in found)
     for step in found:
@@ -250,17 +250,17 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
     return LineCalls(lines, code, times, tuple(owners), found, tuple(sorted(inside)))
 
 
-def within(span: Span, file: str, lines: Range) -> bool:
+def _within(span: Span, file: str, lines: Range) -> bool:
     """Whether a span touches the lines."""
     return span.file == file and span.line <= lines[1] and span.end_line >= lines[0]
 
 
-def relative(path: str, owner: str) -> str:
+def _relative(path: str, owner: str) -> str:
     """A module's path seen from another: `fc` for `blocks.0.fc` in `blocks.0`."""
     return path.removeprefix(f"{owner}.") if owner else path
 
 
-def times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
+def _times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
     """How often the line was evaluated."""
     made = visits(trace, {file: looping_lines(text)})
     return max(
@@ -298,21 +298,21 @@ def variants(step: Step, states: Iterable[int]) -> list[Variant]:
     counts: Counter[str] = Counter()
     modules: dict[str, dict[str, None]] = {}
     for op in step.ops:
-        text = shapes(op, known)
+        text = _shapes(op, known)
         counts[text] += 1
         modules.setdefault(text, {})[op.module] = None
     return [Variant(t, count, tuple(modules[t])) for t, count in counts.items()]
 
 
-def shapes(op: Op, states: set[int]) -> str:
+def _shapes(op: Op, states: set[int]) -> str:
     """`(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
     given = [fact for fact in op.inputs if fact.tensor not in states]
-    before = listed(given or op.inputs)
-    after = listed(op.outputs) if op.outputs else "fails"
+    before = _listed(given or op.inputs)
+    after = _listed(op.outputs) if op.outputs else "fails"
     return f"{before} -> {after}" if before else f"-> {after}"
 
 
-def listed(facts: Sequence[Fact]) -> str:
+def _listed(facts: Sequence[Fact]) -> str:
     """Shapes with commas."""
     return ", ".join(str(fact.shape) for fact in facts)
 
@@ -320,7 +320,7 @@ def listed(facts: Sequence[Fact]) -> str:
 # -- the statement ---------------------------------------------------------------------
 
 
-def statement(text: str, line: int) -> Range:
+def _statement(text: str, line: int) -> Range:
     """The lines of the statement that a line belongs to, of a block only its head."""
     try:
         body: list[ast.stmt] = ast.parse(text).body
@@ -328,29 +328,29 @@ def statement(text: str, line: int) -> Range:
         return line, line
     while True:
         around = [
-            s for s in body if first_line(s) <= line <= (s.end_lineno or s.lineno)
+            s for s in body if _first_line(s) <= line <= (s.end_lineno or s.lineno)
         ]
-        inner = [inside for one in around for inside in blocks(one)]
+        inner = [inside for one in around for inside in _blocks(one)]
         if not inner:
             if not around:
                 return line, line
             ends = [one.end_lineno or one.lineno for one in around]
-            return min(map(first_line, around)), max(ends)
-        head = min(map(first_line, inner)) - 1
-        if line <= head and head >= first_line(around[0]):
-            return first_line(around[0]), head
-        if line < min(map(first_line, inner)):
+            return min(map(_first_line, around)), max(ends)
+        head = min(map(_first_line, inner)) - 1
+        if line <= head and head >= _first_line(around[0]):
+            return _first_line(around[0]), head
+        if line < min(map(_first_line, inner)):
             return line, line
         body = inner
 
 
-def first_line(node: ast.stmt) -> int:
+def _first_line(node: ast.stmt) -> int:
     """Where a statement begins, its decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
-def blocks(node: ast.AST) -> Iterator[ast.stmt]:
+def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
     """The statements below a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         for inner in getattr(node, name, []):
@@ -366,7 +366,7 @@ def blocks(node: ast.AST) -> Iterator[ast.stmt]:
 class _Run:
     """Whose code made a call, and with which words."""
 
-    def __init__(self, trace: Trace, written: Written) -> None:
+    def __init__(self, trace: Trace, written: _Written) -> None:
         self.written = written
         self.calls = tuple(trace.calls)
         self.by_name = {(call.path, call.call): call for call in self.calls}
@@ -384,10 +384,10 @@ class _Run:
         self, op: Op, owner: ModuleCall | None, layer: ModuleCall | None, path: str
     ) -> Step:
         assert op.span is not None
-        code, node = written_at(self.written, op.span)
-        names = operands_of(self.written, op, node, layer)
+        code, node = _written_at(self.written, op.span)
+        names = _operands_of(self.written, op, node, layer)
         states = [
-            relative(self.states.get(fact.tensor, ""), owner.path if owner else "")
+            _relative(self.states.get(fact.tensor, ""), owner.path if owner else "")
             for fact in op.inputs
         ]
         named = tuple(own or state for own, state in zip(names, states, strict=True))

@@ -41,11 +41,11 @@ def worded(
     return replace(
         made,
         text=step.title if step.inside else step.code,
-        notes=(*made.notes, *notes, *of_values(made, valued)),
+        notes=(*made.notes, *notes, *_of_values(made, valued)),
     )
 
 
-def of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
+def _of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
     """Whose values are shown."""
     shown = [side.name for side in drawn.inputs if side.values is not None]
     if not drawn.maps or not shown:
@@ -115,16 +115,16 @@ class DrawnLine:
 def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The page in the terminal."""
     colour = strokes.colour
-    code = indented(line.calls.code).splitlines()
+    code = _indented(line.calls.code).splitlines()
     where = [ink(line.place, "dim", colour), *(ink(c, "title", colour) for c in code)]
-    parts = ["\n".join(where), wrapped(head(line), width)]
+    parts = ["\n".join(where), _wrapped(_head(line), width)]
     for number, one in enumerate(line.steps, 1):
-        title = heading(line, number, one)
+        title = _heading(line, number, one)
         under = ink("-" * min(len(title), width), "dim", colour)
         parts.append(f"{ink(title, 'title', colour)}\n{under}")
-        parts.append(wrapped(told_of_step(one), width))
+        parts.append(_wrapped(_told_of_step(one), width))
         parts.append("\n".join(page(one.drawn, width, strokes).splitlines()[2:]))
-    parts.append(wrapped(tail(line), width))
+    parts.append(_wrapped(_tail(line), width))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -132,51 +132,51 @@ def svg_of_line(line: DrawnLine, width: float = 760) -> str:
     """The page as one SVG, its calls one below the other."""
     canvas = Canvas(max(width, 240))
     canvas.lines([line.place], "soft mono", 12, after=2)
-    code = indented(line.calls.code).splitlines()
+    code = _indented(line.calls.code).splitlines()
     canvas.lines(code, "text mono bold", 15, after=6)
-    canvas.lines(head(line), "soft sans", 13, after=14)
+    canvas.lines(_head(line), "soft sans", 13, after=14)
     for number, one in enumerate(line.steps, 1):
-        canvas.path(rule(canvas), "frame")
+        canvas.path(_rule(canvas), "frame")
         canvas.y += 8
-        canvas.lines([heading(line, number, one)], "name mono bold", 14, after=4)
-        canvas.lines(told_of_step(one), "soft sans", 13, after=6)
+        canvas.lines([_heading(line, number, one)], "name mono bold", 14, after=4)
+        canvas.lines(_told_of_step(one), "soft sans", 13, after=6)
         paint(canvas, one.drawn, titled=False)
         canvas.y += 6
-    canvas.lines(tail(line), "soft sans", 13)
-    return canvas.page(line.place, " ".join(head(line)))
+    canvas.lines(_tail(line), "soft sans", 13)
+    return canvas.page(line.place, " ".join(_head(line)))
 
 
-def rule(canvas: Canvas) -> str:
+def _rule(canvas: Canvas) -> str:
     """A line across the page."""
     return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
 
 
-def indented(code: str) -> str:
+def _indented(code: str) -> str:
     """The statement without the indent of its block, two columns in."""
     return "\n".join(f"  {line}".rstrip() for line in dedent(code).splitlines())
 
 
-def wrapped(sentences: Sequence[str], width: int) -> str:
+def _wrapped(sentences: Sequence[str], width: int) -> str:
     """Sentences, a line each where they fit."""
     return "\n".join(
         part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
     )
 
 
-def head(line: DrawnLine) -> list[str]:
+def _head(line: DrawnLine) -> list[str]:
     """How often the line ran, where, and what is known of its run."""
     calls = line.calls
     if not calls.steps:
-        return list(without_calls(line))
-    times = counted(max(calls.times, 1), "time")
+        return list(_without_calls(line))
+    times = _counted(max(calls.times, 1), "time")
     owners = [owner for owner in calls.owners if owner]
-    where = f" in {few(owners)}" if owners else ""
+    where = f" in {_few(owners)}" if owners else ""
     found = [f"ran {times}{where}, in a run of {line.target}"]
     found += [f"assumed {one}" for one in line.assumed]
     return found
 
 
-def without_calls(line: DrawnLine) -> Iterator[str]:
+def _without_calls(line: DrawnLine) -> Iterator[str]:
     """Why nothing is drawn."""
     if line.ended is not None and not line.calls.inside:
         yield f"the run ended before: {line.ended.span or line.target}: " + (
@@ -184,7 +184,7 @@ def without_calls(line: DrawnLine) -> Iterator[str]:
         )
     elif line.calls.inside:
         places = [f"{file}:{number}" for file, number in line.calls.inside]
-        yield f"makes no tensor call itself; it calls code that does: {few(places, 8)}"
+        yield f"makes no tensor call itself; it calls code that does: {_few(places, 8)}"
         if line.ended is not None:
             yield f"the run ended at {line.ended.span}: {line.ended.message}"
     else:
@@ -195,12 +195,12 @@ def without_calls(line: DrawnLine) -> Iterator[str]:
             yield f"  {number}: {code}"
 
 
-def heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
+def _heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
     """`2 of 3: F.relu(self.conv1(x))`."""
     return f"{number} of {len(line.calls.steps)}: {one.step.title}"
 
 
-def told_of_step(one: DrawnStep) -> list[str]:
+def _told_of_step(one: DrawnStep) -> list[str]:
     """Which operator, in which layer, and on which shapes it ran."""
     found = []
     step = one.step
@@ -213,17 +213,17 @@ def told_of_step(one: DrawnStep) -> list[str]:
     if len(one.variants) > 1:
         for kind in one.variants[:MOST_VARIANTS]:
             modules = [name for name in kind.modules if name]
-            where = f" in {few(modules)}" if modules else ""
-            found.append(f"{counted(kind.times, 'time')} {kind.text}{where}")
+            where = f" in {_few(modules)}" if modules else ""
+            found.append(f"{_counted(kind.times, 'time')} {kind.text}{where}")
         if rest := len(one.variants) - MOST_VARIANTS:
             found += [f"and on {rest} other sets of shapes"] if rest > 0 else []
         found.append(f"drawn: the {'last' if step.failed else 'first'}")
     elif len(step.ops) > 1:
-        found.append(f"{counted(len(step.ops), 'time')}, each on these shapes")
+        found.append(f"{_counted(len(step.ops), 'time')}, each on these shapes")
     return found
 
 
-def tail(line: DrawnLine) -> list[str]:
+def _tail(line: DrawnLine) -> list[str]:
     """What else the line did, and how the run ended."""
     found = []
     for step in line.calls.steps[len(line.steps) :]:
@@ -231,18 +231,18 @@ def tail(line: DrawnLine) -> list[str]:
         break
     if line.calls.steps and line.calls.inside:
         places = [f"{file}:{number}" for file, number in line.calls.inside]
-        found.append(f"it also calls code that makes tensor calls: {few(places, 8)}")
+        found.append(f"it also calls code that makes tensor calls: {_few(places, 8)}")
     if line.calls.steps and line.ended is not None and not line.steps[-1].drawn.error:
         found.append(f"the run ended at {line.ended.span}: {line.ended.message}")
     return found
 
 
-def counted(count: int, what: str) -> str:
+def _counted(count: int, what: str) -> str:
     """`once`, `3 times`."""
     return "once" if count == 1 else f"{count:,} {what}s"
 
 
-def few(names: Sequence[str], most: int = 4) -> str:
+def _few(names: Sequence[str], most: int = 4) -> str:
     """Some of a list, the rest counted."""
     shown = ", ".join(names[:most])
     more = len(names) - most

@@ -20,7 +20,7 @@ LIKE = frozenset("zeros ones empty full rand randn randint".split())
 RANDOM = frozenset("rand randn randint randperm".split())
 
 
-def base_of(drawn: Drawn) -> tuple[str, bool]:
+def _base_of(drawn: Drawn) -> tuple[str, bool]:
     """The factory's plain name, and whether it is made like another tensor."""
     owner, _, last = drawn.name.rpartition(".")
     like = last.endswith("_like") and last.removesuffix("_like") in LIKE
@@ -31,28 +31,28 @@ def base_of(drawn: Drawn) -> tuple[str, bool]:
 
 def making_lines(drawn: Drawn) -> list[str]:
     """What is said of a call that makes a tensor; nothing of other calls."""
-    name, like = base_of(drawn)
+    name, like = _base_of(drawn)
     if drawn.error or not drawn.outputs or drawn.beside is None:
         return []
     if name in ("meshgrid", "tril", "triu"):
-        return taken_over(drawn, name)
+        return _taken_over(drawn, name)
     if name not in BY_DEFAULT | WHOLE | BY_VALUE:
         return []
     out = drawn.outputs[0]
     lines = [
-        f"dtype {out.dtype}: {why_dtype(drawn, name, like)}",
-        f"device {drawn.beside.device}: {why_device(drawn, like)}",
+        f"dtype {out.dtype}: {_why_dtype(drawn, name, like)}",
+        f"device {drawn.beside.device}: {_why_device(drawn, like)}",
     ]
     if name in RANDOM:
         lines.append("`torch.manual_seed(0)` before it gives the same numbers again")
-    written = in_cpp(drawn, name, like)
+    written = _in_cpp(drawn, name, like)
     return [*lines, *([f"C++: {written}"] if written else [])]
 
 
-def taken_over(drawn: Drawn, name: str) -> list[str]:
+def _taken_over(drawn: Drawn, name: str) -> list[str]:
     """Of functions that take dtype and device over from what they are given."""
     out = drawn.outputs[0]
-    lines = [f"dtype {out.dtype}, device {device(drawn)}: those of its inputs"]
+    lines = [f"dtype {out.dtype}, device {_device(drawn)}: those of its inputs"]
     if name == "meshgrid":
         many = ", ".join(side.name.replace("tensors.", "x") for side in drawn.inputs)
         how = drawn.arguments.get("indexing") or "ij"
@@ -63,12 +63,12 @@ def taken_over(drawn: Drawn, name: str) -> list[str]:
     return [*lines, f"C++: torch::{name}(input, /*diagonal=*/{diagonal})"]
 
 
-def device(drawn: Drawn) -> str:
+def _device(drawn: Drawn) -> str:
     """The device of what came out."""
     return drawn.beside.device if drawn.beside else "cpu"
 
 
-def why_dtype(drawn: Drawn, name: str, like: bool) -> str:
+def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
     """Where the dtype comes from."""
     default = drawn.beside.default if drawn.beside else "float32"
     if drawn.arguments.get("dtype") is not None:
@@ -78,15 +78,15 @@ def why_dtype(drawn: Drawn, name: str, like: bool) -> str:
     if name in WHOLE:
         return f"`{name}` gives whole numbers unless asked"
     if name in BY_VALUE:
-        return by_value(drawn, name, default)
+        return _by_value(drawn, name, default)
     if str(drawn.outputs[0].dtype).startswith("complex"):
         return "an end is complex, and the parts are of the default dtype"
     return f"no dtype is asked for, and `torch.get_default_dtype()` is {default}"
 
 
-def by_value(drawn: Drawn, name: str, default: str) -> str:
+def _by_value(drawn: Drawn, name: str, default: str) -> str:
     """Where the values decide: all whole, a fraction among them, or truth values."""
-    values = list(numbers(drawn, name))
+    values = list(_numbers(drawn, name))
     if any(isinstance(value, complex) for value in values):
         return f"a complex number, its parts of the default dtype {default}"
     point = next((value for value in values if isinstance(value, float)), None)
@@ -101,7 +101,7 @@ def by_value(drawn: Drawn, name: str, default: str) -> str:
     return f"{shown}{', ...' if values[3:] else ''} {whole}, and no dtype is asked for"
 
 
-def numbers(drawn: Drawn, name: str) -> Any:
+def _numbers(drawn: Drawn, name: str) -> Any:
     """The numbers of the call that decide the dtype."""
     given = drawn.arguments
     if name == "full":
@@ -110,19 +110,19 @@ def numbers(drawn: Drawn, name: str) -> Any:
         keys = ("start", "end", "step")
         yield from (given[key] for key in keys if given.get(key) is not None)
     else:
-        yield from flat(next(iter(given.values()), ()))
+        yield from _flat(next(iter(given.values()), ()))
 
 
-def flat(nest: Any) -> Any:
+def _flat(nest: Any) -> Any:
     """The numbers in nested lists."""
     if isinstance(nest, list | tuple):
         for item in nest:
-            yield from flat(item)
+            yield from _flat(item)
     elif isinstance(nest, bool | int | float | complex):
         yield nest
 
 
-def why_device(drawn: Drawn, like: bool) -> str:
+def _why_device(drawn: Drawn, like: bool) -> str:
     """Where the device comes from."""
     if drawn.arguments.get("device") is not None:
         return "the call asks for it"
@@ -132,41 +132,41 @@ def why_device(drawn: Drawn, like: bool) -> str:
 # -- C++ -------------------------------------------------------------------------------
 
 
-def in_cpp(drawn: Drawn, name: str, like: bool) -> str:
+def _in_cpp(drawn: Drawn, name: str, like: bool) -> str:
     """The call with torch::TensorOptions; nothing where it cannot be written so."""
     dtype = CPP_DTYPES.get(drawn.outputs[0].dtype)
     make = ARGUMENTS.get(name)
     arguments = make(drawn) if make is not None else None
     if like:
         fill = drawn.arguments.get("fill_value")
-        arguments = ["input", *([literal(fill)] if name == "full" else [])]
+        arguments = ["input", *([_literal(fill)] if name == "full" else [])]
         if name == "randint":
             arguments = None
     if dtype is None or arguments is None or None in arguments:
         return ""
-    options = f"torch::TensorOptions().dtype(torch::{dtype}){cpp_device(drawn)}"
+    options = f"torch::TensorOptions().dtype(torch::{dtype}){_cpp_device(drawn)}"
     if drawn.arguments.get("requires_grad"):
         options += ".requires_grad(true)"
     suffix = "_like" if like else ""
     return f"torch::{name}{suffix}({', '.join([*arguments, options])})"
 
 
-def cpp_device(drawn: Drawn) -> str:
+def _cpp_device(drawn: Drawn) -> str:
     """`.device(torch::kCUDA, 1)`."""
-    kind, _, index = device(drawn).partition(":")
+    kind, _, index = _device(drawn).partition(":")
     known = {"cpu": "kCPU", "cuda": "kCUDA", "meta": "kMeta", "mps": "kMPS"}
     if kind not in known:
-        return f'.device("{device(drawn)}")'
+        return f'.device("{_device(drawn)}")'
     place = f", {index}" if index and kind == "cuda" else ""
     return f".device(torch::{known[kind]}{place})"
 
 
-def sizes(drawn: Drawn) -> str:
+def _sizes(drawn: Drawn) -> str:
     """`{2, 3}`."""
     return f"{{{', '.join(map(str, drawn.outputs[0].shape))}}}"
 
 
-def literal(value: Any) -> Any:
+def _literal(value: Any) -> Any:
     """A number as C++ writes it; None for what is none."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -182,26 +182,26 @@ def literal(value: Any) -> Any:
     return None
 
 
-def of_range(drawn: Drawn) -> list[Any]:
+def _of_range(drawn: Drawn) -> list[Any]:
     """`arange` and its kind: start, end, and step where one is given."""
     given = drawn.arguments
     start, end = given.get("start", 0), given.get("end")
     if end is None:
         start, end = 0, start
-    step = [literal(given["step"])] if given.get("step") is not None else []
-    return [literal(start), literal(end), *step]
+    step = [_literal(given["step"])] if given.get("step") is not None else []
+    return [_literal(start), _literal(end), *step]
 
 
-def of_ends(drawn: Drawn) -> list[Any]:
+def _of_ends(drawn: Drawn) -> list[Any]:
     """`linspace` and `logspace`."""
     given = drawn.arguments
-    found = [literal(given.get(key)) for key in ("start", "end", "steps")]
+    found = [_literal(given.get(key)) for key in ("start", "end", "steps")]
     if drawn.name.endswith("logspace"):
-        found.append(literal(given.get("base", 10.0)))
+        found.append(_literal(given.get("base", 10.0)))
     return found
 
 
-def of_bounds(drawn: Drawn) -> list[Any]:
+def _of_bounds(drawn: Drawn) -> list[Any]:
     """`randint`: low and high stand before the size, low may be left out."""
     given = drawn.arguments
     every = [*given.get("args", ()), given.get("low"), given.get("high")]
@@ -209,37 +209,37 @@ def of_bounds(drawn: Drawn) -> list[Any]:
     if not 1 <= len(bounds) <= 2:
         return [None]
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
-    return [literal(low), literal(high), sizes(drawn)]
+    return [_literal(low), _literal(high), _sizes(drawn)]
 
 
-def of_shape(drawn: Drawn) -> list[Any]:
+def _of_shape(drawn: Drawn) -> list[Any]:
     """Factories that take the size first."""
-    return [sizes(drawn)]
+    return [_sizes(drawn)]
 
 
-def of_eye(drawn: Drawn) -> list[Any]:
+def _of_eye(drawn: Drawn) -> list[Any]:
     """Rows, and columns where they differ."""
     rows, columns = drawn.outputs[0].shape
     return [str(rows), *([str(columns)] if columns != rows else [])]
 
 
-def of_indices(drawn: Drawn) -> list[Any]:
+def _of_indices(drawn: Drawn) -> list[Any]:
     """`tril_indices`: rows, columns, offset."""
     values = [v for v in drawn.arguments.values() if type(v) is int]
-    return [literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
+    return [_literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
 
 
 ARGUMENTS: dict[str, Callable[[Drawn], Any]] = {
-    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), of_shape),
+    **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), _of_shape),
     "full": lambda drawn: [
-        sizes(drawn), literal(drawn.arguments.get("fill_value"))
+        _sizes(drawn), _literal(drawn.arguments.get("fill_value"))
     ],
-    "arange": of_range,
-    "linspace": of_ends,
-    "logspace": of_ends,
-    "randint": of_bounds,
+    "arange": _of_range,
+    "linspace": _of_ends,
+    "logspace": _of_ends,
+    "randint": _of_bounds,
     "randperm": lambda drawn: [str(drawn.outputs[0].shape[0])],
-    "eye": of_eye,
-    "tril_indices": of_indices,
-    "triu_indices": of_indices,
+    "eye": _of_eye,
+    "tril_indices": _of_indices,
+    "triu_indices": _of_indices,
 }  # fmt: skip

@@ -35,26 +35,26 @@ def places(side: Side) -> list[str]:
     return [letter or next(free, "?") for letter in named]
 
 
-def facts(stored: Stored) -> list[str]:
+def _facts(stored: Stored) -> list[str]:
     """What there is to say, a line each."""
     side = stored.side
     if not side.stride and side.shape:
         return [*stored.notes]
     lines = [
-        sum_of_strides(side),
+        _sum_of_strides(side),
         f"stride {side.stride}, storage offset {side.offset}",
     ]
-    lines += order(side)
+    lines += _order(side)
     if stored.count or not stored.reason:
-        lines += storage(stored)
+        lines += _storage(stored)
     if stored.base is not None:
         lines.append(f"a view: it was made of a tensor of shape {stored.base}")
     if stored.version is not None:
-        lines.append(f"version {stored.version}: {writes(stored.version)}")
+        lines.append(f"version {stored.version}: {_writes(stored.version)}")
     return [*lines, *stored.notes]
 
 
-def writes(version: int) -> str:
+def _writes(version: int) -> str:
     """How often it was written in place."""
     if not version:
         return "not written in place since it was made"
@@ -62,7 +62,7 @@ def writes(version: int) -> str:
     return f"written in place {times} since it was made"
 
 
-def sum_of_strides(side: Side) -> str:
+def _sum_of_strides(side: Side) -> str:
     """`x[i, j]` is storage cell `6*i + j`."""
     letters = places(side)
     terms = [
@@ -75,7 +75,7 @@ def sum_of_strides(side: Side) -> str:
     return f"{side.name}{at} is storage cell {' + '.join(terms)}"
 
 
-def order(side: Side) -> list[str]:
+def _order(side: Side) -> list[str]:
     """Whether it is contiguous, and why not."""
     due = contiguous(side.shape)
     if is_contiguous(side.shape, side.stride):
@@ -86,10 +86,10 @@ def order(side: Side) -> list[str]:
         if side.stride == due:
             return ["contiguous: neighbours in the last dim are neighbours in storage"]
         return ["contiguous: only dims of size 1 have another stride"]
-    return [f"not contiguous: row-major strides would be {due}", f"  {why(side)}"]
+    return [f"not contiguous: row-major strides would be {due}", f"  {_why(side)}"]
 
 
-def why(side: Side) -> str:
+def _why(side: Side) -> str:
     """What makes a tensor not contiguous."""
     dims = [d for d, size in enumerate(side.shape) if size != 1]
     for d in dims:
@@ -108,30 +108,30 @@ def why(side: Side) -> str:
         if side.stride[d] != inner:
             more = side.stride[d] > inner
             said = "cells between are left out" if more else "cells are met again"
-            step = counted(side.stride[d], "cell")
+            step = _counted(side.stride[d], "cell")
             return f"a step along dim {d} is {step}, {inner} would be dense: {said}"
     raise AssertionError(side)
 
 
-def storage(stored: Stored) -> list[str]:
+def _storage(stored: Stored) -> list[str]:
     """How much of the storage it reaches."""
     size, reached = stored.side.size, stored.reached
-    cells, nbytes = counted(stored.count, "cell"), counted(stored.itemsize, "byte")
+    cells, nbytes = _counted(stored.count, "cell"), _counted(stored.itemsize, "byte")
     lines = [f"storage: {cells} of {nbytes}"]
     if reached >= 0 and reached != stored.count:
         lines[0] += f", of which it reaches {reached:,}"
     if 0 <= reached < size:
-        inside = f"{counted(size, 'element')} in {counted(reached, 'cell')}"
+        inside = f"{_counted(size, 'element')} in {_counted(reached, 'cell')}"
         lines.append(f"{inside}: one cell is several elements")
     return lines
 
 
-def counted(count: int, what: str) -> str:
+def _counted(count: int, what: str) -> str:
     """`1 cell`, `24 cells`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def cells(stored: Stored, most: int) -> Grid | None:
+def _cells(stored: Stored, most: int) -> Grid | None:
     """The storage's first cells, `most` at the most in a row; reached ones are marked.
 
     A cell's index is the number of the first cell of its row, and its place in the row.
@@ -153,12 +153,12 @@ def cells(stored: Stored, most: int) -> Grid | None:
     )
     rest = stored.count - shown
     beyond = sum(place >= shown for place in reached)
-    text = f"{counted(rest, 'more cell')}"
+    text = f"{_counted(rest, 'more cell')}"
     text += f", {beyond:,} of them reached" if beyond else ""
     return Grid("storage", rows, (text,) if rest else ())
 
 
-def legend(stored: Stored) -> str:
+def _legend(stored: Stored) -> str:
     """What marks mean in the storage."""
     if stored.reached < 0:
         return f"which cells are reached is not counted above {MOST:,} elements"
@@ -167,7 +167,7 @@ def legend(stored: Stored) -> str:
     return "the tensor reaches every cell" if stored.reached else ""
 
 
-def most_characters(stored: Stored) -> int:
+def _most_characters(stored: Stored) -> int:
     """Characters of the longest value that is shown of the storage."""
     return max((len(cell(value)) for value in stored.cells), default=1)
 
@@ -175,17 +175,19 @@ def most_characters(stored: Stored) -> int:
 def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) -> str:
     """The page in the terminal."""
     side = stored.side
-    parts = [[ink(title(stored), "title", strokes.colour)]]
+    parts = [[ink(_title(stored), "title", strokes.colour)]]
     if stored.reason:
         parts.append(wrap(f"values are not shown: {stored.reason}", width))
     if side.values is not None:
         most = max(1, (width - 4) // (widest(side) + 2))
         parts.append(boxed(grid(side, [], most), strokes))
-    parts.append([line for fact in facts(stored) for line in wrap(fact, width)])
+    parts.append([line for fact in _facts(stored) for line in wrap(fact, width)])
     parts.append([line for cost in tensor_costs(stored) for line in wrap(cost, width)])
-    row = cells(stored, (width - 4) // (most_characters(stored) + 2))
+    row = _cells(stored, (width - 4) // (_most_characters(stored) + 2))
     if row is not None:
-        parts.append([*boxed(row, strokes), ink(legend(stored), "dim", strokes.colour)])
+        parts.append(
+            [*boxed(row, strokes), ink(_legend(stored), "dim", strokes.colour)]
+        )
     lines = "\n\n".join("\n".join(line.rstrip() for line in p) for p in parts if p)
     return f"{lines.rstrip()}\n"
 
@@ -194,24 +196,26 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
     """The page as SVG."""
     canvas = Canvas(max(width, 240))
     side = stored.side
-    canvas.lines([title(stored)], "text mono bold", 15)
+    canvas.lines([_title(stored)], "text mono bold", 15)
     if stored.reason:
         canvas.lines([f"values are not shown: {stored.reason}"], "soft sans", 13)
     if side.values is not None:
         most = max(1, int((canvas.room - PAD) / cell_width(widest(side))))
         put(canvas, [Box(side.name, grid(side, [], most), {})])
-    row = cells(stored, int((canvas.room - PAD) / cell_width(most_characters(stored))))
+    row = _cells(
+        stored, int((canvas.room - PAD) / cell_width(_most_characters(stored)))
+    )
     if row is not None:
         every = [one for line in row.rows for one in line]
         kinds = {one.index: "read" for one in every if one.marked}
         put(canvas, [Box("storage", row, kinds)])
         canvas.y -= 10
-        canvas.lines([legend(stored)], "soft sans", 12)
-    canvas.lines([*facts(stored), *tensor_costs(stored)], after=14)
-    said = " ".join([f"{side.shape_text} {side.dtype}.", *facts(stored)])
-    return canvas.page(title(stored), said)
+        canvas.lines([_legend(stored)], "soft sans", 12)
+    canvas.lines([*_facts(stored), *tensor_costs(stored)], after=14)
+    said = " ".join([f"{side.shape_text} {side.dtype}.", *_facts(stored)])
+    return canvas.page(_title(stored), said)
 
 
-def title(stored: Stored) -> str:
+def _title(stored: Stored) -> str:
     """Name, shape and dtype."""
     return f"{stored.side.name}  {stored.side.shape_text} {stored.side.dtype}"

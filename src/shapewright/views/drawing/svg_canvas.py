@@ -72,7 +72,7 @@ SHEET = (
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     """Text as XML takes it; what XML has no way to write becomes a replacement mark."""
     return escape(_UNPRINTABLE.sub("\ufffd", text), quote=True)
 
@@ -99,8 +99,8 @@ class Canvas:
         if "  " in text or text[:1] == " ":
             at += ' xml:space="preserve"'
         self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{at} class="{css(kinds)}">'
-            f"{escaped(text)}</text>"
+            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}"{at} class="{_css(kinds)}">'
+            f"{_escaped(text)}</text>"
         )
 
     def box(
@@ -110,12 +110,12 @@ class Canvas:
         """A rectangle."""
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
-            f'rx="{radius:g}" class="{css(kinds)}"/>'
+            f'rx="{radius:g}" class="{_css(kinds)}"/>'
         )
 
     def path(self, data: str, kinds: str) -> None:
         """A path."""
-        self.parts.append(f'<path d="{data}" class="{css(kinds)}"/>')
+        self.parts.append(f'<path d="{data}" class="{_css(kinds)}"/>')
 
     def lines(
         self, texts: Iterable[str], kinds: str = "text mono", size: float = 12,
@@ -125,7 +125,7 @@ class Canvas:
         part = MONO if "mono" in kinds else SANS
         most = max(8, int((self.width - PAD - x) / (part * size)))
         for text in texts:
-            for line in wrapped(text, most, hanging="mono" in kinds):
+            for line in _wrapped(text, most, hanging="mono" in kinds):
                 self.y += round(size * 1.5)
                 self.text(x, self.y - size * 0.4, line, kinds, size)
         self.y += after
@@ -140,7 +140,7 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" '
             f'height="{height}" viewBox="0 0 {self.width:g} {height}" role="img" '
             'style="max-width:100%;height:auto">'
-            f"<title>{escaped(title)}</title><desc>{escaped(told)}</desc>"
+            f"<title>{_escaped(title)}</title><desc>{_escaped(told)}</desc>"
             f"<style>{SHEET}</style>\n"
             + "\n".join([*back.parts, *self.parts])
             + "\n</svg>\n"
@@ -151,12 +151,12 @@ MARK = "<!-- shapewright explain -->"
 """How an SVG of ours begins."""
 
 
-def css(kinds: str) -> str:
+def _css(kinds: str) -> str:
     """Our classes, by names that no page around us has."""
     return " ".join(f"sw-{kind}" for kind in kinds.split())
 
 
-def wrapped(text: str, most: int, hanging: bool = False) -> list[str]:
+def _wrapped(text: str, most: int, hanging: bool = False) -> list[str]:
     """Lines of at most `most` characters; where it is code, later ones hang."""
     if len(text) <= most:
         return [text]
@@ -174,7 +174,7 @@ SMALL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class _Frame:
     """Where the cells of a grid stand: its sides, and which row of grids it is in.
 
     `edge` is the right side of all that belongs to it, title and texts too; `told` is
@@ -193,13 +193,13 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class _Place:
     """Where a cell stands on the page."""
 
     x: float
     y: float
     width: float
-    frame: Frame
+    frame: _Frame
 
     @property
     def end(self) -> float:
@@ -212,7 +212,7 @@ class Place:
         return self.y + HIGH
 
 
-Places = dict[tuple[str, Index], Place]
+Places = dict[tuple[str, Index], _Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +283,14 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
             left = x + box.gutter
             right = left + box.cell * len(box.grid.rows[0] if box.grid.rows else ())
             edge, told = x + box.width, bool(box.grid.left_out)
-            frame = Frame(box.name, left, right, edge, told, top, bottom, r, n)
-            places |= one_box(canvas, box, x, frame)
+            frame = _Frame(box.name, left, right, edge, told, top, bottom, r, n)
+            places |= _one_box(canvas, box, x, frame)
             x += box.width + gap
         canvas.y = bottom + 18
     return places
 
 
-def one_box(canvas: Canvas, box: Box, x: float, frame: Frame) -> Places:
+def _one_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
     """Draw one grid from `x` on; marked cells come last, above their neighbours."""
     canvas.text(x, frame.top + 13, box.grid.title, "name mono bold", 13)
     wide, left, top = box.cell, frame.left, frame.top + HEAD
@@ -302,7 +302,7 @@ def one_box(canvas: Canvas, box: Box, x: float, frame: Frame) -> Places:
             at = str(row[0].index[-2])
             canvas.text(left - 5, middle, at, "soft mono", SMALL, "end")
         for c, one in enumerate(row):
-            place = Place(left + c * wide, top + r * HIGH, wide, frame)
+            place = _Place(left + c * wide, top + r * HIGH, wide, frame)
             places[box.name, one.index] = place
             if r == 0 and one.index:
                 at, mid = str(one.index[-1]), place.x + wide / 2
@@ -311,17 +311,17 @@ def one_box(canvas: Canvas, box: Box, x: float, frame: Frame) -> Places:
                 marked.append((place, one))
             else:
                 canvas.box(place.x, place.y, wide, HIGH, "cell", 0)
-                value(canvas, place, one.text)
+                _value(canvas, place, one.text)
     for place, one in marked:
         canvas.box(place.x, place.y, wide, HIGH, box.kinds[one.index])
-        value(canvas, place, one.text, "text mono bold")
+        _value(canvas, place, one.text, "text mono bold")
     end = top + len(box.grid.rows) * HIGH + 4
     for n, text in enumerate(box.grid.left_out):
         canvas.text(x, end + 12 + 16 * n, f"… {text}", "soft mono", 11)
     return places
 
 
-def value(canvas: Canvas, place: Place, text: str, kinds: str = "text mono") -> None:
+def _value(canvas: Canvas, place: _Place, text: str, kinds: str = "text mono") -> None:
     """A cell's value, in its middle."""
     base = place.y + HIGH / 2 + 4.2
     canvas.text(place.x + place.width / 2, base, text, kinds, 12, "middle")
@@ -334,10 +334,10 @@ INSET = 3.0
 """How far inside its cell an arrow starts and ends: arrows of neighbours stay apart."""
 
 
-def arrow(canvas: Canvas, start: Place, end: Place) -> None:
+def arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
     """From one cell to another along the lines between cells, over no value."""
-    points = way(start, end)
-    line = rounded(points)
+    points = _way(start, end)
+    line = _rounded(points)
     canvas.path(line, "halo")
     canvas.path(line, "arrow")
     (x0, y0), (x1, y1) = points[0], points[-1]
@@ -345,7 +345,7 @@ def arrow(canvas: Canvas, start: Place, end: Place) -> None:
     canvas.path(f"M{x1:g} {y1:g}l-8 -4v8z", "head")
 
 
-def way(start: Place, end: Place) -> list[Point]:
+def _way(start: _Place, end: _Place) -> list[Point]:
     """The corners that an arrow passes."""
     one, other = start.frame, end.frame
     if one.row == other.row:
@@ -372,17 +372,17 @@ def way(start: Place, end: Place) -> list[Point]:
     return [*down, (side, lane), (side, low), (turn, low), *way_in]
 
 
-def rounded(points: Sequence[Point], radius: float = 7) -> str:
+def _rounded(points: Sequence[Point], radius: float = 7) -> str:
     """A path through corners that are rounded."""
     data = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        near, far = towards(corner, before, radius), towards(corner, after, radius)
+        near, far = _towards(corner, before, radius), _towards(corner, after, radius)
         data += f"L{near[0]:g} {near[1]:g}Q{corner[0]:g} {corner[1]:g} "
         data += f"{far[0]:g} {far[1]:g}"
     return f"{data}L{points[-1][0]:g} {points[-1][1]:g}"
 
 
-def towards(corner: Point, other: Point, far: float) -> Point:
+def _towards(corner: Point, other: Point, far: float) -> Point:
     """A point on the way from a corner, at most half of it away."""
     (x, y), (to_x, to_y) = corner, other
     length = abs(to_x - x) + abs(to_y - y)

@@ -63,14 +63,14 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
         told = f"not drawn: {drawn.reason}"
         canvas.lines([told], "soft sans", 13)
     if drawn.maps:
-        told = of_maps(canvas, drawn)
+        told = _of_maps(canvas, drawn)
     canvas.lines(told_beside(drawn), "soft mono", 12)
     if drawn.maps:
         canvas.lines([checked(drawn)], "soft sans", 12)
     return told
 
 
-def of_maps(canvas: Canvas, drawn: Drawn) -> str:
+def _of_maps(canvas: Canvas, drawn: Drawn) -> str:
     """Sentence, picture, formula and storage; what they say, in words."""
     every = explained_maps(drawn)
     sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
@@ -82,20 +82,20 @@ def of_maps(canvas: Canvas, drawn: Drawn) -> str:
     else:
         parts = read_out(drawn, followed)
         said = " ".join(parts)
-        picture(canvas, followed)
+        _picture(canvas, followed)
         most = int(canvas.room / (12 * MONO))
         canvas.lines(joined(parts, most), "text mono", 12, after=2)
         canvas.lines(of_which(drawn), "soft sans", 12, after=12)
     known: set[str] = set()
     for one, side in every:
         above = formulas(one, side.name, known)
-        panel(canvas, above, loop(one, side.name, known))
+        _panel(canvas, above, loop(one, side.name, known))
         known |= {stage.name for stage in one.stages}
     canvas.lines([*told_of_sizes(drawn), *told_of_storage(drawn)], "soft mono", 12)
     return " ".join([*sentences, said])
 
 
-def panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
+def _panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
     """The formula, and the loop below it, on ground of their own."""
     inner = Canvas(canvas.width - 12, canvas.y + 6)
     inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
@@ -106,7 +106,7 @@ def panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
     canvas.y += height + 10
 
 
-def picture(canvas: Canvas, followed: Followed) -> None:
+def _picture(canvas: Canvas, followed: Followed) -> None:
     """Grids of all tensors, and what the marked output element reads."""
     reads = set(followed.found)
     named = {name for name, _ in reads}
@@ -121,8 +121,8 @@ def picture(canvas: Canvas, followed: Followed) -> None:
     ]
     kinds.append((followed.out, {followed.index: "out"}))
     boxes = [
-        Box(side.name, grid(side, list(mine), most), forbidden(side) | mine)
-        for (side, mine), most in zip(kinds, columns(canvas.room, kinds), strict=True)
+        Box(side.name, grid(side, list(mine), most), _forbidden(side) | mine)
+        for (side, mine), most in zip(kinds, _columns(canvas.room, kinds), strict=True)
     ]
     places = put(canvas, boxes)
     end = places.get((followed.out.name, followed.index))
@@ -130,10 +130,10 @@ def picture(canvas: Canvas, followed: Followed) -> None:
         for read in followed.found:
             if read in places:
                 arrow(canvas, places[read], end)
-    legend(canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values())))
+    _legend(canvas, list(dict.fromkeys(k for box in boxes for k in box.kinds.values())))
 
 
-def forbidden(side: Side) -> dict[Index, str]:
+def _forbidden(side: Side) -> dict[Index, str]:
     """The scores of an attention that a mask leaves out, marked as such."""
     if side.name != "allowed":
         return {}
@@ -141,7 +141,7 @@ def forbidden(side: Side) -> dict[Index, str]:
     return {place: "off" for place in places if at(side.values, place) == -inf}
 
 
-def columns(room: float, every: list[tuple[Side, dict[Index, str]]]) -> list[int]:
+def _columns(room: float, every: list[tuple[Side, dict[Index, str]]]) -> list[int]:
     """How many columns of each tensor are shown: as many of each that has to be cut.
 
     Those with marks farther apart, a window's, show more where there is room.
@@ -174,7 +174,7 @@ WORDS = {
 }
 
 
-def legend(canvas: Canvas, kinds: list[str]) -> None:
+def _legend(canvas: Canvas, kinds: list[str]) -> None:
     """What fill and outline mean."""
     x = PAD
     for kind in kinds:

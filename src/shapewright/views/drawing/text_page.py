@@ -40,7 +40,7 @@ Clash = tuple[Place, Place]
 PRODUCTS = frozenset("matmul mm bmm mv dot addmm baddbmm __matmul__".split())
 
 
-def clashes(drawn: Drawn) -> list[Clash]:
+def _clashes(drawn: Drawn) -> list[Clash]:
     """Pairs of dims that should have been equal, for the families where that is known.
 
     Example: ``F.linear(f32[8, 256], f32[120, 400])`` clashes in dim 1 of `input` and
@@ -50,40 +50,40 @@ def clashes(drawn: Drawn) -> list[Clash]:
         return []
     last = drawn.name.rpartition(".")[2]
     if last in PRODUCTS:
-        return list(of_product(*drawn.inputs[-2:]))
+        return list(_of_product(*drawn.inputs[-2:]))
     if last == "linear":
         one, other = drawn.inputs[:2]
-        return list(differing([(one, -1), (other, -1)]))
+        return list(_differing([(one, -1), (other, -1)]))
     if last in ("conv1d", "conv2d", "conv3d") and drawn.arguments.get("groups", 1) == 1:
         one, other = drawn.inputs[:2]
         if len(one.shape) >= len(other.shape) - 1 > 1:
-            return list(differing([(one, 1 - len(other.shape)), (other, 1)]))
+            return list(_differing([(one, 1 - len(other.shape)), (other, 1)]))
     if last in ("cat", "concat", "concatenate", "stack"):
-        return list(of_joining(drawn, None if last == "stack" else "dim"))
+        return list(_of_joining(drawn, None if last == "stack" else "dim"))
     if drawn.broadcast:
-        return list(of_broadcast(*drawn.inputs[:2]))
+        return list(_of_broadcast(*drawn.inputs[:2]))
     return []
 
 
-def of_product(one: Side, other: Side) -> Iterator[Clash]:
+def _of_product(one: Side, other: Side) -> Iterator[Clash]:
     """Columns of the first against rows of the second, then what is lined up."""
     if not one.shape or not other.shape:
         return
     rows = -1 if len(other.shape) == 1 else -2
-    yield from differing([(one, -1), (other, rows)])
+    yield from _differing([(one, -1), (other, rows)])
     for back in range(3, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from differing([(one, -back), (other, -back)])
+            yield from _differing([(one, -back), (other, -back)])
 
 
-def of_broadcast(one: Side, other: Side) -> Iterator[Clash]:
+def _of_broadcast(one: Side, other: Side) -> Iterator[Clash]:
     """Sizes lined up from the right, neither of them 1."""
     for back in range(1, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
-            yield from differing([(one, -back), (other, -back)])
+            yield from _differing([(one, -back), (other, -back)])
 
 
-def of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
+def _of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
     """Every dim but the one that is joined, against the first tensor's."""
     first, *others = drawn.inputs
     dim = drawn.arguments.get("dim", 0) if along else None
@@ -91,10 +91,10 @@ def of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
     for other in others:
         for axis in range(rank) if len(other.shape) == rank else ():
             if dim is None or axis != dim % rank:
-                yield from differing([(first, axis), (other, axis)])
+                yield from _differing([(first, axis), (other, axis)])
 
 
-def differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
+def _differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
     """The pair as places, if its sizes differ."""
     (one, at), (other, to) = pair
     if one.shape[at] != other.shape[to]:
@@ -104,7 +104,7 @@ def differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
         )
 
 
-def describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
+def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
     """A sentence for each clash."""
     sizes = {side.name: side.written for side in drawn.inputs}
     return [
@@ -114,7 +114,7 @@ def describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
     ]
 
 
-def carets(side: Side, found: list[Clash]) -> str:
+def _carets(side: Side, found: list[Clash]) -> str:
     """Carets below the sizes of a shape that clash, empty where none does."""
     marked = {at for clash in found for name, at in clash if name == side.name}
     text = ""
@@ -142,35 +142,35 @@ def page(
     title = ink(drawn.text or drawn.name, "title", colour)
     parts = [[title], sides(drawn, every, colour), painted(drawn.notes)]
     if drawn.error:
-        parts.append(within(list(drawn.refusal), width))
+        parts.append(_within(list(drawn.refusal), width))
         parts.append([ink(f"torch: {drawn.error}", "error", colour)])
     elif drawn.reason:
         parts.append([ink(f"not drawn: {drawn.reason}", "warning", colour)])
     known: set[str] = set()
     for one, side in explained_maps(drawn):
-        parts += map(painted, describe_map(one, side, width, known))
+        parts += map(painted, _describe_map(one, side, width, known))
         known |= {stage.name for stage in one.stages}
     parts.append(told_of_sizes(drawn))
     if drawn.maps:
-        seen = picture(drawn, followed, width, every, strokes)
+        seen = _picture(drawn, followed, width, every, strokes)
         parts.append([*seen, *of_which(drawn)])
         parts.append(painted(told_of_storage(drawn)))
-    parts.append(painted(within(told_beside(drawn), width)))
+    parts.append(painted(_within(told_beside(drawn), width)))
     if inside:
         for name, *lines in sections(drawn):
             heading = ink(name, "title", colour)
-            parts.append([heading, *painted(within(lines, width))])
+            parts.append([heading, *painted(_within(lines, width))])
     if drawn.maps:
         parts.append([ink(checked(drawn), "dim", colour)])
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def within(lines: list[str], width: int) -> list[str]:
+def _within(lines: list[str], width: int) -> list[str]:
     """Lines of words, continued below where they are too long."""
-    return [part for line in lines for part in continued(line, width)]
+    return [part for line in lines for part in _continued(line, width)]
 
 
-def continued(line: str, width: int) -> list[str]:
+def _continued(line: str, width: int) -> list[str]:
     """One line, its later parts deeper than its first."""
     if len(line) <= width:
         return [line]
@@ -201,20 +201,20 @@ def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> li
     """Every tensor's shape, a line each, and below it what does not fit."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
-    found = clashes(drawn)
+    found = _clashes(drawn)
     lines = []
     for side in every:
         arrow = "->" if side in drawn.outputs else "  "
         name = ink(f"{side.name:{wide}}", (styles or {}).get(side.name, ""), colour)
         lines.append(f"{arrow} {name}  {side.shape_text} {side.dtype}")
-        if marks := carets(side, found):
+        if marks := _carets(side, found):
             lines.append(ink(" " * (wide + 5) + marks, "error", colour))
     lettered = any(any(side.letters) for side in every)
-    clashing = describe_clashes(drawn, found) if lettered or not drawn.refusal else []
-    return [*lines, *([""] if clashing else []), *clashing, *of_layer(drawn)]
+    clashing = _describe_clashes(drawn, found) if lettered or not drawn.refusal else []
+    return [*lines, *([""] if clashing else []), *clashing, *_of_layer(drawn)]
 
 
-def of_layer(drawn: Drawn) -> list[str]:
+def _of_layer(drawn: Drawn) -> list[str]:
     """Which operator a layer calls, where it is that which is drawn."""
     layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
     if not layer or not drawn.name.startswith("torch.nn.functional."):
@@ -223,7 +223,7 @@ def of_layer(drawn: Drawn) -> list[str]:
     return ["", f"the layer, in evaluation mode, calls `{name}`"]
 
 
-def describe_map(
+def _describe_map(
     one: IndexMap, side: Side, width: int, known: Collection[str] = ()
 ) -> list[list[str]]:
     """The sentence, the formulas and the loop, without the stages that are known."""
@@ -231,14 +231,14 @@ def describe_map(
     if one.sentence:
         parts.append(wrap(one.sentence, width))
     parts.append(
-        [part for line in formulas(one, side.name, known) for part in cut(line, width)]
+        [part for line in formulas(one, side.name, known) for part in _cut(line, width)]
     )
     steps = loop(one, side.name, known)
-    parts.append([part for line in steps for part in cut(line, width, "    ")])
+    parts.append([part for line in steps for part in _cut(line, width, "    ")])
     return parts
 
 
-def cut(line: str, width: int, indent: str = "  ") -> list[str]:
+def _cut(line: str, width: int, indent: str = "  ") -> list[str]:
     """A line of a formula or a loop, continued below where it is too long."""
     if len(indent) + len(line) <= width:
         return [f"{indent}{line}"]
@@ -248,7 +248,7 @@ def cut(line: str, width: int, indent: str = "  ") -> list[str]:
     return wrap(bare, width, initial_indent=indent, subsequent_indent=deeper)
 
 
-def picture(
+def _picture(
     drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
 ) -> list[str]:
     """Grids of all tensors, one output element and what it reads in brackets."""
@@ -278,12 +278,12 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
     """`out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
-    head = f"{element(out.name, index)} = {cell(at(out.values, index))}"
+    head = f"{_element(out.name, index)} = {cell(at(out.values, index))}"
     found = followed.found
     if not found:
         return [f"{head} reads nothing"]
     few = [
-        f"{element(name, place)} = {cell(at(named[name].values, place))}"
+        f"{_element(name, place)} = {cell(at(named[name].values, place))}"
         for name, place in found[:6]
     ]
     ends = [*[","] * (len(few) - 1), ""]
@@ -292,7 +292,7 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
     return [f"{head} reads {parts[0]}", *parts[1:], *rest]
 
 
-def element(name: str, index: Index) -> str:
+def _element(name: str, index: Index) -> str:
     """`input[3, 2]`."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
@@ -303,7 +303,7 @@ def checked(drawn: Drawn) -> str:
     return f"checked: equal to torch at {count}"
 
 
-def written(size: int) -> str:
+def _written(size: int) -> str:
     """`1 element is written`, `12 elements are written`."""
     return "1 element is written" if size == 1 else f"{size:,} elements are written"
 
@@ -328,5 +328,5 @@ def told_of_storage(drawn: Drawn) -> list[str]:
     elif out.shares:
         lines.append(f"a view: `{out.name}` looks at the storage of `{out.shares}`")
     else:
-        lines.append(f"new storage: {written(out.size)}")
+        lines.append(f"new storage: {_written(out.size)}")
     return lines

@@ -164,7 +164,7 @@ def text(
         return "\n".join(
             [
                 *(text(each, width, colour, unicode) for each in report.parts),
-                lower(parts_lines(report), colour),
+                lower(_parts_lines(report), colour),
             ]
         )
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
@@ -176,19 +176,19 @@ def text(
     if trace is not None:
         notes = assumption_lines(trace, terminal) if notes is None else notes
         lines += [*notes, []] if notes else []
-    return lower([*lines, last_line(report)], colour)
+    return lower([*lines, _last_line(report)], colour)
 
 
-def parts_lines(report: Report) -> list[Line]:
+def _parts_lines(report: Report) -> list[Line]:
     """What was not checked of a file, and how many of its definitions were."""
     lines: list[Line] = [[(f"not checked: {each}", "note")] for each in report.skipped]
     checked = len(report.parts)
     count = formatting.plural(checked + len(report.skipped), "definition")
     whole = replace(report, target=f"{report.target}: {checked} of {count} checked")
-    return [*lines, last_line(replace(whole, chosen=None, parts=()), report.chosen)]
+    return [*lines, _last_line(replace(whole, chosen=None, parts=()), report.chosen)]
 
 
-def last_line(report: Report, of_parts: Chosen | None = None) -> Line:
+def _last_line(report: Report, of_parts: Chosen | None = None) -> Line:
     """How many there are of each kind; whether the program reached its end."""
     counts = {
         kind: sum(each.severity == kind for each in report.findings)

@@ -41,7 +41,7 @@ SHORT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class _Row:
     """One line of the program, and what came of it, in a line or several."""
 
     file: str
@@ -52,7 +52,7 @@ class Row:
     kind: str
 
 
-def rows(story: Moment, trace: Trace | None) -> list[Row]:
+def _rows(story: Moment, trace: Trace | None) -> list[_Row]:
     """All rows, in the order in which they first happened."""
     texts = {
         name: source.text.splitlines()
@@ -67,7 +67,7 @@ def rows(story: Moment, trace: Trace | None) -> list[Row]:
 
 def _make_story_rows(
     moment: Moment, depth: int, texts: Mapping[str, list[str]]
-) -> Iterator[Row]:
+) -> Iterator[_Row]:
     if moment.kind == "loop" and not any(map(_tells, moment.inner)):
         return
     inner = list(moment.inner)
@@ -78,13 +78,13 @@ def _make_story_rows(
             inner = [each for each in inner if each not in own]
             kind = "batches"
             what = tuple(line for each in own for line in _what([each]))
-    yield Row(moment.file, moment.line, depth, _code(moment, texts), what, kind)
+    yield _Row(moment.file, moment.line, depth, _code(moment, texts), what, kind)
     for group in _together(inner):
         if len(group) == 1:
             yield from _make_story_rows(group[0], depth + 1, texts)
         else:
             one, code = group[0], _code(group[0], texts)
-            yield Row(one.file, one.line, depth + 1, code, _what(group), one.kind)
+            yield _Row(one.file, one.line, depth + 1, code, _what(group), one.kind)
 
 
 def _together(moments: Iterable[Moment]) -> list[list[Moment]]:
@@ -114,11 +114,11 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
     moment = moments[0]
     kind, text = moment.kind, moment.text
     if kind == "loop":
-        return (turns(moment, text or "turn"),)
+        return (_turns(moment, text or "turn"),)
     if kind == "batches":
-        return turns(moment, "batch"), text, *map(short, moment.shapes)
+        return _turns(moment, "batch"), text, *map(_short, moment.shapes)
     if kind == "backward":
-        loss = f"loss {' | '.join(map(short, moment.shapes))}"
+        loss = f"loss {' | '.join(map(_short, moment.shapes))}"
         return (f"{loss}, {text}" if text else loss,)
     if kind in ("save", "load"):
         names = [each.text or "a buffer" for each in moments]
@@ -132,7 +132,7 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
     return (text,)
 
 
-def turns(moment: Moment, name: str) -> str:
+def _turns(moment: Moment, name: str) -> str:
     """`turns 1-2, 90 of 90`."""
     names = f"{name}es" if name == "batch" else f"{name}s"
     runs: list[list[int]] = []
@@ -155,7 +155,7 @@ def turns(moment: Moment, name: str) -> str:
     return f"{word} {told}{of}"
 
 
-def short(words: str) -> str:
+def _short(words: str) -> str:
     """The same with short names of dtypes."""
     return " ".join(
         SHORT.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",")
@@ -167,12 +167,12 @@ NO_GRADIENT = "none"
 
 
 @dataclass(frozen=True)
-class Branch:
+class _Branch:
     """A module or a parameter: what is known of it, and what it holds."""
 
     name: str
     own: Gradient | None = None
-    inner: tuple[Branch, ...] = ()
+    inner: tuple[_Branch, ...] = ()
 
     def like(self) -> object:
         """What two branches have in common that are told as one."""
@@ -181,21 +181,21 @@ class Branch:
 
 
 @dataclass
-class Growing:
+class _Growing:
     """A branch that is still growing."""
 
     own: Gradient | None = None
-    inner: dict[str, Growing] = field(default_factory=dict)
+    inner: dict[str, _Growing] = field(default_factory=dict)
 
-    def branch(self, name: str) -> Branch:
+    def branch(self, name: str) -> _Branch:
         """It, with equal neighbours folded."""
         inner = [each.branch(part) for part, each in self.inner.items()]
-        return Branch(name, self.own, tuple(folded(inner)))
+        return _Branch(name, self.own, tuple(_folded(inner)))
 
 
-def folded(branches: Sequence[Branch]) -> Iterator[Branch]:
+def _folded(branches: Sequence[_Branch]) -> Iterator[_Branch]:
     """Numbered branches that follow one another and are alike, as one: `0-11`."""
-    group: list[Branch] = []
+    group: list[_Branch] = []
     for each in branches:
         if group and each.name.isdigit() and each.like() == group[-1].like():
             group.append(each)
@@ -205,22 +205,22 @@ def folded(branches: Sequence[Branch]) -> Iterator[Branch]:
     yield from _one(group)
 
 
-def _one(group: list[Branch]) -> Iterator[Branch]:
+def _one(group: list[_Branch]) -> Iterator[_Branch]:
     if len(group) > 1 and group[0].name.isdigit():
         yield replace(group[0], name=f"{group[0].name}-{group[-1].name}")
     else:
         yield from group
 
 
-def beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
+def _beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
     """A table: what a value is, and the gradient that came to it."""
     if not gradients:
         return [[("gradients", "bold"), ("  no gradient came to any module", "dim")]]
-    root = Growing()
+    root = _Growing()
     for each in gradients:
         at = root
         for part in each.path.split("."):
-            at = at.inner.setdefault(part, Growing())
+            at = at.inner.setdefault(part, _Growing())
         at.own = each
     rows = [
         row for each in root.branch("").inner for row in _make_gradient_rows(each, 0)
@@ -243,28 +243,28 @@ def beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
     return lines
 
 
-def _make_gradient_rows(branch: Branch, depth: int) -> Iterator[tuple[str, str, str]]:
+def _make_gradient_rows(branch: _Branch, depth: int) -> Iterator[tuple[str, str, str]]:
     own = branch.own
     name = "  " * depth + branch.name
     if own is None:
         yield name, "", ""
     else:
-        yield name, worded(own.shape, own.dtype), came(own)
+        yield name, _worded(own.shape, own.dtype), _came(own)
     for each in branch.inner:
         yield from _make_gradient_rows(each, depth + 1)
 
 
-def came(own: Gradient) -> str:
+def _came(own: Gradient) -> str:
     """The gradient in words."""
     if own.kind == "frozen":
         return "frozen"
     if own.gradient is None:
         return NO_GRADIENT
     sparse = f" {own.layout}" if own.layout != "strided" else ""
-    return worded(own.gradient, own.gradient_dtype) + sparse
+    return _worded(own.gradient, own.gradient_dtype) + sparse
 
 
-def worded(shape: tuple[int, ...], dtype: str) -> str:
+def _worded(shape: tuple[int, ...], dtype: str) -> str:
     """`(64, 10) f32`."""
     sizes = ", ".join(map(str, shape))
     comma = "," if len(shape) == 1 else ""
@@ -296,16 +296,16 @@ def text(
 ) -> str:
     """The story, then gradients beside values where asked for, then the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    told = story(report, terminal)
-    lines = [*head(report, terminal), [], *told, *([[]] if told else [])]
+    told = _story(report, terminal)
+    lines = [*_head(report, terminal), [], *told, *([[]] if told else [])]
     if gradients and report.rehearsal is not None:
-        lines += [*beside(report.rehearsal.gradients, terminal), []]
-    notes = assumed(report.assumptions, terminal)
+        lines += [*_beside(report.rehearsal.gradients, terminal), []]
+    notes = _assumed(report.assumptions, terminal)
     found = reports.text(report, width, colour, unicode, notes)
     return lower(lines, colour) + found
 
 
-def head(report: Report, terminal: Terminal) -> list[Line]:
+def _head(report: Report, terminal: Terminal) -> list[Line]:
     """What was run, on what, how long."""
     told = report.rehearsal
     if told is None:
@@ -323,12 +323,12 @@ def head(report: Report, terminal: Terminal) -> list[Line]:
     ]
 
 
-def story(report: Report, terminal: Terminal) -> list[Line]:
+def _story(report: Report, terminal: Terminal) -> list[Line]:
     """The lines that made the run, each with what came of it."""
     told = report.rehearsal
     if told is None:
         return []
-    found = rows(told.story, report.trace)
+    found = _rows(told.story, report.trace)
     more = len(found) - MOST_ROWS
     found = found[:MOST_ROWS]
     lines: list[Line] = []
@@ -353,13 +353,13 @@ def story(report: Report, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def _lines(row: Row, width: int, terminal: Terminal) -> Iterator[Line]:
+def _lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
     """A row, with what came of it broken into lines: a shape is never cut."""
     glyphs = terminal.glyphs
     room = terminal.width - GUTTER - width - 2
     code = cut("  " * row.depth + row.code, width, glyphs.cut)
     shaped = row.kind in ("batches", "backward")
-    broken = wrapped_shapes if shaped else wrapped_words
+    broken = _wrapped_shapes if shaped else _wrapped_words
     parts = [part for each in row.what for part in broken(each, room)]
     shorten = cut_left if row.kind in ("save", "load") else cut
     for at, part in enumerate(parts or [""]):
@@ -371,7 +371,7 @@ def _lines(row: Row, width: int, terminal: Terminal) -> Iterator[Line]:
         ]
 
 
-def wrapped_shapes(text: str, room: int) -> Iterable[str]:
+def _wrapped_shapes(text: str, room: int) -> Iterable[str]:
     """The text in lines, broken behind commas that are not within a shape."""
     depth, joined, before = 0, "", ""
     for letter in text:
@@ -379,10 +379,10 @@ def wrapped_shapes(text: str, room: int) -> Iterable[str]:
         breaks = letter != " " or (depth == 0 and before == ",")
         joined += letter if breaks else "\0"
         before = letter
-    return [line.replace("\0", " ") for line in wrapped_words(joined, room)]
+    return [line.replace("\0", " ") for line in _wrapped_words(joined, room)]
 
 
-def wrapped_words(text: str, room: int) -> Iterable[str]:
+def _wrapped_words(text: str, room: int) -> Iterable[str]:
     """The text in lines, those after the first a little to the right."""
     lines = [*wrapped(text, room)]
     if len(lines) > 1:
@@ -390,7 +390,7 @@ def wrapped_words(text: str, room: int) -> Iterable[str]:
     return [lines[0], *(f"  {line}" for line in lines[1:])]
 
 
-def assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
+def _assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
     """What the run supposed: equal ones together, with their lines."""
     found: dict[str, list[Assumption]] = {}
     for each in assumptions:

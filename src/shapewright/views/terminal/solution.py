@@ -35,16 +35,16 @@ STYLES = {PROVEN: "out", REFUTED: "error"}
 
 def proof_text(proof: Proof, colour: bool = False) -> str:
     """A line for each statement."""
-    return lower(proof_lines(proof), colour)
+    return lower(_proof_lines(proof), colour)
 
 
-def proof_lines(proof: Proof) -> list[Line]:
+def _proof_lines(proof: Proof) -> list[Line]:
     """A line for each statement: its verdict, of what, and for which sizes."""
     room = max((cells(each.heading) for each in proof.statements), default=0)
-    return [statement_line(each, room) for each in proof.statements]
+    return [_statement_line(each, room) for each in proof.statements]
 
 
-def statement_line(statement: Statement, room: int) -> Line:
+def _statement_line(statement: Statement, room: int) -> Line:
     """One statement; its verdict has so much room."""
     line: Line = [
         (f"{statement.heading:{room}}", STYLES.get(statement.verdict, "warning")),
@@ -75,10 +75,10 @@ def text(
 ) -> str:
     """The sizes that are taken, each demand with its line, and runs that show it."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
-    return lower(page(solution, terminal), colour)
+    return lower(_page(solution, terminal), colour)
 
 
-def page(solution: Solution, terminal: Terminal) -> list[Line]:
+def _page(solution: Solution, terminal: Terminal) -> list[Line]:
     """The lines of the page."""
     lines: list[Line] = [
         [(solution.target, "title"), (f"  {solution.spec}", "dim")],
@@ -88,38 +88,38 @@ def page(solution: Solution, terminal: Terminal) -> list[Line]:
         return [*lines, [(f"{solution.stopped}; nothing is known yet", "error")]]
     if solution.works is None:
         lines.append([(NONE_FOUND, "error")])
-        lines += failing(solution, terminal)
+        lines += _failing(solution, terminal)
         if solution.needed is not None:
-            lines += labelled("needs", needed(solution.needed), terminal)
-        return [*lines, last_line(solution)]
+            lines += labelled("needs", _needed(solution.needed), terminal)
+        return [*lines, _last_line(solution)]
     if solution.output is not None:
         lines += labelled("gives", formatting.nest(solution.output), terminal)
     shown = [each for each in solution.demands if not each.implied]
     if solution.tried:
-        lines += tried_lines(solution, terminal)
+        lines += _tried_lines(solution, terminal)
         shown = []
     elif solution.whole is not None:
         lines += labelled("takes", said(solution.whole), terminal)
     elif not shown:
         lines += labelled("takes", "every size that was tried", terminal)
     for each in shown:
-        lines += demand_lines(each, solution.whole is None, terminal)
+        lines += _demand_lines(each, solution.whole is None, terminal)
     lines.append([])
-    lines += example("works", solution.works, terminal)
-    lines += failing(solution, terminal)
+    lines += _example("works", solution.works, terminal)
+    lines += _failing(solution, terminal)
     if solution.want:
-        lines += [[], *wanted_lines(solution, terminal)]
+        lines += [[], *_wanted_lines(solution, terminal)]
     if solution.proof is not None:
-        lines += [[], *shown_proof(solution.proof)]
-    return [*lines, last_line(solution)]
+        lines += [[], *_shown_proof(solution.proof)]
+    return [*lines, _last_line(solution)]
 
 
-def shown_proof(proof: Proof) -> list[Line]:
+def _shown_proof(proof: Proof) -> list[Line]:
     """What is said of outputs and demands, and of modules what is not proven."""
-    modules = [s for s in proof.statements if s.place and not is_output(s)]
+    modules = [s for s in proof.statements if s.place and not _is_output(s)]
     open_ = [s for s in modules if s.verdict != PROVEN]
-    kept = [s for s in proof.statements if not s.place or is_output(s)]
-    lines = proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
+    kept = [s for s in proof.statements if not s.place or _is_output(s)]
+    lines = _proof_lines(replace(proof, statements=(*kept, *open_[:SHOWN])))
     done = len(modules) - len(open_)
     if modules:
         text = (
@@ -129,12 +129,12 @@ def shown_proof(proof: Proof) -> list[Line]:
     return lines
 
 
-def is_output(statement: Statement) -> bool:
+def _is_output(statement: Statement) -> bool:
     """Whether a statement is about what the target returns."""
     return statement.place.startswith("output")
 
 
-def tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+def _tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
     """The sizes that were tried, where no demand held."""
     lines: list[Line] = []
     for label, refused in (("took", False), ("refused", True)):
@@ -149,34 +149,34 @@ def tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
+def _demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
     """A demand, and the line that demands it."""
     calls = f"{each.calls} calls at " if each.calls > 1 else ""
-    where = f"{calls}{place(each.span)}: " if each.span else ""
+    where = f"{calls}{_place(each.span)}: " if each.span else ""
     lines = labelled("takes" if first else "", said(each.demand), terminal)
     return [*lines, *labelled("", f"{where}{each.why}", terminal)]
 
 
-def example(label: str, run: Example, terminal: Terminal) -> list[Line]:
+def _example(label: str, run: Example, terminal: Terminal) -> list[Line]:
     """A run: its sizes, and what came out."""
     sizes = ", ".join(f"{name} = {size}" for name, size in run.sizes.items())
     arrow = terminal.glyphs.arrow
     rest = f" {arrow} {run.output}" if run.output else ""
     if run.message:
-        rest = f": {run.message}" + (f", at {place(run.span)}" if run.span else "")
+        rest = f": {run.message}" + (f", at {_place(run.span)}" if run.span else "")
     return labelled(label, f"{sizes}{rest}", terminal)
 
 
-def failing(solution: Solution, terminal: Terminal) -> list[Line]:
+def _failing(solution: Solution, terminal: Terminal) -> list[Line]:
     """The nearest sizes that are refused."""
     if solution.fails is None:
         return []
-    return example("fails", solution.fails, terminal)
+    return _example("fails", solution.fails, terminal)
 
 
-def needed(each: Needed) -> str:
+def _needed(each: Needed) -> str:
     """Which argument of a layer would have to be another, and what it would be."""
-    told = [each.class_name, f"{each.argument}={each.has}", place(each.span)]
+    told = [each.class_name, f"{each.argument}={each.has}", _place(each.span)]
     sizes = ", ".join(f"{name} = {size}" for name, size in each.sizes.items())
     text = f"`{each.layer}` ({', '.join(filter(None, told))}) needs {each.argument}="
     if each.formula == str(each.value):
@@ -186,7 +186,7 @@ def needed(each: Needed) -> str:
     return f"{text}{each.value} at {sizes}"
 
 
-def wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
+def _wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
     """Sizes that give the output that was asked for."""
     if not solution.wanted:
         return labelled(
@@ -194,16 +194,16 @@ def wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
         )
     lines: list[Line] = []
     for run in solution.wanted:
-        lines += example("wanted", run, terminal)
+        lines += _example("wanted", run, terminal)
     return lines
 
 
-def place(span: Span | None) -> str:
+def _place(span: Span | None) -> str:
     """``model.py:41``."""
     return "" if span is None else f"{span.file}:{span.line}"
 
 
-def last_line(solution: Solution) -> Line:
+def _last_line(solution: Solution) -> Line:
     """How many runs this rests on."""
     runs = formatting.plural(solution.runs, "run")
     if solution.works is None:

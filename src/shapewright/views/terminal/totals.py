@@ -129,7 +129,7 @@ MOST_NAMES = 8
 """Constants whose names are shown."""
 
 
-def formula_rows(trace: Trace) -> list[tuple[str, str]]:
+def _formula_rows(trace: Trace) -> list[tuple[str, str]]:
     """Labels and texts: where the formulas hold, and what has none."""
     formulas = trace.formulas
     if formulas is None:
@@ -166,6 +166,6 @@ def _said(branch: Branch) -> str:
 def formula_lines(trace: Trace, terminal: Terminal) -> list[Line]:
     """A line for each thing that is said of the letters."""
     lines: list[Line] = []
-    for label, text in formula_rows(trace):
+    for label, text in _formula_rows(trace):
         lines += labelled(label, text, terminal)
     return lines

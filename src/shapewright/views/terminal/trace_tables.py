@@ -143,7 +143,7 @@ def _column(
     return [style(text) for text in filled]
 
 
-def by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
+def _by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
     """The module table; at 80 columns without class and bytes, if need be."""
     rows = module_rows(trace, totals)
     labels = [row.tree(terminal.glyphs) + row.label for row in rows]
@@ -186,7 +186,7 @@ def _style_module_output(cell: str) -> Line:
     return [(cell, "error" if cell.startswith(STOPPED) else "shape")]
 
 
-def by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Line]:
+def _by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Line]:
     """The op table: index, line, call, shapes in and out, kind, costs, module.
 
     With `most`, the first so many rows, and how many more there are.
@@ -245,7 +245,7 @@ GUTTER = 7
 """Columns of the line number and the rule."""
 
 
-def by_line(trace: Trace, terminal: Terminal) -> list[Line]:
+def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
     """The functions that ran, file by file, each line with what it made."""
     lines: list[Line] = []
     for blocks in files(trace, terminal.glyphs.arrow):
@@ -328,10 +328,10 @@ def text(
     """
     glyphs = UNICODE if unicode else ASCII
     terminal = Terminal(max(width or PIPED, 40), colour, glyphs)
-    return lower(page(trace, by, terminal), colour)
+    return lower(_page(trace, by, terminal), colour)
 
 
-def page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
+def _page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
     """The lines of the page."""
     if not trace.calls and not trace.complete:  # it ended before its first call
         lines = [
@@ -372,10 +372,10 @@ def _title(trace: Trace, terminal: Terminal) -> Line:
 
 def _body(trace: Trace, by: By, totals: Totals, terminal: Terminal) -> list[Line]:
     if by == "op":
-        return by_op(trace, terminal)
+        return _by_op(trace, terminal)
     if by == "line":
-        return by_line(trace, terminal)
+        return _by_line(trace, terminal)
     if len(trace.calls) > 1:
-        return by_module(trace, totals, terminal)
-    whole = [*by_module(trace, totals, terminal), []] if trace.calls else []
-    return [*whole, *by_op(trace, terminal, FIRST_OPS)]
+        return _by_module(trace, totals, terminal)
+    whole = [*_by_module(trace, totals, terminal), []] if trace.calls else []
+    return [*whole, *_by_op(trace, terminal, FIRST_OPS)]
