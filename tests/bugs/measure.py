@@ -63,14 +63,14 @@ def checked(name: str) -> dict[str, Any]:
 
 def row(name: str) -> Row:
     """One program, checked and compared with its label."""
-    from shapewright.runtime.processes.forks import Lost, in_child
+    from shapewright.runtime.processes.forks import ChildLost, in_child
 
     label = verify.label(name)
     mistakes = label.get("mistakes", [])
     made = Row(name, label["kind"], len(mistakes))
     try:
         data = in_child(lambda: checked(name), SECONDS)
-    except Lost:
+    except ChildLost:
         made.said = ["no answer: our own fault, or too slow"]
         made.false = ["lost"]
         return made

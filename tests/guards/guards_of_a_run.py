@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from shapewright.engine.tracked_sizes.comparisons import Watching
-from shapewright.record.guards import Guard, Guards, Read, exchanged
+from shapewright.record.guards import Guard, Guards, SizeRead, exchanged
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 from shapewright.record.trace import Trace
 from shapewright.runtime.run_record import RunResult
@@ -115,5 +115,5 @@ class Numbers:
         left, right = (exchanged(e, self.read) for e in (guard.left, guard.right))
         return replace(guard, left=left, right=right)
 
-    def read(self, read: Read) -> Read:
+    def read(self, read: SizeRead) -> SizeRead:
         return replace(read, tensor=self.tensors.get(read.tensor, -read.tensor))

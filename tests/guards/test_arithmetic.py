@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
-from shapewright.record.guards import COMPARED, Read, value_of
+from shapewright.record.guards import COMPARED, SizeRead, value_of
 
 Program = Callable[[list[Any]], Any]
 
@@ -80,7 +80,7 @@ def outcome(program: Program, sizes: list[Any]) -> Any:
 
 
 def remembering(sizes: list[int], seen: Comparisons) -> list[Any]:
-    return [tracked(s, Read(1, dim, s), 1, seen) for dim, s in enumerate(sizes)]
+    return [tracked(s, SizeRead(1, dim, s), 1, seen) for dim, s in enumerate(sizes)]
 
 
 @given(PROGRAMS, SIZES)
@@ -99,7 +99,7 @@ def test_an_expression_says_what_other_sizes_would_give(
         found = program(remembering(sizes, seen))
     except (ArithmeticError, ValueError, TypeError, AttributeError):
         return
-    reads = [Read(1, dim, size) for dim, size in enumerate(sizes)]
+    reads = [SizeRead(1, dim, size) for dim, size in enumerate(sizes)]
     if type(found) not in KINDS:
         return
     assert value_of(found.expression, {}) == plain(found)

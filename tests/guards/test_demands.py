@@ -7,23 +7,24 @@ from pathlib import Path
 import pytest
 import torch
 
-from shapewright.program.assertions import Demand
+from shapewright.program.assertions import AssertedComparison
 from tests.guards.watching import told
 
-BAD = Demand("ValueError", "bad")
-ASSERTED = Demand("AssertionError", None)
+BAD = AssertedComparison("ValueError", "bad")
+ASSERTED = AssertedComparison("AssertionError", None)
+SAID_BAD = AssertedComparison("AssertionError", "bad")
 
 
-def maybe(demand: Demand) -> Demand:
-    return Demand(demand.kind, demand.message, straight=False)
+def maybe(demand: AssertedComparison) -> AssertedComparison:
+    return AssertedComparison(demand.kind, demand.message, straight=False)
 
 
-CASES: dict[str, list[Demand | None]] = {
+CASES: dict[str, list[AssertedComparison | None]] = {
     # x is f32[2, 30, 8, 12]
     "assert x.shape[1] <= 1024": [ASSERTED],
-    "assert x.shape[1] <= 1024, 'bad'": [Demand("AssertionError", "bad")],
+    "assert x.shape[1] <= 1024, 'bad'": [AssertedComparison("AssertionError", "bad")],
     "T = x.shape[1]\nassert T <= 64, f'{T} > {x.ndim + 60} tokens'": [
-        Demand("AssertionError", "{T} > {x.ndim + 60} tokens")
+        AssertedComparison("AssertionError", "{T} > {x.ndim + 60} tokens")
     ],
     "assert x.shape[1] <= 64, 'no ' + str(3)": [ASSERTED],
     "assert not x.shape[1] % 2": [ASSERTED],
@@ -38,9 +39,9 @@ CASES: dict[str, list[Demand | None]] = {
     "assert any(n % 8 == 0 for n in x.shape[2:])": [maybe(ASSERTED)],
     "assert (n := x.shape[1]) < 50": [ASSERTED],
     "assert bool(x.shape[1] < 50)": [ASSERTED],
-    "torch._assert(x.shape[1] < 50, 'bad')": [Demand("AssertionError", "bad")],
+    "torch._assert(x.shape[1] < 50, 'bad')": [SAID_BAD],
     "torch._assert(x.shape[1] < 50 and x.size(2) > 1, 'bad')": [
-        Demand("AssertionError", "bad"), Demand("AssertionError", "bad"),
+        SAID_BAD, SAID_BAD,
     ],
     "if x.shape[1] > 64: raise ValueError('bad')": [BAD],
     "if x.shape[1] % 2:\n    raise ValueError('bad')": [BAD],
@@ -49,9 +50,9 @@ CASES: dict[str, list[Demand | None]] = {
     ],
     "if x.shape[1] > 64 and x.shape[2] > 64: raise ValueError('bad')": [maybe(BAD)],
     "if x.shape[2:] != (8, 12): raise ValueError('bad')": [BAD, BAD],
-    "if x.shape[1] > 64: raise ValueError": [Demand("ValueError")],
+    "if x.shape[1] > 64: raise ValueError": [AssertedComparison("ValueError")],
     "if x.shape[1] > 64: raise torch.OutOfMemoryError('bad')": [
-        Demand("torch.OutOfMemoryError", "bad")
+        AssertedComparison("torch.OutOfMemoryError", "bad")
     ],
     "if x.shape[1] <= 64: x = x + 1\nelse: raise ValueError('bad')": [BAD],
     "if x.shape[1] > 64: pass\nelif x.shape[2] > 9: raise ValueError('bad')": [
@@ -70,7 +71,7 @@ CASES: dict[str, list[Demand | None]] = {
     "assert all(x.shape[2:])": [ASSERTED, ASSERTED],
     "assert any(x.shape[2:])": [maybe(ASSERTED)],
     "assert bool(x.shape[2])": [ASSERTED],
-    "assert (x.shape[2] / 2).is_integer(), 'bad'": [Demand("AssertionError", "bad")],
+    "assert (x.shape[2] / 2).is_integer(), 'bad'": [SAID_BAD],
     "assert (1 if x.shape[1] > 3 else 0)": [None],
     "while x.shape[1] > 64: raise ValueError('bad')": [None],
     "ok = x.shape[1] < 64\nassert ok": [None],
@@ -99,4 +100,4 @@ def test_a_demand_stands_where_the_program_has_it(tmp_path: Path) -> None:
     (guard,) = told(tmp_path, body, torch.zeros(2, 30)).guards
     assert guard.span is not None
     assert (guard.span.line, guard.span.end_line) == (10, 11)
-    assert guard.demand == Demand("AssertionError", "bad")
+    assert guard.demand == AssertedComparison("AssertionError", "bad")

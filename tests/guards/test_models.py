@@ -14,7 +14,7 @@ from models import CASES
 from shapewright.commands.trace import run_target
 from shapewright.engine.tracked_sizes.comparisons import Watching
 from shapewright.inputs.target import parse_target
-from shapewright.program.assertions import Demand
+from shapewright.program.assertions import AssertedComparison
 from shapewright.record.guards import Guard, outcome_of, reads_of
 from shapewright.record.ops import Fact
 from shapewright.record.trace import Trace
@@ -137,7 +137,7 @@ def test_a_demand_that_is_not_met_is_told() -> None:
     assert found.reason is None
     (guard,) = found.guards
     assert not guard.outcome
-    assert guard.demand == Demand(
+    assert guard.demand == AssertedComparison(
         "AssertionError", "tokens must form a square", met=False
     )
 

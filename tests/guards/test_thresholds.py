@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shapewright.engine.tracked_sizes.comparisons import Comparisons
 from shapewright.engine.tracked_sizes.numbers import tracked
-from shapewright.record.guards import Guard, Read
+from shapewright.record.guards import Guard, SizeRead
 from tests.guards.thresholds import thresholds
 
 CASES: list[tuple[Callable[[Any], Any], int, tuple[int, ...]]] = [
@@ -57,7 +57,7 @@ CASES: list[tuple[Callable[[Any], Any], int, tuple[int, ...]]] = [
 ]
 
 
-def guard_of(compare: Callable[[Any], Any], size: int) -> tuple[Guard, Read]:
+def guard_of(compare: Callable[[Any], Any], size: int) -> tuple[Guard, SizeRead]:
     """The last comparison that a function makes of a size."""
     found: list[Any] = []
 
@@ -65,7 +65,7 @@ def guard_of(compare: Callable[[Any], Any], size: int) -> tuple[Guard, Read]:
         def compared(self, *sides: Any) -> None:
             found.append(sides)
 
-    read = Read(1, 0, size)
+    read = SizeRead(1, 0, size)
     compare(tracked(size, read, 1, Seen()))
     return Guard(*found[-1], None), read
 
@@ -96,6 +96,6 @@ def test_no_change_is_missed_and_none_invented(
 
 
 def test_the_other_reads_stay_as_they_are() -> None:
-    height, width = Read(1, 2, 30), Read(1, 3, 40)
+    height, width = SizeRead(1, 2, 30), SizeRead(1, 3, 40)
     found = thresholds(Guard(height, "<", width, True, None))
     assert found == {height: (40,), width: (31,)}

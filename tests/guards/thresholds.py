@@ -9,7 +9,7 @@ from shapewright.record.guards import (
     Applied,
     Expression,
     Guard,
-    Read,
+    SizeRead,
     outcome_of,
     reads_of,
     value_of,
@@ -26,7 +26,7 @@ MOST = 8
 Line = tuple[Fraction, Fraction]
 
 
-def thresholds(guard: Guard) -> dict[Read, tuple[int, ...]]:
+def thresholds(guard: Guard) -> dict[SizeRead, tuple[int, ...]]:
     """For each read, the sizes at which the outcome changes if only it varies.
 
     A size c is told where the outcome at c is another than at c - 1, with c at least
@@ -41,7 +41,7 @@ def thresholds(guard: Guard) -> dict[Read, tuple[int, ...]]:
     return {read: changes(guard, read) for read in reads_of(guard.left, guard.right)}
 
 
-def changes(guard: Guard, read: Read) -> tuple[int, ...]:
+def changes(guard: Guard, read: SizeRead) -> tuple[int, ...]:
     """The thresholds of one read, the others as they are; at most 8, the nearest."""
     outcomes: dict[int, bool | None] = {}
 
@@ -76,7 +76,7 @@ def changed(before: bool | None, now: bool | None) -> bool:
     return before is not None and now is not None and before is not now
 
 
-def outcome_at(guard: Guard, read: Read, size: int) -> bool | None:
+def outcome_at(guard: Guard, read: SizeRead, size: int) -> bool | None:
     """How it comes out at this size; None where Python can't tell (``7 // 0``)."""
     try:
         return outcome_of(guard, {read: size})
@@ -100,7 +100,7 @@ def far(outcome: Callable[[int], bool | None], last: int) -> list[int]:
     return []
 
 
-def line(expression: Expression, read: Read) -> Line | None:
+def line(expression: Expression, read: SizeRead) -> Line | None:
     """Slope and offset, where the expression is a straight line in one read."""
     if expression == read:
         return Fraction(1), Fraction(0)

@@ -12,7 +12,7 @@ from torch import nn
 from inputs.programs import loaded, write
 from shapewright.inputs.callables import Loaded, bind, loaded_object
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.spec import parse
 
 
@@ -30,7 +30,7 @@ class Open(nn.Module):
 
 
 def target(found: Any, name: str = "f") -> Loaded:
-    return loaded_object(found, name, Program(Path()))
+    return loaded_object(found, name, ProgramFolder(Path()))
 
 
 FITS = [

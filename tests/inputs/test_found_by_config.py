@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from shapewright.inputs.callables import loaded_object
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.search import Found, search
 
 
@@ -19,7 +19,7 @@ class Config:
 
 
 def found(model: nn.Module, config: Any = None) -> Found:
-    loaded = loaded_object(model.to("meta"), "f", Program(Path()), config=config)
+    loaded = loaded_object(model.to("meta"), "f", ProgramFolder(Path()), config=config)
     with loaded.program.running():
         result = search(loaded)
     assert result is not None

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from shapewright.inputs.callables import loaded_object
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.search import Found, search
 
 
 def found(model: nn.Module) -> Found:
     """What is found for a model."""
-    loaded = loaded_object(model.eval(), "model", Program(Path()))
+    loaded = loaded_object(model.eval(), "model", ProgramFolder(Path()))
     with loaded.program.running():
         result = search(loaded)
     assert result is not None
@@ -193,7 +193,7 @@ class Sizes:
 
 def test_a_product_of_settings_is_a_dim() -> None:
     model = Cut().eval()
-    loaded = loaded_object(model, "model", Program(Path()))
+    loaded = loaded_object(model, "model", ProgramFolder(Path()))
     with loaded.program.running():
         result = search(replace(loaded, config=Sizes()))
     assert result is not None

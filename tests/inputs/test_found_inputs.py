@@ -11,7 +11,7 @@ from torch import nn
 
 import shapewright as sw
 from shapewright.inputs.callables import bind, loaded_object
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.search import search
 from shapewright.inputs.spec import Spec, parse
 
@@ -19,7 +19,7 @@ from shapewright.inputs.spec import Spec, parse
 def searched(found: Any) -> tuple[str, str, Any]:
     """Spec, reason and output of what is found, run on torch's meta device."""
     found = found.to("meta") if isinstance(found, nn.Module) else found
-    loaded = loaded_object(found, "f", Program(Path()))
+    loaded = loaded_object(found, "f", ProgramFolder(Path()))
     with loaded.program.running():
         result = search(loaded)
     assert result is not None

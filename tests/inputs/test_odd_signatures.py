@@ -11,7 +11,7 @@ import torch
 import shapewright as sw
 from shapewright.commands.trace import found_inputs
 from shapewright.inputs.callables import loaded_object
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.spec import Spec, filled, materialize, parse
 from shapewright.inputs.spec_syntax import TensorSpec
 from tests.inputs.odd_signatures import MODELS
@@ -43,7 +43,7 @@ def real(leaf: TensorSpec) -> Any:
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
 def test_found_inputs_run_for_real_and_can_be_pasted(kind: Any) -> None:
     model = kind()
-    loaded = loaded_object(model, kind.__name__, Program(Path.cwd()))
+    loaded = loaded_object(model, kind.__name__, ProgramFolder(Path.cwd()))
     with loaded.program.running():
         found = found_inputs(loaded)
     assert found is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapewright.inputs.errors import InputError
-from shapewright.inputs.spec import Range, TensorSpec, parse
+from shapewright.inputs.spec import IntegerRange, TensorSpec, parse
 
 
 def tensor(text: str) -> TensorSpec:
@@ -162,7 +162,7 @@ def test_a_device_is_claimed(written: str, device: str) -> None:
         ("i64[2]=ones", "ones"),
         ("f32[2]=zeros@cuda", "zeros"),
         ("i64[2]=arange", "arange"),
-        ("i64[2]=0..50257", Range(0, 50257)),
+        ("i64[2]=0..50257", IntegerRange(0, 50257)),
         ("i64[]=7", 7),
         ("f32[]=-0.5", -0.5),
         ("bool[2]=True", True),

@@ -27,7 +27,7 @@ import torch
 from torch import nn
 
 from shapewright.inputs.callables import Loaded, loaded_object
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from zoo.observe import TooSlow, time_limit
 
 SECONDS = 120.0
@@ -132,7 +132,7 @@ def searched(loaded: Loaded) -> dict[str, Any]:
 
 def bare(model: Any, name: str) -> Loaded:
     """A model with nothing declared."""
-    return replace(loaded_object(model, name, Program(TESTS)), examples=())
+    return replace(loaded_object(model, name, ProgramFolder(TESTS)), examples=())
 
 
 def small(place: str) -> Loaded:

@@ -32,7 +32,7 @@ def targets() -> list[str]:
 
 def findings_of(target: str) -> list[list[object]]:
     """Code, severity and line of each finding, in a child."""
-    from shapewright.runtime.processes.forks import Lost, in_child
+    from shapewright.runtime.processes.forks import ChildLost, in_child
 
     def checked() -> list[list[object]]:
         from shapewright import api
@@ -49,7 +49,7 @@ def findings_of(target: str) -> list[list[object]]:
 
     try:
         return in_child(checked, SECONDS)
-    except Lost:
+    except ChildLost:
         return [["lost", "", 0]]
 
 

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from shapewright.operators.failed_calls import Ending, Failure, Misloaded
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, ModuleCall, Op, leaves
-from shapewright.record.report import Remainder
+from shapewright.record.report import LastBatch
 from shapewright.record.trace import Trace
 
 Item = TypeVar("Item")
@@ -30,7 +30,7 @@ def as_far_as_known(items: Iterable[Item]) -> Iterator[Item]:
             raise
 
 
-class Built(Protocol):
+class ConstructorCall(Protocol):
     """The call that constructed a module."""
 
     @property
@@ -55,23 +55,23 @@ class Program:
 
     trace: Trace
     failures: Sequence[Failure] = ()
-    built: Mapping[str, Built] = field(default_factory=dict)
+    built: Mapping[str, ConstructorCall] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     loads: Sequence[tuple[Span, Misloaded]] = ()
     ending: Ending | None = None
     batches: Collection[int] = frozenset()
-    remainders: Sequence[Remainder] = ()
-    _texts: dict[str, Text | None] = field(default_factory=dict)
+    remainders: Sequence[LastBatch] = ()
+    _texts: dict[str, SourceText | None] = field(default_factory=dict)
 
-    def text(self, file: str) -> Text | None:
+    def text(self, file: str) -> SourceText | None:
         """A file of the program, parsed; None where its text is not known."""
         if file not in self._texts:
             source = self.trace.sources.get(file)
             found = source.text if source else self.sources.get(file)
-            self._texts[file] = Text(file, found) if found is not None else None
+            self._texts[file] = SourceText(file, found) if found is not None else None
         return self._texts[file]
 
-    def node(self, span: Span | None) -> tuple[Text, ast.expr | ast.stmt] | None:
+    def node(self, span: Span | None) -> tuple[SourceText, ast.expr | ast.stmt] | None:
         """The expression or statement that stands at a span."""
         text = self.text(span.file) if span is not None else None
         if text is None or span is None:

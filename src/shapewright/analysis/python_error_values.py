@@ -14,7 +14,7 @@ from typing import Any
 
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Ending
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Fact
 
 ARITHMETIC: dict[type[ast.operator], Any] = {
@@ -46,11 +46,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class FileValues:
     """One file of the program, and what its names meant at the end."""
 
     program: Program
-    text: Text
+    text: SourceText
     ending: Ending
 
     def written(self, node: ast.expr) -> str:
@@ -232,7 +232,7 @@ def _one_of(whole: Known, place: Known | None) -> Known | None:
     return Known(whole.value[at], whole.fact, at if whole.fact is not None else None)
 
 
-def reasons(frame: Frame, test: ast.expr, held: bool) -> Iterator[ast.expr]:
+def reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]:
     """The parts of a condition that make it hold, or not."""
     if isinstance(test, ast.BoolOp):
         for value in test.values:

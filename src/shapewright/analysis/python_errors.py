@@ -18,10 +18,15 @@ from dataclasses import dataclass, replace
 
 from shapewright.analysis.causes import actual, short_name
 from shapewright.analysis.program_run import Program, shape_text
-from shapewright.analysis.python_error_values import Frame, Known, operands, reasons
+from shapewright.analysis.python_error_values import (
+    FileValues,
+    Known,
+    operands,
+    reasons,
+)
 from shapewright.findings.finding import Finding, Related
 from shapewright.operators.need_checks import dims
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact
 
@@ -36,7 +41,7 @@ def explain_python_error(program: Program, finding: Finding) -> Finding:
     if program.ending is None or found is None:
         return finding
     text, node = found
-    frame = Frame(program, text, program.ending)
+    frame = FileValues(program, text, program.ending)
     for way in (_unpacked, _asserted, _read_beyond, _raised):
         better = way(frame, finding, node)
         if better is not None:
@@ -44,7 +49,7 @@ def explain_python_error(program: Program, finding: Finding) -> Finding:
     return finding
 
 
-def _unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
     """`B, T, C = x.shape` with another number of dims."""
     if frame.ending.error != "ValueError" or "to unpack" not in frame.ending.message:
         return None
@@ -73,7 +78,7 @@ def _unpacked(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
 
 
 def _inner(
-    frame: Frame, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
+    frame: FileValues, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
     """`out, (h, c) = rnn(x)` where the second is one tensor."""
     given = frame.text.parents.get(id(holder))
@@ -92,7 +97,7 @@ def _inner(
 
 
 def _values(
-    frame: Frame, finding: Finding, names: str, several: str, given: ast.expr
+    frame: FileValues, finding: Finding, names: str, several: str, given: ast.expr
 ) -> Finding | None:
     """`q, k, v = layer(x).chunk(2, -1)`: a call that gives fewer or more tensors."""
     span = frame.text.span(given)
@@ -120,7 +125,7 @@ def _owner_of(node: ast.expr) -> ast.expr | None:
     return node.value if isinstance(node, ast.Attribute) else None
 
 
-def _asserted(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _asserted(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
     """`assert x.shape[1] == self.n`, as it was."""
     kinds = ast.Assert
     statement = node if isinstance(node, kinds) else frame.text.around(node, kinds)
@@ -134,7 +139,7 @@ def _asserted(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
     return None
 
 
-def _raised(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _raised(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
     """`raise ValueError` below a comparison of sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if not isinstance(below, ast.If):
@@ -144,7 +149,7 @@ def _raised(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
 
 
 def _compared(
-    frame: Frame, finding: Finding, test: ast.expr, held: bool
+    frame: FileValues, finding: Finding, test: ast.expr, held: bool
 ) -> Finding | None:
     """What was compared, what it was, and where its sizes came from."""
     parts = list(reasons(frame, test, held))
@@ -167,7 +172,7 @@ def _compared(
     return _as_finding(frame, finding, "size-check", message, related)
 
 
-def _sentence(frame: Frame, part: ast.expr) -> str | None:
+def _sentence(frame: FileValues, part: ast.expr) -> str | None:
     """`h.shape[-1]` is 32, `self.n` is 64."""
     said = []
     for each in operands(part):
@@ -183,13 +188,13 @@ def _shown_value(known: Known) -> str:
     return repr(known.value)
 
 
-def _sized(frame: Frame, part: ast.expr) -> bool:
+def _sized(frame: FileValues, part: ast.expr) -> bool:
     """Whether a comparison is about the shape of a tensor."""
     known = [frame.known(each) for each in operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
-def _sources(frame: Frame, part: ast.expr) -> Iterator[Related]:
+def _sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
     """Where each side of a comparison came from."""
     for each in operands(part):
         known = frame.known(each)
@@ -205,7 +210,7 @@ def _sources(frame: Frame, part: ast.expr) -> Iterator[Related]:
             yield from _assigned(frame, each)
 
 
-def _assigned(frame: Frame, node: ast.Attribute) -> Iterator[Related]:
+def _assigned(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
     """Where an attribute of the module was set."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
@@ -219,7 +224,7 @@ def _assigned(frame: Frame, node: ast.Attribute) -> Iterator[Related]:
                     return
 
 
-def _read_beyond(frame: Frame, finding: Finding, node: ast.AST) -> Finding | None:
+def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
     """`x.shape[3]` of three dims."""
     if frame.ending.error != "IndexError" or not isinstance(node, ast.Subscript):
         return None
@@ -238,7 +243,7 @@ def _read_beyond(frame: Frame, finding: Finding, node: ast.AST) -> Finding | Non
 
 
 def _made(
-    frame: Frame,
+    frame: FileValues,
     fact: Fact,
     name: str = "",
     dim: int | None = None,
@@ -259,7 +264,11 @@ def _made(
 
 
 def _as_finding(
-    frame: Frame, finding: Finding, code: str, message: str, related: Iterable[Related]
+    frame: FileValues,
+    finding: Finding,
+    code: str,
+    message: str,
+    related: Iterable[Related],
 ) -> Finding:
     """The finding in better words; those of Python are kept."""
     said = f"{frame.ending.error}: {frame.ending.message}".rstrip(": ")
@@ -389,7 +398,7 @@ def _refuses(arguments: ast.arguments, said: str) -> bool:
     return False
 
 
-def _span_of(text: Text, node: Function) -> Span:
+def _span_of(text: SourceText, node: Function) -> Span:
     """The head of a function, on its first line."""
     if isinstance(node, ast.Lambda):
         return text.span(node)
@@ -414,7 +423,7 @@ def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
             yield from (Related(span, words) for span, words in places)
 
 
-def _own_texts(program: Program) -> Iterator[Text]:
+def _own_texts(program: Program) -> Iterator[SourceText]:
     """The files of the program itself."""
     for file in dict.fromkeys((*program.trace.sources, *program.sources)):
         text = program.text(file)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Misloaded, prefix_of
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 
 
@@ -93,13 +93,13 @@ def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
     return [_loosened(text, call, None)]
 
 
-def _renamed(text: Text, given: ast.expr, form: str) -> Fix:
+def _renamed(text: SourceText, given: ast.expr, form: str) -> Fix:
     """The dict with other keys."""
     new = form % text.written(given)
     return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
 
 
-def _loosened(text: Text, call: ast.Call, fix: Fix | None) -> Fix:
+def _loosened(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
     """The load with `strict=False`."""
     edits = fix.edits if fix is not None else ()
     span = text.span(call)

@@ -78,9 +78,11 @@ class _Script:
 
     def holds(self, file: str) -> bool:
         """Whether a file belongs to the program."""
-        from shapewright.inputs.python_files import Program as Files
+        from shapewright.inputs.python_files import ProgramFolder
 
-        return Files(Path(os.path.abspath(self.target.place)).parent).holds(file)
+        return ProgramFolder(Path(os.path.abspath(self.target.place)).parent).holds(
+            file
+        )
 
     def owns(self, file: str) -> bool:
         """Whether a file belongs to the program, or to a package of the user's."""
@@ -402,7 +404,7 @@ def rehearse_function(
     from shapewright.runtime.restore.surroundings import owned_kept, place_of
     from shapewright.runtime.run import record
     from shapewright.runtime.run_record import RunRequest
-    from shapewright.runtime.training.rehearsal import RehearsalRequest, Repeats
+    from shapewright.runtime.training.rehearsal import RehearsalRequest, RepeatedCalls
 
     if device is not None:
         try:
@@ -417,7 +419,9 @@ def rehearse_function(
     ignored = ignored_codes(folder_of(target))
     place = place_of(target)
     holds = _holding(place[0])
-    rehearsal = RehearsalRequest(holds, device, full, repeats=Repeats(place, steps))
+    rehearsal = RehearsalRequest(
+        holds, device, full, repeats=RepeatedCalls(place, steps)
+    )
     name = getattr(target, "__name__", type(target).__name__)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -451,9 +455,13 @@ def rehearse_function(
 
 def _holding(file: str) -> Callable[[str], bool]:
     """Whether a file belongs to the program of a function: it, and its folder's."""
-    from shapewright.inputs.python_files import Program as Files
+    from shapewright.inputs.python_files import ProgramFolder
 
-    files = Files(Path(os.path.abspath(file)).parent) if os.path.isfile(file) else None
+    files = (
+        ProgramFolder(Path(os.path.abspath(file)).parent)
+        if os.path.isfile(file)
+        else None
+    )
 
     def holds(other: str) -> bool:
         return other == file or (files is not None and files.holds(other))

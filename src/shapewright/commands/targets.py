@@ -15,7 +15,7 @@ from shapewright.inputs.errors import InputError
 from shapewright.inputs.python_files import read_source, shown
 from shapewright.inputs.target import parse_target
 from shapewright.program.runnable_definitions import Runnable, find_runnables, outermost
-from shapewright.record.report import Chosen, Report, Skipped
+from shapewright.record.report import ChosenInputs, Report, Skipped
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Outcome:
     """
 
     trace: Trace
-    chosen: Chosen | None = None
+    chosen: ChosenInputs | None = None
     parts: tuple[Trace, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
@@ -319,13 +319,13 @@ def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
     )
 
 
-def _choices(parts: Sequence[Report]) -> Chosen | None:
+def _choices(parts: Sequence[Report]) -> ChosenInputs | None:
     """The inputs that were chosen for each part, the others left out."""
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:
         return None
     told = "; ".join(f"{name}: {each.inputs}" for name, each in chosen)
-    return Chosen(told, chosen[0][1].again)
+    return ChosenInputs(told, chosen[0][1].again)
 
 
 def check_command(

@@ -16,11 +16,11 @@ from shapewright.record.trace import Trace
 if TYPE_CHECKING:
     from shapewright.inputs.callables import Loaded
     from shapewright.inputs.errors import ProgramError
-    from shapewright.inputs.python_files import Program
+    from shapewright.inputs.python_files import ProgramFolder
     from shapewright.inputs.search import Found
     from shapewright.inputs.spec import Candidate, Spec
     from shapewright.inputs.target import Target
-    from shapewright.record.report import Chosen
+    from shapewright.record.report import ChosenInputs
     from shapewright.runtime.run_record import RunRequest, RunResult
 
 
@@ -43,8 +43,8 @@ class Fed:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     spec: Spec | None = None
-    program: Program | None = None
-    chosen: Chosen | None = None
+    program: ProgramFolder | None = None
+    chosen: ChosenInputs | None = None
 
     def running(self) -> AbstractContextManager[Any]:
         """The program's folder and modules in place."""
@@ -126,10 +126,10 @@ def searched(
     from pathlib import Path
 
     from shapewright.inputs.callables import loaded_object
-    from shapewright.inputs.python_files import Program
+    from shapewright.inputs.python_files import ProgramFolder
 
     name = getattr(target, "__name__", type(target).__name__)
-    loaded = loaded_object(target, name, Program(Path.cwd()))
+    loaded = loaded_object(target, name, ProgramFolder(Path.cwd()))
     return _first_that_runs(loaded, request, took)
 
 
@@ -224,7 +224,7 @@ def on_candidate(
 
 def _chosen_in(
     loaded: Loaded, candidate: Candidate, request: RunRequest
-) -> Chosen | None:
+) -> ChosenInputs | None:
     """What is said of inputs that were looked for; None where they were declared."""
     from shapewright.inputs.search.hypotheses import chosen_inputs
 

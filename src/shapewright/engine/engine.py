@@ -23,7 +23,7 @@ from shapewright.engine.identity import (
 )
 from shapewright.engine.memo import INPLACE, Answer, Memo
 from shapewright.engine.seen_tensors import Life, SeenTensors
-from shapewright.engine.suppositions import Chosen, Supposed, Waits
+from shapewright.engine.suppositions import ChosenValues, Supposed, Waits
 
 if TYPE_CHECKING:
     from shapewright.engine.tracked_sizes.comparisons import Comparisons
@@ -138,7 +138,7 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.life = Life()
         self.nested = False  # batches are held as nested tensors
         self.waits = Waits()  # loops that wait for values that are not known
-        self.chosen = Chosen()  # where unknown data were read
+        self.chosen = ChosenValues()  # where unknown data were read
         self.rests = False  # the error that ended the run, on one of these
         self.supposed = Supposed()  # what unknown tensors hold
         self.writes: dict[int, int] = {}

@@ -26,7 +26,7 @@ from shapewright.engine.memo import (
     arguments,
     places,
 )
-from shapewright.engine.module_calls import Call
+from shapewright.engine.module_calls import RunningCall
 from shapewright.program.spans import Frame, Span
 from shapewright.record.ops import Fact, ModuleCall, Op, State
 
@@ -37,7 +37,7 @@ class Fold:
     def __init__(
         self,
         events: list[tuple[Any, ...]],
-        calls: list[Call],
+        calls: list[RunningCall],
         positions: Positions,
         states: list[Any],
         assumptions: dict[Any, str],
@@ -159,7 +159,7 @@ class Fold:
             )
         return operator_at(site, name) if name.startswith("Tensor.") else name
 
-    def chain(self, site: Site, call: Call | None) -> tuple[Frame, ...]:
+    def chain(self, site: Site, call: RunningCall | None) -> tuple[Frame, ...]:
         """All user frames of a call, outermost first."""
         outer = self.outer(call)
         return outer + tuple(
@@ -171,7 +171,7 @@ class Fold:
         call = self.calls[number] if self.calls else None
         return innermost(self.chain(site, call)), call.path if call else ""
 
-    def outer(self, call: Call | None) -> tuple[Frame, ...]:
+    def outer(self, call: RunningCall | None) -> tuple[Frame, ...]:
         if call is None:
             return ()
         found = self.chains.get(call.index)
@@ -186,7 +186,7 @@ class Fold:
             self.all_states()
         return [self.module_call(call) for call in self.calls]
 
-    def module_call(self, call: Call) -> ModuleCall:
+    def module_call(self, call: RunningCall) -> ModuleCall:
         frames = self.outer(call)
         args, kwargs = call.inputs
         return ModuleCall(

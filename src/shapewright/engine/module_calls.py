@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 
-class Call:
+class RunningCall:
     """One running or finished call of a module; folded into a `ModuleCall` later."""
 
     __slots__ = (
@@ -81,13 +81,13 @@ class Calls:
 
     def __init__(self, engine: Engine, modules: list[tuple[str, nn.Module]]) -> None:
         self.engine = engine
-        self.records: list[Call] = []
+        self.records: list[RunningCall] = []
         self.paths: dict[int, str] = {}
         self.alive: dict[int, nn.Module] = {}
         self.counts: dict[int, int] = {}
         self.taken: dict[str, int] = {}
         self.progress: Callable[[str], None] | None = None
-        self.ended: Callable[[Call, Any], None] | None = None
+        self.ended: Callable[[RunningCall, Any], None] | None = None
         for path, module in modules:
             self.paths[id(module)] = path
             self.alive[id(module)] = module
@@ -109,7 +109,7 @@ class Calls:
 
     def begin(
         self, path: str, name: str, key: int, site: Site, args: Any, kwargs: Any
-    ) -> Call:
+    ) -> RunningCall:
         """Open a call: everything until `end` belongs to it."""
         engine = self.engine
         records = self.records
@@ -122,13 +122,15 @@ class Calls:
         named = {name: snapshot(v, look) for name, v in kwargs.items()}
         first = len(engine.events)
         inputs = given, named
-        call = Call(index, path, name, number, parent, depth, site, first, inputs)
+        call = RunningCall(
+            index, path, name, number, parent, depth, site, first, inputs
+        )
         call.key = key
         records.append(call)
         engine.enter(index)
         return call
 
-    def end(self, call: Call) -> None:
+    def end(self, call: RunningCall) -> None:
         """Close a call, returned or failed."""
         self.engine.enter(call.parent or 0)
         call.end = len(self.engine.events)
@@ -222,7 +224,7 @@ class _Below(TorchDispatchMode):
 
 def _run(
     engine: Engine,
-    call: Call,
+    call: RunningCall,
     module: torch.nn.Module,
     original: Callable[..., Any],
     args: tuple[Any, ...],

@@ -39,7 +39,7 @@ class Waits:
         self.ended: dict[tuple[CodeType, Any], int] = {}
 
 
-class Chosen:
+class ChosenValues:
     """Where unknown data were read, and the objects that were given for them."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from shapewright.index_maps.drawn_calls import Drawn, Side
-from shapewright.index_maps.index_map import Element, IndexMap, Listed, Number, Read
+from shapewright.index_maps.index_map import CallNumber, Element, IndexMap, Listed, Read
 from shapewright.record.ops import ITEMSIZE
 from shapewright.sizes.expressions import Expression, Letter
 from shapewright.sizes.strides import is_contiguous
@@ -181,7 +181,7 @@ def _given(one: IndexMap) -> list[Read]:
     return [
         read
         for read in one.reads
-        if not isinstance(read, Number) and read.tensor not in tables
+        if not isinstance(read, CallNumber) and read.tensor not in tables
     ]
 
 
@@ -285,7 +285,7 @@ def _calls_of_index(index: Expression) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class RepeatedReads:
     """Along what a tensor is read again and again: backward sums its gradient there.
 
     `dims` are dims of the output, `loops` letters of the map's loops. `times` is how
@@ -299,7 +299,7 @@ class Repeats:
     chosen: bool = False
 
 
-def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
+def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
     """How a tensor of this shape is read again: `other` in (3, 1) + (4,): dim 0."""
     inside = [read for read in one.reads if read.tensor == tensor]
     outside = [read for then in one.then for read in then.reads]
@@ -307,7 +307,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     outside = [read for read in outside if read.tensor == tensor]
     reads = [*inside, *outside]
     if not reads or one.stages:
-        return Repeats(times=None)
+        return RepeatedReads(times=None)
     chosen = any("[" in str(index) for read in reads for index in read.indices)
     chosen = chosen or any(map(_asks_values, one.conditions))
     used = frozenset[str]().union(
@@ -324,7 +324,7 @@ def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> Repeats:
     even = even and not (inside and one.conditions) and not chosen
     even = even and not {loop.letter for loop in one.loops} & set(one.letters)
     times = prod(size for _, size in again) * prod(loop.size for loop in own)
-    return Repeats(dims, loops, times if even else None, chosen)
+    return RepeatedReads(dims, loops, times if even else None, chosen)
 
 
 def _whole(read: Read, one: IndexMap, shape: tuple[int, ...]) -> bool:

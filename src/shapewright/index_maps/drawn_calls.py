@@ -46,7 +46,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Gradient:
+class InputGradient:
     """What backward gives an input: a shape, or None and the reason."""
 
     name: str
@@ -66,7 +66,7 @@ class Autograd:
 
     nodes: tuple[str, ...] = ()
     kept: tuple[Kept, ...] = ()
-    gradients: tuple[Gradient, ...] = ()
+    gradients: tuple[InputGradient, ...] = ()
     written: tuple[tuple[str, int, int], ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     reason: str = ""
@@ -95,7 +95,7 @@ class Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PictureNotes:
     """All that stands beside one picture.
 
     `flops` is what the record of a trace counts for the call, None where it has no
@@ -181,7 +181,7 @@ class Drawn:
     stages: tuple[Side, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: tuple[str, ...] = ()
-    beside: Beside | None = None
+    beside: PictureNotes | None = None
     broadcast: bool = False
 
 
@@ -282,7 +282,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
     )
 
 
-def _told_by(beside: Beside, names: Names) -> Beside:
+def _told_by(beside: PictureNotes, names: Names) -> PictureNotes:
     """What stands beside a picture, with other names of its inputs."""
     made = beside.autograd
     autograd = replace(

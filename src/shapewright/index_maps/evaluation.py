@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 from typing import Any, Protocol
 
-from shapewright.index_maps.index_map import IndexMap, Number, Read
+from shapewright.index_maps.index_map import CallNumber, IndexMap, Read
 
 Tensors = Mapping[str, Callable[[tuple[int, ...]], Any]]
 """A tensor by its name in the call: what gives its element at an index."""
@@ -130,7 +130,7 @@ def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> An
 
 def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
     """The element that a read names."""
-    if isinstance(read, Number):
+    if isinstance(read, CallNumber):
         return read.number
     at = tuple(index.value(letters) for index in read.indices)
     assert min(at, default=0) >= 0, f"{read} at {at}"
@@ -185,7 +185,7 @@ def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]
 
 def _place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
     """The (tensor, index) that a read names; none for a number."""
-    if isinstance(read, Number):
+    if isinstance(read, CallNumber):
         return []
     return [(read.tensor, tuple(index.value(letters) for index in read.indices))]
 

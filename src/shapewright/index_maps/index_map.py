@@ -186,7 +186,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Read):
+class CallNumber(Read):
     """A number of the call where a read can stand: the 2 of `pow(input[i], 2)`."""
 
     number: Any = 0
@@ -196,9 +196,9 @@ class Number(Read):
         return str(self.number) if exact else f"{self.number:.6g}"
 
 
-def constant(number: Any, when: tuple[Condition, ...] = ()) -> Number:
+def constant(number: Any, when: tuple[Condition, ...] = ()) -> CallNumber:
     """A number among reads."""
-    return Number("", (), when, number)
+    return CallNumber("", (), when, number)
 
 
 Options = tuple[tuple[str, Any], ...]

@@ -16,17 +16,18 @@ from typing import Any
 
 from shapewright.index_maps.drawn_calls import (
     Autograd,
-    Beside,
     Called,
     Dispatch,
     Drawn,
-    Gradient,
+    InputGradient,
     Kept,
+    PictureNotes,
     Side,
     Stored,
 )
 from shapewright.index_maps.index_map import (
     AtMost,
+    CallNumber,
     Condition,
     Element,
     Equal,
@@ -34,7 +35,6 @@ from shapewright.index_maps.index_map import (
     Linear,
     Listed,
     Loop,
-    Number,
     Options,
     Read,
     Stage,
@@ -203,7 +203,7 @@ def _write_operand(value: Read | Linear | Expression | float) -> Json:
 def _write_element_read(one: Read) -> Json:
     """A read of a tensor, or a number in its place."""
     row: dict[str, Json] = {}
-    if isinstance(one, Number):
+    if isinstance(one, CallNumber):
         row["number"] = write_nest(one.number)
     else:
         row["tensor"] = one.tensor
@@ -313,14 +313,14 @@ def _read_drawing(record: dict[str, Json]) -> Drawn:
     )
 
 
-def _beside(record: dict[str, Json]) -> Beside:
+def _beside(record: dict[str, Json]) -> PictureNotes:
     """What autograd and the dispatcher said of a call."""
     told = record["autograd"]
     autograd = Autograd(
         nodes=tuple(told["nodes"]),
         kept=tuple(Kept(**{**row, "shape": _shape(row)}) for row in told["kept"]),
         gradients=tuple(
-            Gradient(row["name"], _shape(row), row["reason"])
+            InputGradient(row["name"], _shape(row), row["reason"])
             for row in told["gradients"]
         ),
         written=tuple((name, old, new) for name, old, new in told["written"]),
@@ -329,7 +329,7 @@ def _beside(record: dict[str, Json]) -> Beside:
     )
     way = record["dispatch"]
     calls = tuple(Called(**{**row, "keys": tuple(row["keys"])}) for row in way["calls"])
-    return Beside(
+    return PictureNotes(
         autograd,
         Dispatch(calls, way["reason"]),
         record["flops"],

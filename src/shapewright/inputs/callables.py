@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from shapewright.inputs import python_files
 from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.python_files import Program, program_of, read_source
+from shapewright.inputs.python_files import ProgramFolder, program_of, read_source
 from shapewright.inputs.spec import Candidate, Spec
 from shapewright.inputs.target import Target
 from shapewright.inputs.target_names import is_module, signature_of
@@ -40,7 +40,7 @@ class Loaded:
     name: str
     file: str | None
     method: str
-    program: Program
+    program: ProgramFolder
     examples: tuple[Candidate, ...] = ()
     config: Any = None
     notes: tuple[str, ...] = field(default=())
@@ -56,7 +56,7 @@ class Loaded:
 def loaded_object(
     found: Callable[..., Any],
     name: str,
-    program: Program,
+    program: ProgramFolder,
     file: str | None = None,
     examples: tuple[Candidate, ...] = (),
     config: Any = None,
@@ -105,7 +105,7 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
     """
     assert target.kind == "script"
     _, tree = read_source(target.place)
-    program = Program(program_of(target.place, tree)[0].folder)
+    program = ProgramFolder(program_of(target.place, tree)[0].folder)
     code = python_files.compiled(tree, os.path.abspath(target.place))
 
     def run() -> None:
@@ -115,7 +115,7 @@ def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
     return Loaded(run, None, target.place, target.place, "__main__", program)
 
 
-def _run(code: object, file: str, arguments: list[str], program: Program) -> None:
+def _run(code: object, file: str, arguments: list[str], program: ProgramFolder) -> None:
     module = ModuleType("__main__")
     module.__file__ = os.path.abspath(file)
     main = sys.modules["__main__"]

@@ -15,7 +15,7 @@ from typing import Any
 from shapewright.inputs import target as expression
 from shapewright.inputs.callables import Loaded, loaded_object
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
-from shapewright.inputs.python_files import Program
+from shapewright.inputs.python_files import ProgramFolder
 from shapewright.inputs.spec import Candidate, parse
 from shapewright.inputs.target import Call, Target
 from shapewright.inputs.target_names import Lookup
@@ -51,9 +51,9 @@ def importable(
         ) from error
 
 
-def nobody() -> Program:
+def nobody() -> ProgramFolder:
     """The program of a library's model: no files of the user's own."""
-    return Program(Path(os.getcwd()))
+    return ProgramFolder(Path(os.getcwd()))
 
 
 def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:

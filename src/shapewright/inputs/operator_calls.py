@@ -25,9 +25,9 @@ from shapewright.inputs.spec_syntax import (
     DTYPES,
     Arithmetic,
     DividedByZero,
-    Letter,
-    Number,
+    NamedSize,
     Size,
+    StatedSize,
     TensorSpec,
     letters_in,
     value,
@@ -109,7 +109,7 @@ def _items(node: ast.Subscript) -> list[ast.expr]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
-def _stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
+def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
     """`B=8`, which was made `B:8` for Python."""
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
@@ -120,7 +120,7 @@ def _stated_in(node: ast.Slice, text: str) -> tuple[Letter, int]:
         place = node.col_offset if size is None else size.col_offset
         message = f"the size of `{name.id}` must be a number, 0 or more"
         raise InputError(message, text, place)
-    return Letter(name.id, node.col_offset), number
+    return NamedSize(name.id, node.col_offset), number
 
 
 def _size_of(node: ast.expr, text: str) -> Size:
@@ -129,11 +129,11 @@ def _size_of(node: ast.expr, text: str) -> Size:
     if isinstance(node, ast.Slice):
         return _stated_in(node, text)[0]
     if isinstance(node, ast.Constant) and type(node.value) is int:
-        return Number(node.value, at)
+        return StatedSize(node.value, at)
     if isinstance(node, ast.Name):
         if node.id in DTYPES:
             raise InputError(f"`{node.id}` cannot be a size", text, at)
-        return Letter(node.id, at)
+        return NamedSize(node.id, at)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
         sides = _size_of(node.left, text), _size_of(node.right, text)
         return Arithmetic(_SYMBOLS[type(node.op)], *sides, at)
@@ -145,7 +145,7 @@ def _size_of(node: ast.expr, text: str) -> Size:
 def _divided(size: Size) -> Iterator[tuple[str, int]]:
     """Letters that are divided by a number, and the number."""
     if isinstance(size, Arithmetic):
-        if size.operator in ("//", "%") and isinstance(size.right, Number):
+        if size.operator in ("//", "%") and isinstance(size.right, StatedSize):
             for letter in letters_in(size.left):
                 yield letter.name, size.right.value or 1
         yield from _divided(size.left)
@@ -163,7 +163,7 @@ def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | Non
     if number < 0:
         message = f"a size is a whole number, 0 or more; this is {number}"
         raise InputError(message, text, node.col_offset)
-    return number, written.name if isinstance(written, Letter) else None
+    return number, written.name if isinstance(written, NamedSize) else None
 
 
 @dataclass(frozen=True, slots=True)

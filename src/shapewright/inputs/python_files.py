@@ -85,7 +85,7 @@ _LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 
 
 @dataclass(slots=True)
-class Program:
+class ProgramFolder:
     """A folder of user code and the modules that were imported from it.
 
     Inside `running()` the folder is first on `sys.path`, as with ``python model.py``,
@@ -256,7 +256,7 @@ def _line(file: str, number: int) -> str:
         return ""
 
 
-def program_of(file: str, tree: ast.Module) -> tuple[Program, str]:
+def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
     """The program that a file belongs to, and the file's module name in it.
 
     A file with relative imports is a member of its package, as under ``python -m``;
@@ -271,9 +271,9 @@ def program_of(file: str, tree: ast.Module) -> tuple[Program, str]:
     parent = packages[0].parent if packages else None
     if not depth:
         stem = path.stem + "_" if path.stem in _TAKEN else path.stem
-        return Program(path.parent, parent), stem
+        return ProgramFolder(path.parent, parent), stem
     names = [folder.name for folder in packages]
-    return Program(path.parent, parent), ".".join(
+    return ProgramFolder(path.parent, parent), ".".join(
         names if package_file else [*names, path.stem]
     )
 
@@ -293,7 +293,9 @@ def _packages(folder: Path, depth: int) -> list[Path]:
     return found
 
 
-def import_file(file: str, tree: ast.Module, program: Program, name: str) -> ModuleType:
+def import_file(
+    file: str, tree: ast.Module, program: ProgramFolder, name: str
+) -> ModuleType:
     """Run a file as the module `name`; its ``__name__ == "__main__"`` part is not run.
 
     Raises `ProgramError` for what its code raises.
@@ -316,7 +318,7 @@ def import_file(file: str, tree: ast.Module, program: Program, name: str) -> Mod
 
 
 @contextmanager
-def guarded(program: Program, doing: str) -> Iterator[None]:
+def guarded(program: ProgramFolder, doing: str) -> Iterator[None]:
     """Turn what the user's code raises into `ProgramError` with its file and line."""
     try:
         yield
@@ -330,7 +332,9 @@ def guarded(program: Program, doing: str) -> Iterator[None]:
         raise _program_error(error, program, doing) from error
 
 
-def _program_error(error: BaseException, program: Program, doing: str) -> ProgramError:
+def _program_error(
+    error: BaseException, program: ProgramFolder, doing: str
+) -> ProgramError:
     file, line = program.place(error.__traceback__)
     return ProgramError(error, file, line, _said(error), doing)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shapewright.inputs import spec_syntax as sizes
 from shapewright.inputs.errors import InputError, did_you_mean
 from shapewright.inputs.spec_parser import Reader, Written
-from shapewright.inputs.spec_syntax import Range, TensorSpec
+from shapewright.inputs.spec_syntax import IntegerRange, TensorSpec
 from shapewright.record.ops import ITEMSIZE, SHORT
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _worked_out(
     def leaf(value: Any, name: str) -> Any:
         if isinstance(value, Written):
             return _tensor(value, name, letters, text)
-        if isinstance(value, sizes.Letter | sizes.Arithmetic):
+        if isinstance(value, sizes.NamedSize | sizes.Arithmetic):
             return _size(value, letters, text)
         return value
 
@@ -173,7 +173,7 @@ def _tensor(
         written.device,
         name,
         tuple(
-            None if isinstance(size, sizes.Number) else sizes.text(size)
+            None if isinstance(size, sizes.StatedSize) else sizes.text(size)
             for size in written.sizes
         ),
         written.fill,
@@ -211,7 +211,7 @@ def _shape_of(values: Any) -> tuple[int, ...] | None:
 def _text(value: Any, stated: dict[str, int]) -> str:
     if isinstance(value, Written):
         return _tensor_text(value, stated)
-    if isinstance(value, sizes.Letter | sizes.Arithmetic):
+    if isinstance(value, sizes.NamedSize | sizes.Arithmetic):
         return sizes.text(value)
     if isinstance(value, dict):
         items = [f"{key!r}: {_text(item, stated)}" for key, item in value.items()]
@@ -226,7 +226,7 @@ def _text(value: Any, stated: dict[str, int]) -> str:
 
 
 def _looks_like_sizes(items: list[Any]) -> bool:
-    plain = (int, sizes.Letter, sizes.Arithmetic)
+    plain = (int, sizes.NamedSize, sizes.Arithmetic)
     return bool(items) and all(
         isinstance(item, plain) and not isinstance(item, bool) for item in items
     )
@@ -246,7 +246,7 @@ def _fill_text(fill: Any) -> str:
     return fill if isinstance(fill, str) else str(fill)
 
 
-__all__ = ["Range", "Spec", "TensorSpec", "mapped", "parse"]
+__all__ = ["IntegerRange", "Spec", "TensorSpec", "mapped", "parse"]
 
 
 Make = Callable[[TensorSpec], Any]
@@ -345,7 +345,7 @@ def filled(leaf: TensorSpec) -> torch.Tensor | None:
         return None
     if fill == "arange":
         return torch.arange(count, device="cpu").to(dtype).reshape(leaf.shape)
-    if isinstance(fill, Range):
+    if isinstance(fill, IntegerRange):
         generator = torch.Generator(device="cpu").manual_seed(0)
         drawn = torch.randint(
             fill.low, fill.high, leaf.shape, generator=generator, device="cpu"

@@ -30,10 +30,10 @@ from shapewright.inputs.spec_syntax import (
     Arithmetic,
     Cursor,
     DividedByZero,
-    Letter,
-    Number,
-    Range,
+    IntegerRange,
+    NamedSize,
     Size,
+    StatedSize,
     Token,
     letters_in,
     value,
@@ -69,7 +69,7 @@ class _TensorReader(Cursor):
 
     stated: dict[str, tuple[int, int]] = field(default_factory=dict)
     met: dict[str, int] = field(default_factory=dict)
-    scalars: list[Letter] = field(default_factory=list)
+    scalars: list[NamedSize] = field(default_factory=list)
 
     def dtype(self) -> str:
         """Take the name of a dtype."""
@@ -134,13 +134,13 @@ class _TensorReader(Cursor):
             self.fail(f"unknown values `{token.text}`{hint}")
         return self._element(dtype)
 
-    def _range(self) -> Range:
+    def _range(self) -> IntegerRange:
         start, low = self.now, self.integer()
         self.expect("..")
         high = self.integer()
         if low >= high:
             self.fail(f"no integer lies in {low}..{high}", start.position)
-        return Range(low, high)
+        return IntegerRange(low, high)
 
     def _values(self, dtype: str) -> tuple[Any, ...]:
         start, values = self.expect("["), []
@@ -156,7 +156,7 @@ class _TensorReader(Cursor):
         whole = "int" in dtype or dtype == "bool"
         if found is None or (isinstance(found, float) and whole):
             self.fail(f"{dtype} cannot hold `{start.text}`", start.position)
-        if isinstance(found, Letter | Arithmetic | Number):
+        if isinstance(found, NamedSize | Arithmetic | StatedSize):
             self.fail("values are numbers, not letters", start.position)
         return found
 
@@ -197,7 +197,7 @@ class _TensorReader(Cursor):
     def _atom(self, alone: bool) -> Size:
         token = self.now
         if token.kind == "integer":
-            return Number(self.integer(), token.position)
+            return StatedSize(self.integer(), token.position)
         if token.kind == "name":
             return self._letter(alone)
         if self.skip("("):
@@ -217,14 +217,14 @@ class _TensorReader(Cursor):
             self.fail(f"this `{opening.text}` is never closed", opening.position)
         self.fail(f"expected a size, found `{token.text}`")
 
-    def _letter(self, alone: bool) -> Letter:
+    def _letter(self, alone: bool) -> NamedSize:
         token = self.take()
         if token.text in DTYPES or token.text in PLAIN:
             self.fail(f"`{token.text}` cannot be a size", token.position)
         if alone and self.now.text == "=":
             self.take()
             self._state(token)
-        return Letter(token.text, token.position)
+        return NamedSize(token.text, token.position)
 
     def _state(self, letter: Token) -> None:
         if self.now.kind != "integer":
@@ -311,7 +311,7 @@ class Reader(_TensorReader):
             self.fail(f"`{token.text}` needs its sizes, as in `{token.text}[2, 3]`")
         return self.scalar()
 
-    def _unknown_word(self, letter: Letter) -> NoReturn:
+    def _unknown_word(self, letter: NamedSize) -> NoReturn:
         known = [*self.met, *PLAIN]
         self.fail(
             f"`{letter.name}` is not a value{did_you_mean(letter.name, known)}"

@@ -154,7 +154,7 @@ PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class StatedSize:
     """A size given as a number."""
 
     value: int
@@ -162,7 +162,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class NamedSize:
     """A size given by name."""
 
     name: str
@@ -179,7 +179,7 @@ class Arithmetic:
     position: int = field(default=0, compare=False)
 
 
-Size = Number | Letter | Arithmetic
+Size = StatedSize | NamedSize | Arithmetic
 
 
 class DividedByZero(Exception):
@@ -193,9 +193,9 @@ class DividedByZero(Exception):
 def value(size: Size, letters: Mapping[str, int]) -> int:
     """What the size comes to: ``2*B`` with ``B=8`` is 16."""
     match size:
-        case Number(number):
+        case StatedSize(number):
             return number
-        case Letter(name):
+        case NamedSize(name):
             return letters[name]
         case Arithmetic(operator, left, right, position):
             divisor = value(right, letters)
@@ -204,9 +204,9 @@ def value(size: Size, letters: Mapping[str, int]) -> int:
             return _OPERATORS[operator](value(left, letters), divisor)
 
 
-def letters_in(size: Size) -> Iterator[Letter]:
+def letters_in(size: Size) -> Iterator[NamedSize]:
     """The letters of a size, from left to right."""
-    if isinstance(size, Letter):
+    if isinstance(size, NamedSize):
         yield size
     elif isinstance(size, Arithmetic):
         yield from letters_in(size.left)
@@ -220,16 +220,16 @@ def text(size: Size, stated: dict[str, int] | None = None) -> str:
     and taken out of `stated`.
     """
     stated = {} if stated is None else stated
-    if isinstance(size, Letter):
+    if isinstance(size, NamedSize):
         return _letter(size, stated)
     return _text(size, stated, 0)
 
 
 def _text(size: Size, stated: dict[str, int], around: int) -> str:
     match size:
-        case Number(number):
+        case StatedSize(number):
             return str(number)
-        case Letter():
+        case NamedSize():
             written = _letter(size, stated)
             return f"({written})" if "=" in written else written
         case Arithmetic(operator, left, right):
@@ -239,7 +239,7 @@ def _text(size: Size, stated: dict[str, int], around: int) -> str:
             return f"({whole})" if strength < around else whole
 
 
-def _letter(letter: Letter, stated: dict[str, int]) -> str:
+def _letter(letter: NamedSize, stated: dict[str, int]) -> str:
     if letter.name not in stated:
         return letter.name
     return f"{letter.name}={stated.pop(letter.name)}"
@@ -261,7 +261,7 @@ DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "xla", "mtia", "meta")
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class IntegerRange:
     """Random integers from `low` up to, not including, `high`."""
 
     low: int
@@ -278,8 +278,8 @@ class TensorSpec:
     `letters` has for each dim the letter or formula that it was written with
     ("B", "2*T"), or None for a number. `name` is its place among the inputs: a
     keyword, or the path of positions and keys ("0", "0.image"). `fill` says its
-    values: None (unknown), "zeros", "ones", "arange", a `Range`, a number, or nested
-    tuples of numbers.
+    values: None (unknown), "zeros", "ones", "arange", an `IntegerRange`, a number or
+    nested tuples of numbers.
     """
 
     shape: tuple[int, ...]

@@ -11,7 +11,7 @@ from typing import Any
 
 from shapewright.inputs import target
 from shapewright.inputs.errors import InputError, did_you_mean
-from shapewright.inputs.python_files import Program, guarded
+from shapewright.inputs.python_files import ProgramFolder, guarded
 from shapewright.inputs.target import Attribute, Call, Constant, Expression, Name
 
 _NESTS = {"list": list, "tuple": tuple, "set": set}
@@ -28,7 +28,7 @@ class Lookup:
     module: ModuleType
     place: str
     text: str
-    program: Program
+    program: ProgramFolder
 
     def value(self, written: Expression) -> Any:
         """The object that an expression stands for."""

@@ -29,7 +29,7 @@ from shapewright.inputs.callables import (
 )
 from shapewright.inputs.errors import InputError, ProgramError, did_you_mean
 from shapewright.inputs.python_files import (
-    Program,
+    ProgramFolder,
     guarded,
     import_file,
     program_of,
@@ -162,17 +162,17 @@ def _load_python(target: Target, building: AbstractContextManager[Any]) -> Loade
         return _from_module(target, lookup)
 
 
-def _python_code(target: Target) -> tuple[Callable[[], ModuleType], Program]:
+def _python_code(target: Target) -> tuple[Callable[[], ModuleType], ProgramFolder]:
     """How to import the target's module, and the program that it belongs to."""
     if target.kind == "module":
-        program = Program(Path(os.getcwd()))
+        program = ProgramFolder(Path(os.getcwd()))
         return partial(_import_module, target, program), program
     _, tree = read_source(target.place)
     program, name = program_of(target.place, tree)
     return partial(import_file, target.place, tree, program, name), program
 
 
-def _import_module(target: Target, program: Program) -> ModuleType:
+def _import_module(target: Target, program: ProgramFolder) -> ModuleType:
     name = target.place
     try:
         with guarded(program, f"importing `{name}`"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class AssertedComparison:
     """The program raises where a comparison comes out the other way.
 
     `message` is the text that it raises with, as it stands in the program (``{T}`` in
@@ -26,8 +26,8 @@ class Demand:
 
 
 def demand_at(
-    text: Text, span: Span, operator: str, outcome: bool
-) -> tuple[Span, Demand | None]:
+    text: SourceText, span: Span, operator: str, outcome: bool
+) -> tuple[Span, AssertedComparison | None]:
     """Where a comparison stands, and what the program raises if it comes out otherwise.
 
     Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
@@ -45,8 +45,8 @@ def demand_at(
 
 
 def _between(
-    text: Text, node: ast.AST, now: bool | None, other: bool | None
-) -> Demand | None:
+    text: SourceText, node: ast.AST, now: bool | None, other: bool | None
+) -> AssertedComparison | None:
     """The demand on an expression that came out as `now`."""
     raised = _upwards(text, node, now)
     if raised is not None and raised.straight:
@@ -72,7 +72,7 @@ def _asked(node: ast.expr) -> list[ast.expr]:
     return [] if isinstance(node, ast.Compare) else [node]
 
 
-def _condition(text: Text, node: ast.expr | ast.stmt) -> Span:
+def _condition(text: SourceText, node: ast.expr | ast.stmt) -> Span:
     """The condition of a statement, or the whole expression."""
     return text.span(getattr(node, "test", node))
 
@@ -102,7 +102,9 @@ def _decided(value: bool, by: bool, negated: bool = False) -> bool | None:
     return value is not negated if value is by else None
 
 
-def _upwards(text: Text, node: ast.AST, value: bool | None) -> Demand | None:
+def _upwards(
+    text: SourceText, node: ast.AST, value: bool | None
+) -> AssertedComparison | None:
     """Follow a condition outwards to the statement that acts on it."""
     while (parent := text.parents.get(id(node))) is not None:
         if isinstance(parent, ast.BoolOp):
@@ -147,7 +149,7 @@ def _called(call: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
-def _branch(statement: ast.If, value: bool | None) -> Demand | None:
+def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
     """An `if` of which one branch begins with `raise`."""
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
@@ -161,11 +163,11 @@ def _branch(statement: ast.If, value: bool | None) -> Demand | None:
 
 def _failing(
     kind: str, message: ast.expr | None, value: bool | None, on: bool
-) -> Demand | None:
+) -> AssertedComparison | None:
     """The demand, where the condition would come out as that on which it raises."""
     if value is not None and value is not on:
         return None
-    return Demand(kind, _literal(message), value is not None)
+    return AssertedComparison(kind, _literal(message), value is not None)
 
 
 def _literal(message: ast.expr | None) -> str | None:

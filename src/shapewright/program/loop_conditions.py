@@ -201,17 +201,17 @@ def waiting_at(tree: ast.Module, place: Place) -> Waiting:
     for number, node in enumerate(inside[:-1]):
         if not isinstance(node, Loop) or not _turns_over(node, inside[number + 1]):
             continue
-        found = [test for test in _exits(node) if Flow(node, read).touches(test)]
+        found = [test for test in _exits(node) if NameFlow(node, read).touches(test)]
         if not found:
             continue
         if isinstance(node, ast.While) or _is_endless(node):
             endless = True
         else:
             bounded = True
-        flow = Flow(node, read)
+        flow = NameFlow(node, read)
         for test in found:
             compared += _other_sides(test, flow)
-    returned = bool(cuts) and Flow(inside[0], read).leaves()
+    returned = bool(cuts) and NameFlow(inside[0], read).leaves()
     return Waiting(endless, bounded, returned, tuple(compared))
 
 
@@ -294,7 +294,7 @@ def _leaves_loop(node: ast.AST, breaks: bool) -> bool:
     return any(_leaves_loop(child, breaks) for child in ast.iter_child_nodes(node))
 
 
-class Flow:
+class NameFlow:
     """The names that values flow into, within one loop or function."""
 
     def __init__(
@@ -372,7 +372,7 @@ def _dotted(node: ast.AST) -> str:
     return ""
 
 
-def _other_sides(test: ast.expr, flow: Flow) -> list[ast.expr]:
+def _other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:
     """What a condition compares the value with."""
     found: list[ast.expr] = []
     for node in ast.walk(test):

@@ -12,7 +12,7 @@ from shapewright.program.spans import Span
 
 
 @dataclass(slots=True)
-class Text:
+class SourceText:
     """One file of the program: its text, its tree, its nodes by place.
 
     Columns are characters from 1, as in `Span`; `ast` counts UTF-8 bytes from 0.
@@ -146,7 +146,7 @@ def flat(written: str) -> str:
     return " ".join(re.sub(r"\n\s*\.", ".", written).split())
 
 
-def defining(text: Text, name: str) -> list[ast.expr]:
+def defining(text: SourceText, name: str) -> list[ast.expr]:
     """Expressions that a name stands for, anywhere in its file."""
     found = text.defined.get(name)
     if found is None:
@@ -154,7 +154,7 @@ def defining(text: Text, name: str) -> list[ast.expr]:
     return found
 
 
-def _given(text: Text, name: str) -> Iterator[ast.expr]:
+def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
     """What a name is set to, handed or defaults to."""
     assert text.tree is not None
     for node in ast.walk(text.tree):
@@ -199,7 +199,7 @@ def _place_of(node: ast.FunctionDef, name: str) -> int | None:
     return names.index(name) - (1 if names[:1] == ["self"] else 0)
 
 
-def _handed(text: Text, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
+def _handed(text: SourceText, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
     """What calls of a function, or of the class that it builds, give at a place."""
     assert text.tree is not None
     owner = text.around(node, ast.ClassDef)

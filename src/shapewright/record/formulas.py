@@ -96,7 +96,7 @@ class Formulas:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class ModuleNumbers:
     """The named whole numbers of one module of the program.
 
     `classes` are its class and those above it; `own` are its attributes, `configs`

@@ -7,8 +7,8 @@
     >>> outcome_of(guard, {height: 32})
     False
 
-An expression is a number, a `Read`, or an operator applied to expressions; with other
-values for its reads it says what the program would have compared.
+An expression is a number, a `SizeRead`, or an operator applied to expressions; with
+other values for its reads it says what the program would have compared.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shapewright.program.assertions import Demand
+from shapewright.program.assertions import AssertedComparison
 from shapewright.program.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SizeRead:
     """A size as the program read it: ``x.shape[2]`` of the tensor of that number.
 
     `tensor` is the number that `Fact.tensor` has in the same trace, negative where the
@@ -63,7 +63,7 @@ class Applied:
         return f"{first} {symbol} {_enclosed(right, binds + (symbol != '**'))}"
 
 
-Expression = Read | Applied | int | float
+Expression = SizeRead | Applied | int | float
 
 UNARY = 6
 BINDS = {
@@ -79,7 +79,7 @@ def _enclosed(part: Expression, binds: int) -> str:
         unary = len(part.parts) == 1
         own = UNARY if unary else BINDS.get(part.operator, binds)
         return f"({part})" if own < binds else str(part)
-    return f"({part})" if not isinstance(part, Read) and part < 0 else str(part)
+    return f"({part})" if not isinstance(part, SizeRead) and part < 0 else str(part)
 
 
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -130,7 +130,7 @@ class Guard:
     outcome: bool
     span: Span | None
     count: int = 1
-    demand: Demand | None = None
+    demand: AssertedComparison | None = None
 
     def __str__(self) -> str:
         said = f"{self.left} {self.operator} {self.right}: {str(self.outcome).lower()}"
@@ -138,7 +138,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostSize:
     """Where a size became a plain number, so that later comparisons were not seen."""
 
     what: str
@@ -157,16 +157,16 @@ class Guards:
 
     guards: tuple[Guard, ...] = ()
     in_torch: tuple[Guard, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[LostSize, ...] = ()
     reason: str | None = None
 
 
-def value_of(expression: Expression, values: Mapping[Read, int]) -> Any:
+def value_of(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
     """The number, with these values of the reads; others keep their own.
 
     Raises what Python raises: `ZeroDivisionError` for ``7 // 0``.
     """
-    if isinstance(expression, Read):
+    if isinstance(expression, SizeRead):
         return values.get(expression, expression.value)
     if not isinstance(expression, Applied):
         return expression
@@ -176,29 +176,31 @@ def value_of(expression: Expression, values: Mapping[Read, int]) -> Any:
     return APPLIED[expression.operator](*parts)
 
 
-def outcome_of(guard: Guard, values: Mapping[Read, int]) -> bool:
+def outcome_of(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
     """How the comparison comes out with these values of the reads."""
     left, right = (value_of(side, values) for side in (guard.left, guard.right))
     return bool(COMPARED[guard.operator](left, right))
 
 
-def reads_of(*expressions: Expression) -> Iterator[Read]:
+def reads_of(*expressions: Expression) -> Iterator[SizeRead]:
     """Each read in some expressions, once."""
     yield from dict.fromkeys(leaf for each in expressions for leaf in _leaves(each))
 
 
-def _leaves(expression: Expression) -> Iterator[Read]:
+def _leaves(expression: Expression) -> Iterator[SizeRead]:
     """The reads in an expression, from left to right."""
-    if isinstance(expression, Read):
+    if isinstance(expression, SizeRead):
         yield expression
     elif isinstance(expression, Applied):
         for part in expression.parts:
             yield from _leaves(part)
 
 
-def exchanged(expression: Expression, change: Callable[[Read], Read]) -> Expression:
+def exchanged(
+    expression: Expression, change: Callable[[SizeRead], SizeRead]
+) -> Expression:
     """The same expression with other reads."""
-    if isinstance(expression, Read):
+    if isinstance(expression, SizeRead):
         return change(expression)
     if not isinstance(expression, Applied):
         return expression

@@ -47,7 +47,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class Observation:
     """Something that was seen at a line: `other` is a second line, `name` a class."""
 
     kind: str
@@ -63,7 +63,7 @@ class Training:
 
     optimizers: tuple[Optimized, ...] = ()
     outside: tuple[Outside, ...] = ()
-    met: tuple[Met, ...] = ()
+    met: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True)
-class Remainder:
+class LastBatch:
     """A last batch with fewer samples than the others, in a loop that trains.
 
     `file` and `line` are where its loader, of a class of that `name`, was constructed;
@@ -147,7 +147,7 @@ renderers: dict[str, Callable[[Report], str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenInputs:
     """Inputs that nobody gave: they were looked for until the program ran on them.
 
     `inputs` says what they are, ``x is f32[2, 3, 40, 40]``; `again` is how to check
@@ -192,7 +192,7 @@ class Report:
     complete: bool = True
     trace: Trace | None = field(default=None)
     rehearsal: Rehearsal | None = None
-    chosen: Chosen | None = None
+    chosen: ChosenInputs | None = None
     parts: tuple[Report, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 

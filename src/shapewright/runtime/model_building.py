@@ -20,7 +20,7 @@ from shapewright.engine.private import UninitializedTensor, patched_but_aside
 from shapewright.engine.replacement import replaced, resemble
 from shapewright.engine.threads import followed
 from shapewright.engine.tracers import tracers_kept
-from shapewright.record.formulas import Numbers
+from shapewright.record.formulas import ModuleNumbers
 from shapewright.runtime.restore.process_state import guarded, patched
 
 LOADER = "load_state_dict_from_url"
@@ -170,13 +170,13 @@ CONFIGS = ("config", "cfg", "conf", "args")
 """Attributes under which models keep the numbers that they were built from."""
 
 
-def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, Numbers]:
+def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumbers]:
     """The named numbers of each module that is no layer of torch, by its path.
 
     Nothing of the program runs: what a property would say is not known.
     """
     return {
-        path: Numbers(
+        path: ModuleNumbers(
             tuple(each.__name__ for each in _classes_of(type(module))),
             _numbers_in(module),
             {

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from shapewright.engine.call_sites import USER, Positions, source_of
-from shapewright.engine.derived.recipe import Sample, sample_of, seen_of, shapes
 from shapewright.engine.engine import Engine, EngineOptions
 from shapewright.engine.event_record import Fold, stepped
 from shapewright.engine.failures.run_ends import (
@@ -25,13 +24,14 @@ from shapewright.engine.failures.run_ends import (
 from shapewright.engine.identity import Info
 from shapewright.engine.memo import Memo
 from shapewright.engine.module_calls import Calls
-from shapewright.engine.tracked_sizes.comparisons import Seen, Watching
+from shapewright.engine.recipes.recipe import Sample, sample_of, seen_of, shapes
+from shapewright.engine.tracked_sizes.comparisons import WatchedCalls, Watching
 from shapewright.operators.failed_calls import Ending, Failure
 from shapewright.program.spans import Span
 from shapewright.record.guards import Guards
 from shapewright.record.ops import Assumption, Lazy, Source
 from shapewright.record.trace import Trace
-from shapewright.runtime.restore.snapshot import Taken
+from shapewright.runtime.restore.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from shapewright.runtime.training.rehearsal import (
@@ -65,7 +65,7 @@ class RunRequest:
     assumed: tuple[str, ...] = ()
     options: EngineOptions = USUAL
     memo: Memo | None = None
-    taken: Taken | None = None
+    taken: Snapshot | None = None
     sampled: bool = False
     guards: Watching | None = None
     rehearsal: RehearsalRequest | None = None
@@ -97,7 +97,7 @@ class RunResult:
     stepped: tuple[Span, ...] = ()
     sample: Sample | None = None
     guards: Guards | None = None
-    watched: Callable[[], Seen] | None = None
+    watched: Callable[[], WatchedCalls] | None = None
     lost: bool = False
     rehearsed: Rehearsed | None = None
     batches: frozenset[int] = frozenset()
@@ -224,7 +224,7 @@ def finish(
         for part in (ops, module_calls, all_states):
             part.read()  # their tensors have their numbers first
     guards: Guards | None = None
-    watched: Callable[[], Seen] | None = None
+    watched: Callable[[], WatchedCalls] | None = None
     if engine.comparisons is not None and watching is not None:
         number_of = int if watching.own else fold.number_of
         guards = engine.comparisons.close(folder, number_of)

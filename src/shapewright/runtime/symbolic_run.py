@@ -30,8 +30,8 @@ from shapewright.engine.failures.run_ends import Stopped, said_by
 from shapewright.engine.private import UninitializedTensor
 from shapewright.program.spans import Span
 from shapewright.runtime.limits import limited, undisturbed
-from shapewright.runtime.restore.snapshot import Taken, as_taken
-from shapewright.runtime.symbolic_sizes import Reading, Unreadable
+from shapewright.runtime.restore.snapshot import Snapshot, as_taken
+from shapewright.runtime.symbolic_sizes import SymbolReader, Unreadable
 from shapewright.sizes.conditions import Condition
 from shapewright.sizes.expressions import Expression
 
@@ -169,7 +169,7 @@ Make = Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class SymbolicGuard:
     """A condition that a run took for granted, and the user's line that asked.
 
     `condition` is None where torch's is not read; `text` is torch's own then.
@@ -191,7 +191,7 @@ class Symbolic:
 
     sizes: Mapping[str, int]
     fixed: frozenset[str]
-    guards: tuple[Guard, ...]
+    guards: tuple[SymbolicGuard, ...]
     outputs: tuple[Dims, ...] = ()
     calls: Mapping[tuple[str, int], tuple[Dims, ...]] = field(default_factory=dict)
     refused: str | None = None
@@ -262,7 +262,7 @@ def symbolic_run(
     target: Callable[..., Any],
     make: Make,
     sizes: Mapping[str, int],
-    taken: Taken,
+    taken: Snapshot,
     seconds: float | None = None,
     kernels: bool = False,
 ) -> Symbolic:
@@ -276,7 +276,7 @@ def symbolic_run(
     symbols = {n: parts.symbol(n, s) for n, s in sizes.items() if n not in fixed}
     letters = {torch_name: name for name, (torch_name, _) in symbols.items()}
     given = {**sizes, **{name: made for name, (_, made) in symbols.items()}}
-    reading = Reading(letters)
+    reading = SymbolReader(letters)
     lines = _Lines()
     parts.env.guards = lines
     seen: dict[tuple[str, int], Any] = {}
@@ -341,7 +341,7 @@ class _Lines(list[Any]):
             frame = frame.f_back
         self.sites.append(None if frame is None else (frame.f_code, frame.f_lasti))
 
-    def guards(self, reading: Reading) -> Iterator[Guard]:
+    def guards(self, reading: SymbolReader) -> Iterator[SymbolicGuard]:
         """The guards as conditions, each once."""
         positions = Positions(os.getcwd(), {})
         known = set[Any]()
@@ -353,12 +353,12 @@ class _Lines(list[Any]):
             try:
                 condition = reading.condition(guard.expr)
             except (Unreadable, TypeError):
-                yield Guard(None, str(guard.expr), span)
+                yield SymbolicGuard(None, str(guard.expr), span)
             else:
-                yield Guard(condition, str(condition), span)
+                yield SymbolicGuard(condition, str(condition), span)
 
 
-def _dims(nest: Any, reading: Reading) -> Iterator[Dims]:
+def _dims(nest: Any, reading: SymbolReader) -> Iterator[Dims]:
     """The shapes in a nest of results, in order."""
     if isinstance(nest, _Leaf):
         yield tuple(_read(size, reading) for size in nest.sizes)
@@ -370,7 +370,7 @@ def _dims(nest: Any, reading: Reading) -> Iterator[Dims]:
             yield from _dims(value, reading)
 
 
-def _read(size: Any, reading: Reading) -> Expression | None:
+def _read(size: Any, reading: SymbolReader) -> Expression | None:
     try:
         return reading.size(size)
     except Unreadable:

@@ -39,7 +39,7 @@ class Unreadable(Exception):
     """No formula stands for this."""
 
 
-class Reading:
+class SymbolReader:
     """Reads what torch says of sizes, `letters` by the names of torch's symbols."""
 
     def __init__(self, letters: Mapping[str, str]) -> None:

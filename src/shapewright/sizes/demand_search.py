@@ -14,15 +14,15 @@ from math import gcd
 
 from shapewright.sizes.demands import (
     AtLeast,
-    AtMost,
     Between,
     Both,
     Demand,
     Divides,
-    Equal,
+    EqualSizes,
     Fits,
     Multiple,
     NoMore,
+    SizeAtMost,
     Sizes,
     Square,
 )
@@ -44,7 +44,7 @@ Pair = tuple[Expression, Expression]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SizeEvidence:
     """Sizes that passed a place, and sizes that were refused there.
 
     `sizes` are expressions that are likely to matter, besides the letters: those of
@@ -75,7 +75,7 @@ class Evidence:
         return list(dict.fromkeys([Letter(letter), *own]))
 
 
-def demands(evidence: Evidence, most: int) -> list[Demand]:
+def demands(evidence: SizeEvidence, most: int) -> list[Demand]:
     """Demands that agree with the evidence, the likeliest first."""
     found: list[Demand] = []
     for family in FAMILIES:
@@ -91,7 +91,7 @@ def demands(evidence: Evidence, most: int) -> list[Demand]:
     return found
 
 
-def in_short(evidence: Evidence) -> Demand | None:
+def in_short(evidence: SizeEvidence) -> Demand | None:
     """One plain demand on letters that is all that the evidence shows, if there is."""
     for family in (_of_one_letter, _of_each_letter, _of_two_letters):
         for each in islice(family(evidence), MANY):
@@ -100,13 +100,13 @@ def in_short(evidence: Evidence) -> Demand | None:
     return None
 
 
-def _of_one_letter(evidence: Evidence) -> Iterator[Demand]:
+def _of_one_letter(evidence: SizeEvidence) -> Iterator[Demand]:
     """Bounds and multiples of one letter."""
     for letter in evidence.letters:
         yield from _of_size(Letter(letter), evidence.passed, evidence.refused)
 
 
-def _of_each_letter(evidence: Evidence) -> Iterator[Demand]:
+def _of_each_letter(evidence: SizeEvidence) -> Iterator[Demand]:
     """A demand for each letter, from the refusals at which only that one moved."""
     for plain in (True, False):
         singles: list[list[Demand]] = []
@@ -138,14 +138,16 @@ def _joined(singles: list[list[Demand]]) -> Iterator[Demand]:
         yield Both(tuple(own[at] for own, at in zip(singles, chosen, strict=True)))
 
 
-def _doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[Demand]:
+def _doubles(
+    evidence: SizeEvidence, letter: str, refused: Sequence[Sizes]
+) -> list[Demand]:
     """Two demands on one letter at once: a multiple and a bound."""
     parts: list[Demand] = []
     for atom in evidence.atoms(letter):
         passed = {atom.value(each) for each in evidence.passed}
         if not passed:
             continue
-        parts += [AtLeast(atom, min(passed)), AtMost(atom, max(passed))]
+        parts += [AtLeast(atom, min(passed)), SizeAtMost(atom, max(passed))]
         for divisor in range(2, LARGEST + 1):
             rests = {each % divisor for each in passed}
             if len(rests) == 1:
@@ -157,7 +159,7 @@ def _doubles(evidence: Evidence, letter: str, refused: Sequence[Sizes]) -> list[
     ]
 
 
-def _alone(evidence: Evidence, letter: str) -> list[Sizes]:
+def _alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
     """Refusals that differ from something that passed in this letter only."""
 
     def rest(sizes: Sizes) -> tuple[int, ...]:
@@ -206,8 +208,8 @@ def _equal(one: Expression, two: Expression) -> Demand:
         factors = [factor for side in sides if side for _, factor in side.terms]
         scale = gcd(right.constant, *factors)
         if scale > 1:
-            return Equal(_shrunk(left, scale), _shrunk(right, scale))
-    return Equal(one, two)
+            return EqualSizes(_shrunk(left, scale), _shrunk(right, scale))
+    return EqualSizes(one, two)
 
 
 def _shrunk(size: Total, scale: int) -> Expression:
@@ -230,7 +232,7 @@ def _bounds(size: Expression, good: list[int], bad: list[int]) -> Iterator[Deman
     elif below:
         yield from (AtLeast(size, low) for low in lows)
     else:
-        yield from (AtMost(size, high) for high in highs)
+        yield from (SizeAtMost(size, high) for high in highs)
 
 
 def _ends(open_end: int, seen: int) -> list[int]:
@@ -238,7 +240,7 @@ def _ends(open_end: int, seen: int) -> list[int]:
     return list(dict.fromkeys([seen, open_end, (open_end + seen) // 2]))
 
 
-def _said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
+def _said_by_the_call(evidence: SizeEvidence) -> Iterator[Demand]:
     """Two sizes that the refused call itself wanted to fit, over several letters."""
     for one, two in evidence.stated:
         if len(one.letters() | two.letters()) > 1:
@@ -246,33 +248,33 @@ def _said_by_the_call(evidence: Evidence) -> Iterator[Demand]:
             yield Fits(one, two)
 
 
-def _of_two_letters(evidence: Evidence) -> Iterator[Demand]:
+def _of_two_letters(evidence: SizeEvidence) -> Iterator[Demand]:
     """Equal letters, one no larger than another, whole ratios and differences."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
-        yield Equal(one, two)
+        yield EqualSizes(one, two)
         yield NoMore(one, two)
         yield NoMore(two, one)
         yield Fits(one, two)
         for scale in (2, 3, 4):
-            yield Equal(one * scale, two)
-            yield Equal(one, two * scale)
+            yield EqualSizes(one * scale, two)
+            yield EqualSizes(one, two * scale)
         for step in (1, 2, -1, -2):
-            yield Equal(one + step, two)
+            yield EqualSizes(one + step, two)
             yield NoMore(one + step, two)
         yield Divides(one, two)
         yield Divides(two, one)
 
 
-def _aligned(evidence: Evidence) -> Iterator[Demand]:
+def _aligned(evidence: SizeEvidence) -> Iterator[Demand]:
     """Sizes of the call that stand one over the other fit, one pair or all."""
     pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
-    for kind in (Equal, Fits, NoMore):
+    for kind in (EqualSizes, Fits, NoMore):
         for one, two in pairs:
             yield kind(one, two)
             if kind is NoMore:
                 yield kind(two, one)
-    for kind in (Equal, Fits):
+    for kind in (EqualSizes, Fits):
         some: list[Demand] = [kind(one, two) for one, two in pairs]
         some = [each for each in some if evidence.allows(each)]
         if len(some) > 1:
@@ -280,12 +282,12 @@ def _aligned(evidence: Evidence) -> Iterator[Demand]:
         yield from (Both(two) for two in combinations(some, 2) if len(some) > 2)
 
 
-def _of_call(evidence: Evidence) -> Iterator[Demand]:
+def _of_call(evidence: SizeEvidence) -> Iterator[Demand]:
     """Conditions on the sizes that the refused call got."""
     for size in evidence.sizes:
         yield from _of_size(size, evidence.passed, evidence.refused)
     for one, two in combinations(evidence.sizes, 2):
-        yield Equal(one, two)
+        yield EqualSizes(one, two)
         yield Fits(one, two)
         yield NoMore(one, two)
         yield NoMore(two, one)
@@ -293,7 +295,7 @@ def _of_call(evidence: Evidence) -> Iterator[Demand]:
         yield Divides(two, one)
 
 
-def _of_joined_letters(evidence: Evidence) -> Iterator[Demand]:
+def _of_joined_letters(evidence: SizeEvidence) -> Iterator[Demand]:
     """Sums, differences and products of letters."""
     letters = [Letter(name) for name in evidence.letters]
     for one, two in combinations(letters, 2):
@@ -301,14 +303,14 @@ def _of_joined_letters(evidence: Evidence) -> Iterator[Demand]:
             yield from _of_size(size, evidence.passed, evidence.refused)
 
 
-def _squares(evidence: Evidence) -> Iterator[Demand]:
+def _squares(evidence: SizeEvidence) -> Iterator[Demand]:
     """Square numbers."""
     for size in [*map(Letter, evidence.letters), *evidence.sizes]:
         for step in (0, -1, 1):
             yield Square(size + step if step else size)
 
 
-FAMILIES: tuple[Callable[[Evidence], Iterator[Demand]], ...] = (
+FAMILIES: tuple[Callable[[SizeEvidence], Iterator[Demand]], ...] = (
     _of_one_letter, _said_by_the_call, _of_each_letter, _of_two_letters, _aligned,
     _squares, _of_call, _of_joined_letters,
 )  # fmt: skip

@@ -68,7 +68,7 @@ class AtLeast(Demand):
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost(Demand):
+class SizeAtMost(Demand):
     """`size <= bound`."""
 
     size: Expression
@@ -123,7 +123,7 @@ class Multiple(Demand):
 
 
 @dataclass(frozen=True, slots=True)
-class Equal(Demand):
+class EqualSizes(Demand):
     """`one == two`."""
 
     one: Expression

@@ -26,7 +26,7 @@ from shapewright.views import formatting
 from shapewright.views.formatting import said
 
 if TYPE_CHECKING:
-    from shapewright.record.report import Chosen
+    from shapewright.record.report import ChosenInputs
 
 
 REPORT_VERSION = 1
@@ -69,7 +69,7 @@ def _parts_data(report: Report) -> dict[str, Any]:
     }
 
 
-def _chosen_json(chosen: Chosen | None) -> dict[str, str] | None:
+def _chosen_json(chosen: ChosenInputs | None) -> dict[str, str] | None:
     """Inputs that were looked for; null where they were given or declared."""
     if chosen is None:
         return None

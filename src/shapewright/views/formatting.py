@@ -11,12 +11,12 @@ from shapewright.record.ops import Fact, ModuleCall, leaves
 from shapewright.sizes.demands import (
     Always,
     AtLeast,
-    AtMost,
     Between,
     Both,
     Demand,
-    Equal,
+    EqualSizes,
     Multiple,
+    SizeAtMost,
     Square,
 )
 from shapewright.sizes.expressions import Expression, Letter
@@ -209,9 +209,9 @@ def said(demand: Demand) -> str:
             return f"{size} is {rest} more than a multiple of {divisor}"
         case AtLeast(size, bound):
             return f"{size} is at least {bound}"
-        case AtMost(size, bound):
+        case SizeAtMost(size, bound):
             return f"{size} is at most {bound}"
-        case Equal(one, two):
+        case EqualSizes(one, two):
             return f"{one} equals {two}"
         case Square(size):
             return f"{size} is a square number"
@@ -238,7 +238,7 @@ def _split(part: Demand) -> tuple[str, str]:
             return _format_formula(size), f"are multiples of {divisor}"
         case AtLeast(size, bound):
             return _format_formula(size), f"are at least {bound}"
-        case AtMost(size, bound):
+        case SizeAtMost(size, bound):
             return _format_formula(size), f"are at most {bound}"
         case Between(size, low, high) if low == high:
             return _format_formula(size), f"are {low}"

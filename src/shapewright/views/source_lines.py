@@ -175,7 +175,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FunctionRows:
     """One function that ran: its name, and its rows; None stands for lines left out.
 
     `place` is ``model.py:19``, or the file alone for its top level.
@@ -186,7 +186,7 @@ class Block:
     rows: list[Row | None]
 
 
-def files(trace: Trace, arrow: str) -> Iterator[list[Block]]:
+def files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
     """For each file of the program that made a tensor, its functions that ran."""
     loops = {
         file: looping_lines(source.text)
@@ -199,7 +199,7 @@ def files(trace: Trace, arrow: str) -> Iterator[list[Block]]:
         seen = {line: visited for (name, line), visited in made.items() if name == file}
         source = trace.sources.get(file)
         if source is None or source.text is None:
-            yield [Block(file, "", _bare(seen, arrow))]
+            yield [FunctionRows(file, "", _bare(seen, arrow))]
             continue
         parts = _filled(trace, source, seen, arrow)
         yield [_block(trace, part) for part in parts]
@@ -258,10 +258,10 @@ def _value(event: _Event) -> str:
     return "" if event.value is None else formatting.nest(event.value)
 
 
-def _block(trace: Trace, part: _Part) -> Block:
+def _block(trace: Trace, part: _Part) -> FunctionRows:
     file = part.source.file
     place = f"{file}:{part.first}" if part.name else file
-    return Block(place, part.name, list(_rows(trace, part)))
+    return FunctionRows(place, part.name, list(_rows(trace, part)))
 
 
 def _bare(seen: Seen, arrow: str) -> list[Row | None]:

@@ -16,17 +16,17 @@ from shapewright.analysis.edges.other_runs import (
     Free,
     Letters,
     Request,
+    RunOutcome,
     Runs,
-    Seen,
     at_sizes,
     budget,
     free_dims,
 )
-from shapewright.analysis.hazards.context import Scene
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity
 
-Make = Callable[[Sequence[Request]], Sequence[Seen | None]]
+Make = Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
 
 
 def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
@@ -34,7 +34,7 @@ def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
 
     `make` runs the program at other sizes; `letters` are those of the spec.
     """
-    free = free_dims(Scene(program), letters)
+    free = free_dims(HazardContext(program), letters)
     if not free:
         return []
     return list(_looked_for(program, free, Runs(make, budget(len(program.trace.ops)))))

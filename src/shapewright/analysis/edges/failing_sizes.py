@@ -11,10 +11,10 @@ from shapewright.analysis.edges.other_runs import (
     Free,
     Place,
     Request,
+    RunOutcome,
     Runs,
-    Seen,
+    RunStep,
     Shape,
-    Step,
     at_sizes,
     first_other,
     listed,
@@ -53,7 +53,7 @@ def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
 
 
 def _failing(
-    free: Free, runs: Runs, small: dict[int, Seen], fails: Sequence[int]
+    free: Free, runs: Runs, small: dict[int, RunOutcome], fails: Sequence[int]
 ) -> Finding | None:
     """Another batch that torch refuses; None where the program wants multiples of a
     number, as windows do, or inputs belong to each other in a way that is not known.
@@ -115,7 +115,7 @@ def _hard_coded(
     )
 
 
-def _stays(size: int, runs: Sequence[Sequence[Step]]) -> Place | None:
+def _stays(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
     """The first call that always gives the given batch, and grows elsewhere."""
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):

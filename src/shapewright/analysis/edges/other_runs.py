@@ -9,10 +9,10 @@ from typing import Literal
 
 from shapewright.analysis import python_errors
 from shapewright.analysis.explanations import explained_with
-from shapewright.analysis.hazards.context import Scene
+from shapewright.analysis.hazards.context import HazardContext
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axes import Axis
-from shapewright.analysis.provenance.axis_flow import Call
+from shapewright.analysis.provenance.axis_flow import OperatorCall
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS
 from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.program.spans import Span
@@ -72,7 +72,7 @@ Letters = Sequence[tuple[str | None, ...]]
 """For each tensor of the inputs the letter or formula of each dim."""
 
 
-def free_dims(scene: Scene, letters: Letters = ()) -> list[Free]:
+def free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
     """The dims that may have other sizes, the batch first."""
     facts = _inputs_of(scene)
     if len(facts) != len(scene.flow.inputs):
@@ -95,7 +95,7 @@ def free_dims(scene: Scene, letters: Letters = ()) -> list[Free]:
     return [each for each in firsts.values() if each in found][::-1]
 
 
-def _inputs_of(scene: Scene) -> list[Fact]:
+def _inputs_of(scene: HazardContext) -> list[Fact]:
     """The tensors that the program was given, each once."""
     calls = scene.program.trace.calls
     if not calls:
@@ -165,7 +165,9 @@ def _among(
     return more
 
 
-def _roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, Role]]:
+def _roles_of(
+    scene: HazardContext, facts: Sequence[Fact]
+) -> Iterator[tuple[InputDim, Role]]:
     """What the run tells of each dim of the inputs."""
     where: dict[int, list[InputDim]] = {}
     for at, dims in enumerate(scene.flow.inputs):
@@ -184,14 +186,16 @@ def _roles_of(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[InputDim, R
             yield place, role
 
 
-def _follows_batch(scene: Scene) -> bool:
+def _follows_batch(scene: HazardContext) -> bool:
     """Whether a layer says which axis the batch is, or what comes out has it."""
     outputs = leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
 
 
-def _sequences(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[Axis, Role]]:
+def _sequences(
+    scene: HazardContext, facts: Sequence[Fact]
+) -> Iterator[tuple[Axis, Role]]:
     """Dims that count steps: of token ids, of what recurrent layers and attention
     take, and the middle one of three in front of a linear layer."""
     inputs = scene.flow.inputs
@@ -211,7 +215,7 @@ def _sequences(scene: Scene, facts: Sequence[Fact]) -> Iterator[tuple[Axis, Role
                     yield dim[0], "sequence"
 
 
-def _sides(scene: Scene) -> Iterator[tuple[Axis, Role]]:
+def _sides(scene: HazardContext) -> Iterator[tuple[Axis, Role]]:
     """Dims along which windows move."""
     for call in scene.calls:
         count = WINDOWED.get(call.name)
@@ -219,7 +223,7 @@ def _sides(scene: Scene) -> Iterator[tuple[Axis, Role]]:
             yield from _sides_of(call, count)
 
 
-def _sides_of(call: Call, count: int) -> Iterator[tuple[Axis, Role]]:
+def _sides_of(call: OperatorCall, count: int) -> Iterator[tuple[Axis, Role]]:
     for dim, role in zip(call.dims[0][-count:], SIDES[count], strict=True):
         if len(dim) == 1 and dim[0].root.data:
             yield dim[0].root, role
@@ -235,7 +239,7 @@ OF_PYTHON = ("IndexError", "ZeroDivisionError")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One call of a run: where it stands, and the shapes that it gave."""
 
     name: str
@@ -245,19 +249,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunOutcome:
     """What a run came to. `finding` tells why it fails; `_steps` only if asked for."""
 
     state: State
     finding: Finding | None = None
     output: tuple[Shape, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RunStep, ...] = ()
 
 
-UNSURE = Seen("unsure")
+UNSURE = RunOutcome("unsure")
 
 
-def seen(program: Program, whole: bool) -> Seen:
+def seen(program: Program, whole: bool) -> RunOutcome:
     """A run in short; with `whole` also what each call gave."""
     trace = program.trace
     passed = _steps(program) if whole else ()
@@ -265,13 +269,15 @@ def seen(program: Program, whole: bool) -> Seen:
     if finding is not None:
         drawn = finding.code == "index-out-of-range" and len(trace.assumptions) > 0
         unsure = drawn or finding.code in OF_VALUES
-        return Seen("unsure" if unsure else "fails", finding, (), passed)
+        return RunOutcome("unsure" if unsure else "fails", finding, (), passed)
     ended = next((each for each in trace.findings if each.severity == "error"), None)
     if ended is not None:
         return replace(_ending(program, ended), steps=passed)
     if not trace.complete:
         return UNSURE
-    return Seen("runs", None, tuple(f.shape for f in leaves(trace.output)), passed)
+    return RunOutcome(
+        "runs", None, tuple(f.shape for f in leaves(trace.output)), passed
+    )
 
 
 def _refused(program: Program) -> Finding | None:
@@ -280,16 +286,16 @@ def _refused(program: Program) -> Finding | None:
     return found[0][0] if found else None
 
 
-def _ending(program: Program, finding: Finding) -> Seen:
+def _ending(program: Program, finding: Finding) -> RunOutcome:
     """An error of the program's own Python: what it demands itself is no failure."""
     if finding.code != "program-error":
-        return Seen("fails", finding) if finding.code == "torch-error" else UNSURE
+        return RunOutcome("fails", finding) if finding.code == "torch-error" else UNSURE
     told = python_errors.explain_python_error(program, finding)
     if told.code == "size-check" or _stated(program, finding):
-        return Seen("refuses", told)
+        return RunOutcome("refuses", told)
     python = finding.torch_message.startswith(OF_PYTHON)
     unpacks = "to unpack (expected" in finding.torch_message
-    return Seen("fails" if unpacks or python else "refuses", told)
+    return RunOutcome("fails" if unpacks or python else "refuses", told)
 
 
 def _stated(program: Program, finding: Finding) -> bool:
@@ -304,10 +310,10 @@ def _stated(program: Program, finding: Finding) -> bool:
     )
 
 
-def _steps(program: Program) -> tuple[Step, ...]:
+def _steps(program: Program) -> tuple[RunStep, ...]:
     """What each call gave."""
     return tuple(
-        Step(op.name, op.module, op.span, tuple(fact.shape for fact in op.outputs))
+        RunStep(op.name, op.module, op.span, tuple(fact.shape for fact in op.outputs))
         for op in program.trace.ops
     )
 
@@ -340,9 +346,9 @@ class Request:
 class Runs:
     """The runs that were made, and how to make more."""
 
-    make: Callable[[Sequence[Request]], Sequence[Seen | None]]
+    make: Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
     left: int
-    known: dict[Request, Seen] = field(default_factory=dict)
+    known: dict[Request, RunOutcome] = field(default_factory=dict)
 
     def ask(self, requests: Sequence[Request]) -> None:
         """Make those that are not made yet, as far as the budget goes."""
@@ -353,7 +359,7 @@ class Runs:
         for request, found in zip(new, self.make(new) if new else (), strict=True):
             self.known[request] = found or UNSURE
 
-    def steps(self, requests: Sequence[Request]) -> list[tuple[Step, ...]]:
+    def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
         """What each call gave in some runs."""
         asked = [replace(each, look="steps") for each in requests]
         self.ask(asked)
@@ -366,7 +372,7 @@ class Runs:
         seen = self.at(asked)
         return seen.finding if seen.state == "fails" else None
 
-    def at(self, request: Request) -> Seen:
+    def at(self, request: Request) -> RunOutcome:
         """A run; `UNSURE` where it was not made."""
         return self.known.get(request, UNSURE)
 
@@ -376,7 +382,7 @@ def budget(ops: int) -> int:
     return max(FEWEST, min(RUNS, OPS // max(1, ops)))
 
 
-Place = tuple[Step, str]
+Place = tuple[RunStep, str]
 """The call where two runs part, and what is to be said of it."""
 
 
@@ -423,7 +429,7 @@ def text(shape: Shape) -> str:
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
-def first_other(one: Sequence[Step], other: Sequence[Step]) -> Place | None:
+def first_other(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
     """The first call that gives fewer or more dims in one run than in another."""
     for mine, theirs in zip(one, other, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):

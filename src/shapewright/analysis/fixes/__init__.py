@@ -26,7 +26,7 @@ STEP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class FixOption:
     """A fix to try. The lower its `cost`, the likelier it is what was meant."""
 
     fix: Fix
@@ -34,13 +34,13 @@ class Option:
     cost: float
 
 
-def options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[Option]:
+def options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOption]:
     """Fixes of one kind, the likelier first."""
     for n, fix in enumerate(as_far_as_known(fixes)):
-        yield Option(fix, kind, cost + n * STEP)
+        yield FixOption(fix, kind, cost + n * STEP)
 
 
-def candidates(program: Program, failure: Failure) -> list[Option]:
+def candidates(program: Program, failure: Failure) -> list[FixOption]:
     """Fixes to try, each once, the likeliest first."""
     if failure.of_history:
         return []
@@ -63,7 +63,7 @@ def _of_inputs(program: Program, fix: Fix) -> bool:
     return False
 
 
-def of_program_error(program: Program, finding: Finding) -> list[Option]:
+def of_program_error(program: Program, finding: Finding) -> list[FixOption]:
     """Fixes to try for an error that the program itself raised."""
     lines = suspects_of_error(program, finding.span)
     last = common_mistakes.left_out(program, len(program.trace.ops))
@@ -82,16 +82,16 @@ def of_program_error(program: Program, finding: Finding) -> list[Option]:
     )
 
 
-def _tidy(program: Program, found: Iterable[Option]) -> list[Option]:
+def _tidy(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
     """Each change of the program once, in the order of their costs."""
-    seen: dict[tuple[object, ...], Option] = {}
+    seen: dict[tuple[object, ...], FixOption] = {}
     for option in sorted(found, key=lambda option: option.cost):
         key = tuple((edit.span, edit.text) for edit in option.fix.edits)
         seen.setdefault(key, option)
     return [each for each in seen.values() if not _of_inputs(program, each.fix)]
 
 
-def _pointed(program: Program, failure: Failure) -> Iterator[Option]:
+def _pointed(program: Program, failure: Failure) -> Iterator[FixOption]:
     """What the call itself points at."""
     ordered = operands.of_order(program, failure, sure=True)
     yield from options("any-batch", 0.9, common_mistakes.of_any_size(program, failure))
@@ -126,7 +126,7 @@ FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
 """Kernels of evaluation; a flag that turns them off repairs nothing that they need."""
 
 
-def _possible(program: Program, failure: Failure) -> Iterator[Option]:
+def _possible(program: Program, failure: Failure) -> Iterator[FixOption]:
     """Another word, name or number along the ways that led to the call."""
     lines = suspects(program, failure)
     yield from options("keyword", 3.0, keywords_and_methods.keywords(program, lines))

@@ -18,9 +18,9 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Op
-from shapewright.record.report import Remainder
+from shapewright.record.report import LastBatch
 
 
 def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
@@ -106,7 +106,7 @@ def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", f"`{name[:-2]}{new}` for `{name}`", (Edit(place, new),))
 
 
-def _letters(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
     """An equation whose letters stand in another order."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -152,7 +152,7 @@ def _fitting(terms: list[str], op: Op) -> bool:
     return True
 
 
-def _joined_along(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _joined_along(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """`torch.cat` along another dim than the first, where none is said."""
     if len(call.args) == 1 and not call.keywords:
         place = text.span(call).end
@@ -169,7 +169,7 @@ SIGNS = {
 }  # fmt: skip
 
 
-def _assigned(text: Text, node: ast.AugAssign) -> Iterator[Fix]:
+def _assigned(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
     """`x = x + y` for `x += y`, which cannot grow."""
     sign = SIGNS.get(type(node.op))
     if sign is not None:
@@ -229,7 +229,7 @@ def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[
         yield Fix("fits", f"`{shown}.squeeze({dim})`", (*one.edits, back))
 
 
-def _sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
+def _sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
     """The number that is left where all others are right; from dim 1 on as one dim."""
     if not op.inputs or not isinstance(call.func, ast.Attribute):
         return
@@ -256,12 +256,12 @@ def _sizes(text: Text, call: ast.Call, op: Op) -> Iterator[Fix]:
             )
 
 
-def _number(text: Text, node: ast.expr, value: int) -> Edit:
+def _number(text: SourceText, node: ast.expr, value: int) -> Edit:
     """A number in a place."""
     return Edit(text.span(node), str(value))
 
 
-def _rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
+def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
     """As many numbers as there are dims."""
     given = list(call.args)
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
@@ -285,7 +285,9 @@ def _rows(text: Text, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
                     yield _row_of(text, call, given, [str(d) for d in order])
 
 
-def _row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str]) -> Fix:
+def _row_of(
+    text: SourceText, call: ast.Call, given: list[ast.expr], words: list[str]
+) -> Fix:
     """The numbers of a call as a whole."""
     span = text.span(given[0]).until(text.span(given[-1]))
     new = ", ".join(words)
@@ -293,7 +295,7 @@ def _row_of(text: Text, call: ast.Call, given: list[ast.expr], words: list[str])
     return Fix("fits", f"`{name}({new})`", (Edit(span, new),))
 
 
-def _inverted(text: Text, node: ast.AST, op: Op) -> Iterator[Fix]:
+def _inverted(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
     """`~mask` for `1 - mask`."""
     if not isinstance(node, ast.BinOp) or any(f.dtype != "bool" for f in op.inputs):
         return
@@ -317,7 +319,7 @@ def _flattened(program: Program, op: Op) -> Iterator[Fix]:
         yield Fix("fits", "`.flatten()` of both", tuple(edits))
 
 
-def _other_counts(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _other_counts(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """`tensordot` over another number of dims."""
     for word in call.keywords:
         value = word.value.value if isinstance(word.value, ast.Constant) else None
@@ -328,7 +330,7 @@ def _other_counts(text: Text, call: ast.Call) -> Iterator[Fix]:
                 )
 
 
-def _padded(text: Text, node: ast.AST) -> Iterator[Fix]:
+def _padded(text: SourceText, node: ast.AST) -> Iterator[Fix]:
     """Tensors of several lengths padded to the longest."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         new = "torch.nn.utils.rnn.pad_sequence"
@@ -376,7 +378,7 @@ def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
             yield replaced(text, nodes[0], "-1")
 
 
-def _met(program: Program, at: int) -> Iterator[Remainder]:
+def _met(program: Program, at: int) -> Iterator[LastBatch]:
     """The last batch, with fewer samples, that the program worked with at an op."""
     for each in program.remainders:
         if each.began <= at < each.ended:

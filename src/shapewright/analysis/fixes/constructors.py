@@ -20,7 +20,7 @@ from shapewright.analysis.provenance.origins import arguments_with, constructor,
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure, Repair
 from shapewright.operators.metadata_rules import Made
-from shapewright.program.source_text import Text, flat
+from shapewright.program.source_text import SourceText, flat
 from shapewright.record.ops import Fact, Op
 
 
@@ -167,7 +167,7 @@ def _with_size(
 def _handed(
     program: Program,
     module: str,
-    text: Text,
+    text: SourceText,
     call: ast.Call,
     name: str,
     sizes: tuple[int, int],
@@ -188,7 +188,9 @@ def _handed(
         path = path.rpartition(".")[0]
 
 
-def _argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str) -> Fix:
+def _argument(
+    text: SourceText, call: ast.Call, name: str, node: ast.expr, shown: str
+) -> Fix:
     """One argument of a call replaced; the message shows the call."""
     span, outer = text.span(node), text.span(call)
     said = f"`{name}={shown}`"
@@ -199,7 +201,7 @@ def _argument(text: Text, call: ast.Call, name: str, node: ast.expr, shown: str)
     return Fix("fits", said, (Edit(span, shown),))
 
 
-def _in_words(text: Text, node: ast.expr, old: int, new: int) -> str:
+def _in_words(text: SourceText, node: ast.expr, old: int, new: int) -> str:
     """A size as the author might write it: `hidden`, `n_items + 1`, `2 * hidden`."""
     written = text.written(node)
     for name in names_for(text, node, new):
@@ -323,7 +325,7 @@ def _resized(
 def _resized_call(
     program: Program,
     failure: Failure,
-    text: Text,
+    text: SourceText,
     call: ast.Call,
     before: Sequence[int],
     after: tuple[int, ...],
@@ -352,7 +354,7 @@ def _resized_call(
     yield _with_words(text, call, nodes, words)
 
 
-def _sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
+def _sizes_of(text: SourceText, call: ast.Call, rank: int) -> list[ast.expr] | None:
     """The expressions of the sizes in a call, one for each dim.
 
     A name among the arguments that stands for a tuple is looked up.
@@ -368,7 +370,7 @@ def _sizes_of(text: Text, call: ast.Call, rank: int) -> list[ast.expr] | None:
     return given
 
 
-def _value_of(text: Text, node: ast.expr) -> ast.expr:
+def _value_of(text: SourceText, node: ast.expr) -> ast.expr:
     """The tuple that a name is given in the same function, else the node itself."""
     scope = function_around(text, node)
     if isinstance(node, ast.Name) and scope is not None:
@@ -383,7 +385,7 @@ def _value_of(text: Text, node: ast.expr) -> ast.expr:
 
 
 def _with_words(
-    text: Text, call: ast.Call, nodes: list[ast.expr], words: list[str]
+    text: SourceText, call: ast.Call, nodes: list[ast.expr], words: list[str]
 ) -> Fix:
     """The sizes of a call replaced as a whole."""
     first, last = text.span(nodes[0]), text.span(nodes[-1])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shapewright.analysis.fixes.suspect_lines import Line, nodes_on
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Edit, Fix
-from shapewright.program.source_text import Text, flat
+from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN", "MultiheadAttention"})
@@ -103,7 +103,7 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _settings_of(
-    text: Text, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
+    text: SourceText, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
     """A call with each setting that another one has otherwise."""
     given = {word.arg: word.value for word in node.keywords}
@@ -191,7 +191,7 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
                 yield Fix("fits", f"`{text.written(target)}, _`", (Edit(end, ", _"),))
 
 
-def _chunked(text: Text, call: ast.Call, parts: int) -> Iterator[Fix]:
+def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
     """`chunk(2, dim=1)` for what gave another number of parts."""
     name = last_name(call.func)
     if name not in ("unbind", "split", "chunk") or not isinstance(
@@ -215,7 +215,7 @@ def is_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
-def with_keyword(text: Text, node: ast.Call, word: str) -> Fix:
+def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
     """A call with a keyword more."""
     span = text.span(node)
     end = Span(

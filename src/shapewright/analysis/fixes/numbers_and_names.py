@@ -18,7 +18,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.findings.finding import Edit, Fix
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
@@ -113,7 +113,7 @@ def changed(
         yield fix
 
 
-def _is_given(text: Text, node: ast.expr) -> bool:
+def _is_given(text: SourceText, node: ast.expr) -> bool:
     """Whether an expression is an argument of a call."""
     around = text.parents.get(id(node))
     return isinstance(around, ast.Call | ast.keyword)
@@ -127,7 +127,7 @@ def _number_of(node: ast.expr) -> int | None:
 
 
 def _numbers(
-    value: int, pairs: list[tuple[int, int]], text: Text, node: ast.expr
+    value: int, pairs: list[tuple[int, int]], text: SourceText, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
     """Other numbers that may be meant, each with how far-fetched it is."""
     for has, needs in pairs:
@@ -158,7 +158,7 @@ def _numbers(
             yield 8, max(1, value - step)
 
 
-def replaced(text: Text, node: ast.expr, new: str) -> Fix:
+def replaced(text: SourceText, node: ast.expr, new: str) -> Fix:
     """A number replaced; the message shows the smallest call around it."""
     span = text.span(node)
     around: ast.AST | None = node
@@ -200,7 +200,7 @@ def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
         yield from _arguments_of(text, node)
 
 
-def _arguments_of(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _arguments_of(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """Each two neighbours of one call, and of a tuple in it."""
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
@@ -211,7 +211,7 @@ def _arguments_of(text: Text, call: ast.Call) -> Iterator[Fix]:
 
 
 def _swapped(
-    text: Text, whole: ast.expr, one: ast.expr, other: ast.expr
+    text: SourceText, whole: ast.expr, one: ast.expr, other: ast.expr
 ) -> Iterator[Fix]:
     """Two expressions exchanged."""
     first, second = text.written(one), text.written(other)
@@ -311,7 +311,7 @@ def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
             yield Fix("fits", said, (Edit(text.span(node), name),))
 
 
-def _beside(text: Text, node: ast.expr) -> Iterator[str]:
+def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
     """Names that may stand for a number where a name or an attribute of `self` does.
 
     For a name of a constructor its parameters and the numbers that it works out; for

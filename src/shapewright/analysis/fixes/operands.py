@@ -18,7 +18,7 @@ from shapewright.analysis.provenance.call_expressions import (
 )
 from shapewright.findings.finding import Edit, Finding, Fix
 from shapewright.operators.failed_calls import Failure, Repair
-from shapewright.program.source_text import Text, defining, flat
+from shapewright.program.source_text import SourceText, defining, flat
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op, leaves
 
@@ -44,7 +44,9 @@ def with_method(
         yield after(text, node, method)
 
 
-def _handed_in(program: Program, op: Op, fact: Fact) -> Iterator[tuple[Text, ast.expr]]:
+def _handed_in(
+    program: Program, op: Op, fact: Fact
+) -> Iterator[tuple[SourceText, ast.expr]]:
     """The arguments by which a tensor came into the modules around a call.
 
     What only changed its elements on the way counts as the same tensor.
@@ -73,7 +75,7 @@ FOLLOWED = 6
 """Ops that are followed back from an operand."""
 
 
-def after(text: Text, node: ast.expr, method: str) -> Fix:
+def after(text: SourceText, node: ast.expr, method: str) -> Fix:
     """An expression followed by a method call."""
     span, written = text.span(node), text.written(node)
     if isinstance(node, TIGHT):
@@ -274,7 +276,7 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
         yield from _left_out(found[0], found[1])
 
 
-def _left_out(text: Text, call: ast.Call) -> Iterator[Fix]:
+def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
     """A call replaced by what it was given."""
     if len(call.args) == 1 and not call.keywords:
         kept = text.written(call.args[0])
@@ -374,7 +376,9 @@ def _tensor_of(node: ast.expr) -> ast.expr | None:
     return node.value if isinstance(node, ast.Attribute) else None
 
 
-def _sources(text: Text, node: ast.expr, line: int, deep: int) -> Iterator[ast.expr]:
+def _sources(
+    text: SourceText, node: ast.expr, line: int, deep: int
+) -> Iterator[ast.expr]:
     """The calls that a name stands for, and the arguments that it is handed."""
     if isinstance(node, ast.Call | ast.Subscript):
         yield node

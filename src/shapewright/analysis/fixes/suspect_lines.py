@@ -13,7 +13,7 @@ from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_expressions
 from shapewright.analysis.provenance.origins import known_value
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import Text, defining
+from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, ModuleCall, Op, leaves
 
@@ -105,7 +105,7 @@ def _lines_of(span: Span | None) -> Iterator[Line]:
 
 def nodes_on(
     program: Program, lines: list[Line], *kinds: type[ast.AST]
-) -> Iterator[tuple[Text, ast.expr]]:
+) -> Iterator[tuple[SourceText, ast.expr]]:
     """Expressions of these kinds that begin on these lines, in the lines' order."""
     for file, number in lines:
         text = program.text(file)
@@ -115,7 +115,9 @@ def nodes_on(
                 yield text, node  # type: ignore[misc]
 
 
-def definitions(program: Program, lines: list[Line]) -> Iterator[tuple[Text, ast.expr]]:
+def definitions(
+    program: Program, lines: list[Line]
+) -> Iterator[tuple[SourceText, ast.expr]]:
     """What gives the names on these lines their numbers: defaults, constants, calls.
 
     A parameter's default, a constant of the module, the argument that the class is
@@ -135,7 +137,7 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def size_in_words(
-    program: Program, failure: Failure, text: Text, node: ast.expr, size: int
+    program: Program, failure: Failure, text: SourceText, node: ast.expr, size: int
 ) -> str:
     """A size as a tensor in sight has it, `x.size(1)`, else the number."""
     op = program.trace.ops[failure.op]
@@ -147,13 +149,13 @@ def size_in_words(
     return str(size)
 
 
-def function_around(text: Text, node: ast.AST) -> ast.AST | None:
+def function_around(text: SourceText, node: ast.AST) -> ast.AST | None:
     """The function in which a node stands."""
     return text.around(node, *SCOPES)
 
 
 def named_facts(
-    program: Program, op: Op, text: Text, node: ast.expr
+    program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> dict[str, Fact]:
     """The tensors that names of the function around a node stand for at its line."""
     scope = function_around(text, node)
@@ -196,7 +198,7 @@ def named_facts(
     return found
 
 
-def _called(program: Program, op: Op, text: Text, node: ast.expr) -> Fact | None:
+def _called(program: Program, op: Op, text: SourceText, node: ast.expr) -> Fact | None:
     """What the module call at an expression returned, where it is one tensor."""
     call = _module_call(program, op, text, node)
     facts = leaves(call.output) if call is not None else []
@@ -204,7 +206,7 @@ def _called(program: Program, op: Op, text: Text, node: ast.expr) -> Fact | None
 
 
 def _module_call(
-    program: Program, op: Op, text: Text, node: ast.expr
+    program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> ModuleCall | None:
     """The module call that an expression made before an op."""
     span = text.span(node)
@@ -235,7 +237,7 @@ def other_operand(
     return None
 
 
-def names_for(text: Text, node: ast.expr, value: int) -> Iterator[str]:
+def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
     """Names in sight of a name's place that stand for a number, read from the text.
 
     `cfg.width` for `cfg.n_head`, `hidden` for `n_in`.
@@ -255,7 +257,7 @@ def names_for(text: Text, node: ast.expr, value: int) -> Iterator[str]:
                 yield name
 
 
-def _stands(text: Text, name: str, value: int) -> bool:
+def _stands(text: SourceText, name: str, value: int) -> bool:
     """Whether a name stands for a number wherever it is defined."""
     known = [known_value(each) for each in defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from shapewright.analysis.formulas.fitted import Dims
+from shapewright.analysis.formulas.call_formulas import Dims
 from shapewright.program.spans import Span
-from shapewright.record.guards import Guard, Guards, Read, outcome_of, reads_of
+from shapewright.record.guards import Guard, Guards, SizeRead, outcome_of, reads_of
 from shapewright.sizes.expressions import Expression
 
 Sizes = Mapping[str, int]
@@ -97,18 +97,18 @@ class _Free(Mapping[int, Dims]):
         return len(self.known)
 
 
-def _all_reads(guard: Guard) -> Iterator[Read]:
+def _all_reads(guard: Guard) -> Iterator[SizeRead]:
     """Every size that a comparison read."""
     yield from reads_of(guard.left, guard.right)
 
 
-def _formula_of(read: Read, known: Mapping[int, Dims]) -> Expression | None:
+def _formula_of(read: SizeRead, known: Mapping[int, Dims]) -> Expression | None:
     """The formula of a size that was read."""
     dims = known.get(read.tensor, ())
     return dims[read.dim] if -len(dims) <= read.dim < len(dims) else None
 
 
-def _of_guard(guard: Guard, formulas: Mapping[Read, Expression | None]) -> Outcome:
+def _of_guard(guard: Guard, formulas: Mapping[SizeRead, Expression | None]) -> Outcome:
     """How a comparison comes out at other sizes."""
 
     def outcome(sizes: Sizes) -> bool:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.record.formulas import Named, Numbers
+from shapewright.record.formulas import ModuleNumbers, Named
 from shapewright.record.ops import Op
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Size
@@ -87,7 +87,7 @@ class _Wording:
     """One function of a module, whose names have these numbers."""
 
     function: ast.FunctionDef
-    numbers: Numbers
+    numbers: ModuleNumbers
     assigned: dict[str, list[ast.expr | None]] = field(init=False)
     kept: dict[str, list[str]] = field(init=False)
 
@@ -271,7 +271,7 @@ FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
 """`12` of ``12*B``."""
 
 
-def names_of(trace: Trace, numbers: Mapping[str, Numbers]) -> tuple[Named, ...]:
+def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named, ...]:
     """The constants that have one name, each with the first module that tells it.
 
     A name counts where the call that makes the size, or the constructor of its layer,
@@ -297,8 +297,8 @@ class _Naming:
     """The texts of a trace, and the names of its modules."""
 
     trace: Trace
-    numbers: Mapping[str, Numbers]
-    texts: dict[str, Text] = field(default_factory=dict)
+    numbers: Mapping[str, ModuleNumbers]
+    texts: dict[str, SourceText] = field(default_factory=dict)
     written: dict[Span, Written | None] = field(default_factory=dict)
     wordings: dict[tuple[int, str], _Wording] = field(default_factory=dict)
     made: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
@@ -399,10 +399,10 @@ class _Naming:
             ]
         return self.made[name]
 
-    def text(self, file: str, text: str) -> Text:
+    def text(self, file: str, text: str) -> SourceText:
         """The text of a file; read once."""
         if file not in self.texts:
-            self.texts[file] = Text(file, text)
+            self.texts[file] = SourceText(file, text)
         return self.texts[file]
 
 

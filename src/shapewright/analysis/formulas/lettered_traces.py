@@ -8,7 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shapewright.analysis.formulas.fitted import UNKNOWN, CallFormulas, Dims, Sample
+from shapewright.analysis.formulas.call_formulas import (
+    UNKNOWN,
+    CallFormulas,
+    Dims,
+    Sample,
+)
 from shapewright.record.ops import Fact, Lazy, ModuleCall, Op
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, sized

@@ -17,7 +17,7 @@ from shapewright.analysis.hazards import batch_mixing as batch_mixing
 from shapewright.analysis.hazards import broadcasting as broadcasting
 from shapewright.analysis.hazards import cpu_tensors as cpu_tensors
 from shapewright.analysis.hazards import repeated_indices as repeated_indices
-from shapewright.analysis.hazards.context import KINDS, Kind, Scene
+from shapewright.analysis.hazards.context import KINDS, HazardContext, Kind
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -92,7 +92,7 @@ def hazards(
 
     `ignored` are codes that are switched off.
     """
-    scene = Scene(program)
+    scene = HazardContext(program)
     unsure = _behind_failures(program)
     found: dict[tuple[object, ...], Finding] = {}
     kinds: dict[tuple[object, ...], str] = {}  # which kind said it first
@@ -135,7 +135,7 @@ def _behind_failures(program: Program) -> set[Span]:
     return found
 
 
-def _looked_for(code: str, find: Kind, scene: Scene) -> list[Finding]:
+def _looked_for(code: str, find: Kind, scene: HazardContext) -> list[Finding]:
     """What one kind finds. A mistake of our own is told, and stops nothing else."""
     try:
         return list(find(scene))

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.analysis.program_run import shape_text
-from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import softmax_dim
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact
@@ -20,7 +20,7 @@ PLAIN = frozenset(
 )
 
 
-def _order(scene: Scene, fact: Fact) -> str | None:
+def _order(scene: HazardContext, fact: Fact) -> str | None:
     """Whether a mask is true in the past or in the future of the diagonal.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
@@ -55,7 +55,7 @@ def _order(scene: Scene, fact: Fact) -> str | None:
     return None
 
 
-def _corner(call: Call) -> bool:
+def _corner(call: OperatorCall) -> bool:
     """Whether an index cuts a square from the front of both dims."""
     items = call.given(1)
     items = items if isinstance(items, tuple) else (items,)
@@ -65,7 +65,7 @@ def _corner(call: Call) -> bool:
     return all(item.startswith(":") for item in cuts) and len(cuts) == 2
 
 
-def _of_ones(scene: Scene, fact: Fact) -> bool:
+def _of_ones(scene: HazardContext, fact: Fact) -> bool:
     """Whether a tensor is all ones, which `tril` and `triu` make a mask of."""
     maker = scene.program.producers.get(fact.tensor)
     if maker is None:
@@ -79,7 +79,7 @@ def _of_ones(scene: Scene, fact: Fact) -> bool:
     return name in PLAIN and bool(maker.inputs) and _of_ones(scene, maker.inputs[0])
 
 
-def _of_comparison(scene: Scene, call: Call) -> str | None:
+def _of_comparison(scene: HazardContext, call: OperatorCall) -> str | None:
     """Where `i[:, None] >= j[None, :]` of two ranges is true."""
     if len(call.op.inputs) != 2:
         return None
@@ -94,7 +94,7 @@ def _of_comparison(scene: Scene, call: Call) -> str | None:
     return "future" if less == rows[0] else "past"
 
 
-def is_range(scene: Scene, fact: Fact) -> bool:
+def is_range(scene: HazardContext, fact: Fact) -> bool:
     """Whether a tensor is `arange`, seen with other dims."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
@@ -114,7 +114,7 @@ HIDES = -1e3
 
 
 @hazard("mask-axis")
-def mask_axes(scene: Scene) -> Iterator[Finding]:
+def mask_axes(scene: HazardContext) -> Iterator[Finding]:
     """Masks without effect on a softmax, and masks that let only the future through."""
     for call in scene.calls:
         if call.op.span is None:
@@ -127,7 +127,7 @@ def mask_axes(scene: Scene) -> Iterator[Finding]:
             yield from _of_attention(scene, call)
 
 
-def _of_fill(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Scores that are filled before a softmax."""
     value = call.given(2, "value")
     if not isinstance(value, int | float) or value > HIDES:
@@ -152,7 +152,7 @@ def _of_fill(scene: Scene, call: Call) -> Iterator[Finding]:
         yield _reversed_mask(scene, call, 1, "hides")
 
 
-def _goes_to_attention(scene: Scene, call: Call) -> bool:
+def _goes_to_attention(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether zeros that are filled are the mask of `nn.MultiheadAttention`."""
     maker = scene.maker(call.op.inputs[0])
     users = scene.users.get(call.op.outputs[0].tensor, ())
@@ -161,7 +161,7 @@ def _goes_to_attention(scene: Scene, call: Call) -> bool:
     )
 
 
-def _of_others(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_others(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """Scores that are hidden by `where`, or by adding large negative numbers."""
     at = 0 if call.name == "where" else _hiding(scene, call)
     if at is None or (call.name == "where" and not _hides_rest(scene, call)):
@@ -178,7 +178,7 @@ def _of_others(scene: Scene, call: Call) -> Iterator[Finding]:
         yield _constant(scene, call, at, back, user)
 
 
-def _hiding(scene: Scene, call: Call) -> int | None:
+def _hiding(scene: HazardContext, call: OperatorCall) -> int | None:
     """Which of two terms is a mask times a large negative number."""
     for at, fact in enumerate(call.op.inputs[:2]):
         maker = scene.maker(fact)
@@ -189,7 +189,7 @@ def _hiding(scene: Scene, call: Call) -> int | None:
     return None
 
 
-def _hides_rest(scene: Scene, call: Call) -> bool:
+def _hides_rest(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether `where` takes a large negative number where its mask is false."""
     number = call.given(2, "other")
     if number is None and len(call.op.inputs) > 2:
@@ -198,7 +198,7 @@ def _hides_rest(scene: Scene, call: Call) -> bool:
     return isinstance(number, int | float) and number <= HIDES
 
 
-def _of_attention(scene: Scene, call: Call) -> Iterator[Finding]:
+def _of_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
     """The mask of a fused attention: true where a key is seen."""
     fact, mask = call.op.inputs[3], call.dims[3]
     keys = call.dims[1][-2]
@@ -217,7 +217,7 @@ def _flat(mask: tuple[Any, ...], back: int) -> bool:
     )
 
 
-def _softmax_after(scene: Scene, fact: Fact) -> Call | None:
+def _softmax_after(scene: HazardContext, fact: Fact) -> OperatorCall | None:
     """The softmax that scores go into, masks and scales in between."""
     for _ in range(4):
         users = scene.users.get(fact.tensor, [])
@@ -234,7 +234,7 @@ def _softmax_after(scene: Scene, fact: Fact) -> Call | None:
     return None
 
 
-def _other_mask(scene: Scene, call: Call, back: int) -> bool:
+def _other_mask(scene: HazardContext, call: OperatorCall, back: int) -> bool:
     """Whether another mask covers the keys, before or after this one."""
     near = [*scene.users.get(call.op.outputs[0].tensor, ())]
     before = scene.maker(call.op.inputs[0])
@@ -247,7 +247,9 @@ def _other_mask(scene: Scene, call: Call, back: int) -> bool:
     )
 
 
-def _constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Finding:
+def _constant(
+    scene: HazardContext, call: OperatorCall, at: int, back: int, user: OperatorCall
+) -> Finding:
     fact = call.op.inputs[at]
     name = scene.names(call.op)[at].rsplit(" (", 1)[0]
     keys = call.dims[1][-2] if at == 3 else call.dims[1 - at][back]
@@ -265,7 +267,9 @@ def _constant(scene: Scene, call: Call, at: int, back: int, user: Call) -> Findi
     )
 
 
-def _reversed_mask(scene: Scene, call: Call, at: int, verb: str) -> Finding:
+def _reversed_mask(
+    scene: HazardContext, call: OperatorCall, at: int, verb: str
+) -> Finding:
     fact = call.op.inputs[at]
     rest = "the future" if verb == "shows" else "the past, and shows the future"
     message = (

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from shapewright.analysis.causes import way
-from shapewright.analysis.hazards.context import Scene, counted, hazard
+from shapewright.analysis.hazards.context import HazardContext, counted, hazard
 from shapewright.analysis.program_run import shape_text
-from shapewright.analysis.provenance.axes import Axis, Block, Dim, Dims
-from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.axes import Axis, Dim, Dims, RegroupedDims
+from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import (
     PRODUCTS,
     contraction,
@@ -21,7 +21,7 @@ from shapewright.record.ops import Fact, Op
 
 
 @hazard("lost-batch")
-def lost_batches(scene: Scene) -> Iterator[Finding]:
+def lost_batches(scene: HazardContext) -> Iterator[Finding]:
     """`squeeze()` on a tensor that has a dim of samples, beside others of size 1."""
     if not scene.model or scene.batch is None:
         return
@@ -38,7 +38,9 @@ def lost_batches(scene: Scene) -> Iterator[Finding]:
         yield _told(scene, call, at, ones)
 
 
-def _told(scene: Scene, call: Call, at: int, ones: list[int]) -> Finding:
+def _told(
+    scene: HazardContext, call: OperatorCall, at: int, ones: list[int]
+) -> Finding:
     op = call.op
     before, after = shape_text(op.inputs[0]), shape_text(op.outputs[0])
     lost = op.inputs[0].shape[at] == 1
@@ -65,7 +67,7 @@ SMALL = 4
 
 
 @hazard("view-mixes-dims")
-def mixing_views(scene: Scene) -> Iterator[Finding]:
+def mixing_views(scene: HazardContext) -> Iterator[Finding]:
     """Reshapes whose result has an axis's size in another place than its elements."""
     for op, block in scene.flow.recuts:
         if op.span is None:
@@ -81,7 +83,7 @@ def mixing_views(scene: Scene) -> Iterator[Finding]:
             yield _of_cut(scene, op, block)
 
 
-def _moved_axis(block: Block) -> Axis | None:
+def _moved_axis(block: RegroupedDims) -> Axis | None:
     """The axis that has another place now, as far as sizes tell; None without one."""
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
@@ -105,7 +107,7 @@ def _moved_axis(block: Block) -> Axis | None:
     return None
 
 
-def _skewed(scene: Scene, op: Op, block: Block) -> bool:
+def _skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     """Whether a slice comes next, as where scores are shifted by their own view."""
     out = op.outputs[0]
     for user in scene.users.get(out.tensor, ()):
@@ -116,7 +118,7 @@ def _skewed(scene: Scene, op: Op, block: Block) -> bool:
     return False
 
 
-def _mixed(block: Block) -> bool:
+def _mixed(block: RegroupedDims) -> bool:
     """Whether pieces of a data axis are put together with others, or all is moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
@@ -132,7 +134,7 @@ def _mixed(block: Block) -> bool:
     )
 
 
-def _cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
+def _cuts_samples(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
     """Whether rows of the result hold elements of different samples."""
     axes = block.axes
     if block.before[0] != 0 or block.aligned or len(axes) < 2:
@@ -144,7 +146,7 @@ def _cuts_samples(scene: Scene, op: Op, block: Block) -> bool:
     )
 
 
-def _of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
+def _of_move(scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
     old = _place_of(scene, op, axis)
     new = block.after[0] + [length(dim) for dim in block.dims].index(axis.size)
@@ -160,7 +162,7 @@ def _of_move(scene: Scene, op: Op, block: Block, axis: Axis) -> Finding:
     )
 
 
-def _joining(scene: Scene, fact: Fact, block: Block) -> Op | None:
+def _joining(scene: HazardContext, fact: Fact, block: RegroupedDims) -> Op | None:
     """The `cat` that put the parts after each other, along dim 0."""
     for _ in range(STEPS):
         op = scene.program.producers.get(fact.tensor)
@@ -177,7 +179,7 @@ STEPS = 12
 """Ops between a `cat` and the view that pairs its rows."""
 
 
-def _of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
+def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
     """Parts that are joined along the batch, and viewed as if along the features."""
     names = ", ".join(scene.names(cat))
     message = (
@@ -193,7 +195,7 @@ def _of_parts(scene: Scene, cat: Op, op: Op) -> Finding:
     )
 
 
-def _place_of(scene: Scene, op: Op, axis: Axis) -> int:
+def _place_of(scene: HazardContext, op: Op, axis: Axis) -> int:
     """The dim of the input in which an axis stands."""
     for at, dim in enumerate(scene.flow.of(op.inputs[0])):
         if any(each is axis for each in dim):
@@ -201,7 +203,7 @@ def _place_of(scene: Scene, op: Op, axis: Axis) -> int:
     return 0
 
 
-def _of_cut(scene: Scene, op: Op, block: Block) -> Finding:
+def _of_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
     before, after = op.inputs[0], op.outputs[0]
     count = block.axes[0].size
     message = (
@@ -213,7 +215,7 @@ def _of_cut(scene: Scene, op: Op, block: Block) -> Finding:
 
 
 @hazard("wrong-axis")
-def wrong_axes(scene: Scene) -> Iterator[Finding]:
+def wrong_axes(scene: HazardContext) -> Iterator[Finding]:
     """Softmax over queries, over the batch, or over any axis that is not summed."""
     yield from _softmax_of_one(scene)
     yield from _default_dims(scene)
@@ -231,7 +233,7 @@ DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 """Functions that run along dim 1 where no `dim` is written: the place of `dim`."""
 
 
-def _default_dims(scene: Scene) -> Iterator[Finding]:
+def _default_dims(scene: HazardContext) -> Iterator[Finding]:
     """Vectors in the last dim, compared or normalised along dim 1 by default.
 
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
@@ -251,7 +253,7 @@ def _default_dims(scene: Scene) -> Iterator[Finding]:
             yield scene.finding("wrong-axis", call.op, message)
 
 
-def _names_no_dim(scene: Scene, call: Call, place: int) -> bool:
+def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
     """Whether the text calls a function without its `dim`."""
     found = scene.program.node(call.op.span)
     node = found[1] if found is not None else None
@@ -267,7 +269,7 @@ def _along_data(dim: Dim) -> bool:
     return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
-def _softmax_of_one(scene: Scene) -> Iterator[Finding]:
+def _softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
     """Weights along a dim that a layer makes of size 1: each of them is one."""
     for call in scene.calls:
         if call.name not in ("softmax", "softmin") or not call.dims:
@@ -287,7 +289,7 @@ def _softmax_of_one(scene: Scene) -> Iterator[Finding]:
             yield scene.finding("wrong-axis", call.op, message, (maker, why))
 
 
-def _sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
+def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims, Dims]]:
     """Weighted sums: the dim of the weights that is summed, the weights, the values."""
     made = contraction(call)
     if made is not None and len(call.dims) == 2:
@@ -310,7 +312,7 @@ def _sums(scene: Scene, call: Call) -> Iterator[tuple[Dim, Dims, Dims]]:
                     yield one[back], one, other
 
 
-def _turned(scene: Scene, call: Call, at: int) -> bool:
+def _turned(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether a matrix was transposed for the product, as `soft.T @ x` says openly."""
     fact = call.op.inputs[at]
     maker = scene.maker(fact)
@@ -321,7 +323,11 @@ TURNING = frozenset({"T", "t", "mT", "transpose", "swapaxes"})
 
 
 def _misused(
-    scene: Scene, calls: dict[int, Call], summed: Dim, weights: Dims, values: Dims
+    scene: HazardContext,
+    calls: dict[int, OperatorCall],
+    summed: Dim,
+    weights: Dims,
+    values: Dims,
 ) -> int | None:
     """The softmax of weights that are summed along another axis than their own."""
     if is_marked(summed) or any(map(is_marked, values)):
@@ -338,7 +344,7 @@ def _misused(
     return None
 
 
-def _between_products(scene: Scene, call: Call | None) -> bool:
+def _between_products(scene: HazardContext, call: OperatorCall | None) -> bool:
     """Whether a softmax of scores runs along neither queries nor keys: the heads."""
     if call is None:
         return False
@@ -370,7 +376,9 @@ def is_marked(dim: Dim) -> bool:
     return any(axis.softmax is not None for axis in dim)
 
 
-def _of_softmax(scene: Scene, call: Call, use: Call, summed: Dim) -> Finding:
+def _of_softmax(
+    scene: HazardContext, call: OperatorCall, use: OperatorCall, summed: Dim
+) -> Finding:
     at = softmax_dim(call) or 0
     rank = len(call.shape)
     own = call.dims[0][at]

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.attention_masks import is_range
-from shapewright.analysis.hazards.context import RECURRENT, Claim, Scene, hazard
+from shapewright.analysis.hazards.context import RECURRENT, Claim, HazardContext, hazard
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dims
-from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import STATISTICS, reduced_dims
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
@@ -34,7 +34,7 @@ TIME_FIRST = re.compile(
 
 
 @hazard("layout")
-def layouts(scene: Scene) -> Iterator[Finding]:
+def layouts(scene: HazardContext) -> Iterator[Finding]:
     """What speaks against the dim that a layer takes for the batch."""
     told: set[object] = set()
     for claim in scene.claims:
@@ -54,7 +54,7 @@ def _is_sequence(claim: Claim) -> bool:
     return name in RECURRENT or name == "multi_head_attention_forward"
 
 
-def _against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
+def _against(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | None:
     """The first thing that speaks against what a layer takes for the batch."""
     time_first = claim.dim == 1
     for fact in claim.call.op.outputs[1:]:
@@ -92,7 +92,7 @@ def _against(scene: Scene, claim: Claim) -> tuple[Finding, object] | None:
     return _of_positions(scene, claim, place) if place is not None else None
 
 
-def _used_later(scene: Scene, claim: Claim) -> Iterator[Call]:
+def _used_later(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
     """Calls on what a layer gave, through what leaves the dims as they are."""
     waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
     seen = set(waiting)
@@ -114,7 +114,7 @@ def _in_place(dims: Dims, claim: Claim) -> bool:
     return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
 
 
-def _step_of(call: Call, axis: Axis) -> int | None:
+def _step_of(call: OperatorCall, axis: Axis) -> int | None:
     """The number at which an index takes an axis; None where it does not."""
     dims = call.dims[0]
     if call.name == "select":
@@ -132,7 +132,7 @@ def _step_of(call: Call, axis: Axis) -> int | None:
     return None
 
 
-def _averaged(call: Call, axis: Axis) -> bool:
+def _averaged(call: OperatorCall, axis: Axis) -> bool:
     """Whether a reduction runs along one axis and no other."""
     gone = reduced_dims(call)
     dims = call.dims[0]
@@ -142,7 +142,7 @@ def _averaged(call: Call, axis: Axis) -> bool:
     return len(dim) == 1 and dim[0] is axis
 
 
-def _positions(scene: Scene, axis: Axis) -> Call | None:
+def _positions(scene: HazardContext, axis: Axis) -> OperatorCall | None:
     """Where a table of positions is added along an axis."""
     for call in scene.calls:
         if (
@@ -161,7 +161,7 @@ def _positions(scene: Scene, axis: Axis) -> Call | None:
     return None
 
 
-def _looked_up(scene: Scene, fact: Fact) -> bool:
+def _looked_up(scene: HazardContext, fact: Fact) -> bool:
     """Whether a tensor is the rows of an embedding for 0, 1, 2, ..."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
@@ -181,7 +181,7 @@ def _is_table(dim: tuple[Axis, ...]) -> bool:
     return len(dim) == 1 and dim[0].size > 1 and dim[0].root.kind == "state"
 
 
-def _unpacked(scene: Scene, claim: Claim) -> str:
+def _unpacked(scene: HazardContext, claim: Claim) -> str:
     """`batch, steps, _ = x.shape` on what a layer is given, which has time first."""
     op = claim.call.op
     found = scene.program.node(op.span)
@@ -226,7 +226,7 @@ def _sizes_of(node: ast.expr) -> str:
     return ""
 
 
-def _comment(scene: Scene, claim: Claim) -> str:
+def _comment(scene: HazardContext, claim: Claim) -> str:
     """What a comment says of a layout with the batch in front, where none says else.
 
     Only where what the layer is given is laid out as the model's inputs are.
@@ -253,7 +253,7 @@ def _comment(scene: Scene, claim: Claim) -> str:
 
 
 def _of_layer(
-    scene: Scene, claim: Claim, op: Op | None, why: str
+    scene: HazardContext, claim: Claim, op: Op | None, why: str
 ) -> tuple[Finding, object]:
     layer, fact = claim.call.op, claim.call.op.inputs[0]
     other = fact.shape[0]
@@ -272,7 +272,7 @@ def _of_layer(
     return finding, (layer.span, "layout")
 
 
-def _outer_name(scene: Scene, op: Op) -> str:
+def _outer_name(scene: HazardContext, op: Op) -> str:
     """The layer as the program's text calls it: `encoder`, not the attention in it."""
     for call in scene.program.trace.calls:
         if call.span is not None and call.span == op.span and call.parent is not None:
@@ -280,7 +280,9 @@ def _outer_name(scene: Scene, op: Op) -> str:
     return scene.operation(op)
 
 
-def _of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_step(
+    scene: HazardContext, claim: Claim, call: OperatorCall
+) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
         f"the last sample is taken of {shape_text(fact)}, not the last step:"
@@ -295,7 +297,9 @@ def _of_step(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     return finding, (call.op.span, "step")
 
 
-def _of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_state(
+    scene: HazardContext, claim: Claim, call: OperatorCall
+) -> tuple[Finding, object]:
     fact = call.op.inputs[0]
     message = (
         f"the last sample of the state {shape_text(fact)} is taken, not the last layer:"
@@ -306,7 +310,9 @@ def _of_state(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
     return finding, (call.op.span, "state")
 
 
-def _of_positions(scene: Scene, claim: Claim, call: Call) -> tuple[Finding, object]:
+def _of_positions(
+    scene: HazardContext, claim: Claim, call: OperatorCall
+) -> tuple[Finding, object]:
     one, other = (shape_text(fact) for fact in call.op.inputs[:2])
     message = (
         f"positions are added along dim 0 of {one} + {other}, which"

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shapewright.analysis.hazards.axis_mistakes import is_marked
-from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.analysis.program_run import shape_text
-from shapewright.analysis.provenance.axis_flow import Call, length
+from shapewright.analysis.provenance.axis_flow import OperatorCall, length
 from shapewright.analysis.provenance.layer_axes import (
     contraction,
     einsum_letters,
@@ -27,7 +27,7 @@ RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
 
 
 @hazard("batch-axis")
-def batch_axes(scene: Scene) -> Iterator[Finding]:
+def batch_axes(scene: HazardContext) -> Iterator[Finding]:
     """Softmax and `normalize` along the samples of a batch."""
     if not scene.model:
         return
@@ -46,7 +46,7 @@ def batch_axes(scene: Scene) -> Iterator[Finding]:
                 yield _report_batch_axis(scene, call, at)
 
 
-def _find_summed_letter(scene: Scene, call: Call) -> str | None:
+def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:
     """The letter of the samples, where an einsum with weights of a layer sums them."""
     states = scene.program.states
     found, letters = equation(call), einsum_letters(call)
@@ -61,7 +61,7 @@ def _find_summed_letter(scene: Scene, call: Call) -> str | None:
     return None
 
 
-def _of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
+def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding:
     message = (
         f"{scene.operation(call.op)} sums over `{letter}`, the batch: all samples get"
         f" one {shape_text(call.op.outputs[0])}"
@@ -70,13 +70,13 @@ def _of_einsum(scene: Scene, call: Call, letter: str) -> Finding:
     return scene.finding("batch-axis", call.op, message, (call.op, why))
 
 
-def _accumulates(scene: Scene, call: Call, at: int) -> bool:
+def _accumulates(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether a running sum goes from sample to sample."""
     dims = call.dims[0]
     return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
 
 
-def _normalised(call: Call) -> int | None:
+def _normalised(call: OperatorCall) -> int | None:
     """The dim along which a call normalises."""
     if call.name == "normalize":
         at = call.given(2, "dim", default=1)
@@ -84,7 +84,7 @@ def _normalised(call: Call) -> int | None:
     return softmax_dim(call)
 
 
-def _competes(scene: Scene, call: Call, at: int) -> bool:
+def _competes(scene: HazardContext, call: OperatorCall, at: int) -> bool:
     """Whether samples compete that should not, as far as the run tells."""
     dims = call.dims[0]
     if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
@@ -99,7 +99,7 @@ def _competes(scene: Scene, call: Call, at: int) -> bool:
     return not _used_along(scene, call)
 
 
-def _used_along(scene: Scene, call: Call) -> bool:
+def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether what comes out is summed, or chosen from, along that axis: pooling."""
     if call.name != "softmax":
         return False
@@ -118,7 +118,7 @@ def _used_along(scene: Scene, call: Call) -> bool:
     return False
 
 
-def _report_batch_axis(scene: Scene, call: Call, at: int) -> Finding:
+def _report_batch_axis(scene: HazardContext, call: OperatorCall, at: int) -> Finding:
     batch = scene.batch
     assert batch is not None
     shape = shape_text(call.op.inputs[0])
@@ -146,7 +146,7 @@ STEPS = 6
 
 
 @hazard("batch-dependence")
-def batch_dependences(scene: Scene) -> Iterator[Finding]:
+def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
     """Divisions of per-sample maps by an extreme that was taken over all samples."""
     if not scene.model or scene.batch is None:
         return
@@ -160,7 +160,7 @@ def batch_dependences(scene: Scene) -> Iterator[Finding]:
             yield _report_batch_dependence(scene, call, found)
 
 
-def _per_sample(scene: Scene, call: Call) -> bool:
+def _per_sample(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether a tensor of samples is divided by one number."""
     dims, by = call.dims
     batch = [dim for dim in dims if scene.is_batch(dim) and length(dim) > 1]
@@ -168,7 +168,7 @@ def _per_sample(scene: Scene, call: Call) -> bool:
     return not by and bool(batch) and len(data) > 1 and len(dims) > 2
 
 
-def _extreme(scene: Scene, call: Call) -> Call | None:
+def _extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
     """The extreme in a divisor that was taken over the tensor that is divided."""
     numerator = _ancestors(scene, call.op.inputs[0])
     waiting, steps = [call.op.inputs[1]], 0
@@ -189,7 +189,7 @@ def _extreme(scene: Scene, call: Call) -> Call | None:
     return None
 
 
-def _magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
+def _magnitudes(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
     """Whether a tensor is the magnitudes of one of these: `x.abs()`."""
     maker = scene.maker(fact)
     return (
@@ -199,7 +199,7 @@ def _magnitudes(scene: Scene, fact: Fact, numerator: set[int]) -> bool:
     )
 
 
-def _ancestors(scene: Scene, fact: Fact) -> set[int]:
+def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
     """A tensor, and what it is after a number was taken off."""
     found = {fact.tensor}
     maker = scene.maker(fact)
@@ -208,7 +208,7 @@ def _ancestors(scene: Scene, fact: Fact) -> set[int]:
     return found
 
 
-def _rounded(scene: Scene, call: Call) -> bool:
+def _rounded(scene: HazardContext, call: OperatorCall) -> bool:
     """Whether what comes out is rounded: a scale for all, as for quantisation."""
     fact = call.op.outputs[0]
     for _ in range(3):
@@ -221,7 +221,9 @@ def _rounded(scene: Scene, call: Call) -> bool:
     return False
 
 
-def _report_batch_dependence(scene: Scene, call: Call, found: Call) -> Finding:
+def _report_batch_dependence(
+    scene: HazardContext, call: OperatorCall, found: OperatorCall
+) -> Finding:
     batch = scene.batch
     assert batch is not None
     whole = shape_text(found.op.inputs[0])
@@ -239,7 +241,7 @@ def _report_batch_dependence(scene: Scene, call: Call, found: Call) -> Finding:
 
 
 @hazard("einsum-reduction")
-def einsums(scene: Scene) -> Iterator[Finding]:
+def einsums(scene: HazardContext) -> Iterator[Finding]:
     """Equations whose output torch had to guess."""
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
@@ -278,6 +280,6 @@ def einsums(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _is_sum_over_samples(scene: Scene, dim: object) -> bool:
+def _is_sum_over_samples(scene: HazardContext, dim: object) -> bool:
     """Whether the letter in front counts samples."""
     return isinstance(dim, tuple) and scene.is_batch(dim)

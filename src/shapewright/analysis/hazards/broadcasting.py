@@ -21,10 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from shapewright.analysis.hazards.context import ARITHMETIC, LOSSES, Scene, hazard
+from shapewright.analysis.hazards.context import (
+    ARITHMETIC,
+    LOSSES,
+    HazardContext,
+    hazard,
+)
 from shapewright.analysis.program_run import shape_text
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims
-from shapewright.analysis.provenance.axis_flow import KEEPS, Call, length
+from shapewright.analysis.provenance.axis_flow import KEEPS, OperatorCall, length
 from shapewright.analysis.provenance.view_axes import items_of
 from shapewright.findings.finding import Finding
 from shapewright.program.spans import Span
@@ -32,7 +37,7 @@ from shapewright.record.ops import Fact, Op
 
 
 @hazard("implicit-broadcast")
-def implicit_broadcasts(scene: Scene) -> Iterator[Finding]:
+def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Pointwise calls of the program's own text on tensors of two shapes."""
     for call in scene.calls:
         op = call.op
@@ -173,7 +178,7 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 
 
 @hazard("outer-broadcast")
-def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
+def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
     """Pointwise calls that pair the samples of one tensor with those of another."""
     seen = set()
     for call in scene.calls:
@@ -191,7 +196,7 @@ def outer_broadcasts(scene: Scene) -> Iterator[Finding]:
 
 
 def _paired(
-    scene: Scene, one: Dims, other: Dims, loss: bool
+    scene: HazardContext, one: Dims, other: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
     """The samples that two tensors share in different dims, and whose is longer."""
     if len(one) == len(other):
@@ -220,7 +225,7 @@ def _by_accident(dim: Dim) -> bool:
 ACCIDENTS = frozenset({"feature", "input", "source", "one", "state"})
 
 
-def _is_sample(scene: Scene, dim: Dim) -> bool:
+def _is_sample(scene: HazardContext, dim: Dim) -> bool:
     """Whether a dim counts the samples of an input."""
     if len(dim) != 1 or dim[0].size < 2:
         return False
@@ -230,7 +235,9 @@ def _is_sample(scene: Scene, dim: Dim) -> bool:
     return any(dims and dims[0][0].root is root for dims in scene.flow.inputs)
 
 
-def _told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Finding:
+def _told(
+    scene: HazardContext, call: OperatorCall, axis: Axis, longer: int, loss: bool
+) -> Finding:
     op = call.op
     names = scene.names(op)
     if op.outputs[0].shape:
@@ -256,7 +263,7 @@ def _told(scene: Scene, call: Call, axis: Axis, longer: int, loss: bool) -> Find
     )
 
 
-def _of_steps(scene: Scene, pair: _Pair) -> Finding:
+def _of_steps(scene: HazardContext, pair: _Pair) -> Finding:
     """The finding of a pair of which the run shows that a loss is made of it."""
     op, names = pair.op, scene.names(pair.op)
     size = op.inputs[1 - pair.longer].shape[0]
@@ -276,7 +283,7 @@ FARTHEST = 8
 
 
 @hazard("one-sample")
-def one_samples(scene: Scene) -> Iterator[Finding]:
+def one_samples(scene: HazardContext) -> Iterator[Finding]:
     """Losses of one sample with many, and calls in which a batch of one meets more."""
     alike: dict[object, set[int]] = {}
     for call in scene.calls:
@@ -299,7 +306,7 @@ def one_samples(scene: Scene) -> Iterator[Finding]:
                 yield _of_pick(scene, call, *found)
 
 
-def _picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
+def _picked(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:
     """Which side is one sample of the batch that the other counts, and its index."""
     for at in (0, 1):
         one, other = call.dims[at], call.dims[1 - at]
@@ -318,7 +325,9 @@ def _picked(scene: Scene, call: Call) -> tuple[int, Axis, Op] | None:
     return None
 
 
-def _index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
+def _index_of(
+    scene: HazardContext, call: OperatorCall, at: int, batch: Axis
+) -> Op | None:
     """The index that took one sample of a batch, on the way to a call."""
     maker = scene.maker(call.op.inputs[at])
     for _ in range(FARTHEST):
@@ -332,7 +341,7 @@ def _index_of(scene: Scene, call: Call, at: int, batch: Axis) -> Op | None:
     return None
 
 
-def _takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
+def _takes_one(call: OperatorCall, dims: Dims, batch: Axis) -> bool:
     """Whether a call takes one sample: `x[0]`, `x.select(0, 0)`."""
     if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
         return False
@@ -342,7 +351,9 @@ def _takes_one(call: Call, dims: Dims, batch: Axis) -> bool:
     return items is not None and type(items[0]) is int
 
 
-def _of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Finding:
+def _of_pick(
+    scene: HazardContext, call: OperatorCall, at: int, batch: Axis, index: Op
+) -> Finding:
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} compares one sample"
@@ -360,7 +371,7 @@ def _of_pick(scene: Scene, call: Call, at: int, batch: Axis, index: Op) -> Findi
     )
 
 
-def _of_last_batch(scene: Scene, call: Call, many: int) -> Finding:
+def _of_last_batch(scene: HazardContext, call: OperatorCall, many: int) -> Finding:
     names = scene.names(call.op)
     message = (
         f"{scene.operation(call.op)} of {names[0]} and {names[1]} broadcasts a batch of"

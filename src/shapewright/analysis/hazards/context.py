@@ -12,7 +12,7 @@ from shapewright.analysis.program_run import Program, shape_text
 from shapewright.analysis.provenance import layer_axes as layer_axes
 from shapewright.analysis.provenance import view_axes as view_axes
 from shapewright.analysis.provenance.axes import Axis, Dim
-from shapewright.analysis.provenance.axis_flow import Call, Flow
+from shapewright.analysis.provenance.axis_flow import AxisFlow, OperatorCall
 from shapewright.analysis.provenance.call_expressions import operation, tensor_names
 from shapewright.analysis.provenance.layer_axes import CONVOLUTIONS, sequence_first
 from shapewright.findings.finding import Finding, Related, Severity
@@ -44,31 +44,31 @@ class Claim:
 
     role: str
     axis: Axis
-    call: Call
+    call: OperatorCall
     dim: int
 
 
-class Scene:
+class HazardContext:
     """One run with its axes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.flow = Flow(program)
+        self.flow = AxisFlow(program)
         refused = {failure.op for failure in program.failures}
         self.calls = [
             self.call(op)
             for op in program.trace.ops
             if op.outputs and op.index not in refused
         ]
-        self.users: dict[int, list[Call]] = {}
+        self.users: dict[int, list[OperatorCall]] = {}
         for call in self.calls:
             for tensor in {fact.tensor for fact in call.op.inputs}:
                 self.users.setdefault(tensor, []).append(call)
 
-    def call(self, op: Op) -> Call:
+    def call(self, op: Op) -> OperatorCall:
         """An op with the dims of its tensors."""
         dims = [self.flow.of(fact) for fact in op.inputs]
-        return Call(op, op.name.rpartition(".")[2], dims)
+        return OperatorCall(op, op.name.rpartition(".")[2], dims)
 
     # -- the batch -----------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Scene:
             elif call.name in RECURRENT or call.name == "multi_head_attention_forward":
                 yield from self.of_sequence(call)
 
-    def of_sequence(self, call: Call) -> Iterator[Claim]:
+    def of_sequence(self, call: OperatorCall) -> Iterator[Claim]:
         """Recurrent layers and attention: which dim is time, which the batch."""
         dims = call.dims[0]
         if len(dims) != 3:
@@ -102,7 +102,7 @@ class Scene:
                 place = 1 - dim if turned else dim
                 yield Claim(role, dims[dim][0], call, place)
 
-    def turned_inside(self, call: Call) -> bool:
+    def turned_inside(self, call: OperatorCall) -> bool:
         """Whether attention turned what it was given itself: `batch_first=True`."""
         maker = self.program.producers.get(call.op.inputs[0].tensor)
         return (
@@ -176,7 +176,7 @@ class Scene:
 
     # -- walking -------------------------------------------------------------------
 
-    def maker(self, fact: Fact) -> Call | None:
+    def maker(self, fact: Fact) -> OperatorCall | None:
         """The call that made a tensor."""
         op = self.program.producers.get(fact.tensor)
         return self.call(op) if op is not None else None
@@ -222,7 +222,7 @@ def counted(axis: Axis) -> str:
     return axis.words or axis.root.words
 
 
-Kind = Callable[[Scene], Iterable[Finding]]
+Kind = Callable[[HazardContext], Iterable[Finding]]
 KINDS: dict[str, Kind] = {}
 """What finds each kind, by its code."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Severity
 from shapewright.record.ops import Op, leaves
@@ -28,7 +28,7 @@ MOVES = frozenset("to cuda cpu xpu type_as".split())
 
 
 @hazard("cpu-tensor")
-def cpu_tensors(scene: Scene) -> Iterator[Finding]:
+def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
     """Calls that get a tensor of the model and one that nobody put anywhere."""
     program = scene.program
     given = set(program.inputs) or _given_to_models(program)
@@ -80,7 +80,7 @@ def _given_to_models(program: Program) -> set[int]:
     return {fact.tensor for call in calls for fact in leaves(call.inputs)}
 
 
-def _is_of_script(scene: Scene, op: Op) -> bool:
+def _is_of_script(scene: HazardContext, op: Op) -> bool:
     """Whether a call was made outside of all modules, by a script."""
     if not scene.of_function and scene.program.inputs:
         return False
@@ -88,7 +88,7 @@ def _is_of_script(scene: Scene, op: Op) -> bool:
     return call is None or call.parent is None
 
 
-def _made_nowhere(scene: Scene, op: Op, name: str) -> bool:
+def _made_nowhere(scene: HazardContext, op: Op, name: str) -> bool:
     """Whether a factory was called without a device, by the program's own text."""
     arguments = dict(op.arguments)
     if _is_of_script(scene, op):
@@ -103,7 +103,7 @@ def _made_nowhere(scene: Scene, op: Op, name: str) -> bool:
     )
 
 
-def _plain_attribute(scene: Scene, op: Op, at: int) -> bool:
+def _plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
     """Whether the text names an attribute of a module that is no parameter or buffer.
 
     `model.to` does not move it.
@@ -120,7 +120,7 @@ def _plain_attribute(scene: Scene, op: Op, at: int) -> bool:
     return word.startswith("self.") and word.rpartition(".")[2] not in paths
 
 
-def _told(scene: Scene, op: Op, maker: Op, at: int) -> Finding:
+def _told(scene: HazardContext, op: Op, maker: Op, at: int) -> Finding:
     name = scene.names(op)[at]
     attribute = maker.name.rpartition(".")[2] not in FACTORIES
     how = "is a plain attribute on the CPU" if attribute else "was made on the CPU"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shapewright.analysis.hazards.context import Scene, hazard
+from shapewright.analysis.hazards.context import HazardContext, hazard
 from shapewright.findings.finding import Finding
 from shapewright.record.ops import Fact, Op
 
@@ -25,7 +25,7 @@ FARTHEST = 20
 
 
 @hazard("repeated-index")
-def repeated_indices(scene: Scene) -> Iterator[Finding]:
+def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
     """Sums that an index writes to fewer places than it has entries."""
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last

@@ -88,7 +88,7 @@ def changed(dim: Dim, size: int) -> Dim:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RegroupedDims:
     """Dims next to each other that were cut anew, and what came out of them.
 
     `aligned` is False where a new dim is no whole number of the old steps.
@@ -131,10 +131,12 @@ class Cutter:
                 done[-2:] = [whole]
         return tuple(done)
 
-    def recut(self, dims: Dims, shape: tuple[int, ...]) -> tuple[Dims, list[Block]]:
+    def recut(
+        self, dims: Dims, shape: tuple[int, ...]
+    ) -> tuple[Dims, list[RegroupedDims]]:
         """The dims after a reshape, and the blocks that are not as they were."""
         found: list[Dim] = []
-        blocks: list[Block] = []
+        blocks: list[RegroupedDims] = []
         i = j = 0
         sizes = [prod(axis.size for axis in dim) for dim in dims]
         if 0 in sizes or 0 in shape:
@@ -172,7 +174,7 @@ class Cutter:
             made, aligned = self.cut_up(axes, shape[place:j])
             found += made
             blocks.append(
-                Block((start, i), (place, j), tuple(axes), tuple(made), aligned)
+                RegroupedDims((start, i), (place, j), tuple(axes), tuple(made), aligned)
             )
         return tuple(found), blocks
 

@@ -8,10 +8,10 @@ from typing import Any
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.axes import (
     Axis,
-    Block,
     Cutter,
     Dim,
     Dims,
+    RegroupedDims,
     changed,
     fresh,
     worth,
@@ -19,7 +19,7 @@ from shapewright.analysis.provenance.axes import (
 from shapewright.record.ops import Fact, Op
 
 Outputs = list[Dims] | Dims | None
-Follower = Callable[["Flow", "Call"], Outputs]
+Follower = Callable[["AxisFlow", "OperatorCall"], Outputs]
 FOLLOWERS: dict[str, Follower] = {}
 """How axes go through an op, by the last part of its name."""
 
@@ -50,7 +50,7 @@ RANDOM = frozenset({"randn", "rand", "randint"})
 """What stands for data where a program is given none."""
 
 
-class Call:
+class OperatorCall:
     """An op with its arguments by name, and the dims of its tensors."""
 
     __slots__ = ("arguments", "dims", "name", "op")
@@ -83,7 +83,7 @@ class Call:
         return self.op.outputs[0].shape
 
 
-class Flow:
+class AxisFlow:
     """What each dim of each tensor of a run counts.
 
     `recuts` are the blocks that reshapes cut anew, with their op.
@@ -93,7 +93,7 @@ class Flow:
         self.program = program
         self.dims: dict[int, Dims] = {}
         self.cutter = Cutter()
-        self.recuts: list[tuple[Op, Block]] = []
+        self.recuts: list[tuple[Op, RegroupedDims]] = []
         self.inputs: list[Dims] = []
         self.by_size: dict[int, Axis | None] = {}
         self.rooted = True
@@ -217,7 +217,7 @@ class Flow:
             self.inputs.append(made)
             return
         follow = FOLLOWERS.get(name)
-        call = Call(op, name, given)
+        call = OperatorCall(op, name, given)
         found: Outputs = None
         if follow is not None:
             try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shapewright.analysis.program_run import Program
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import Text, flat, receiver
+from shapewright.program.source_text import SourceText, flat, receiver
 from shapewright.record.ops import ModuleCall, Op, leaves
 
 LONGEST = 40
@@ -83,7 +83,7 @@ def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
 
 
 def _of_layer(
-    text: Text, node: ast.AST, layer: ModuleCall, op: Op
+    text: SourceText, node: ast.AST, layer: ModuleCall, op: Op
 ) -> list[tuple[ast.expr, str] | None]:
     """Inputs of a layer's operator that the layer itself was given."""
     result: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
@@ -178,7 +178,7 @@ def _expression_at(
     return expr
 
 
-def _quoted(text: Text, node: ast.expr) -> str:
+def _quoted(text: SourceText, node: ast.expr) -> str:
     """The text of an expression, empty where it is too long to quote."""
     written = flat(text.written(node))
     return written if len(written) <= LONGEST else ""

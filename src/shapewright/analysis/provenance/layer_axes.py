@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
 from shapewright.analysis.provenance.axis_flow import (
-    Call,
-    Flow,
+    AxisFlow,
+    OperatorCall,
     Outputs,
     follows,
     length,
@@ -24,7 +24,7 @@ class _Contraction:
     right: Dims
 
 
-def contraction(call: Call) -> _Contraction | None:
+def contraction(call: OperatorCall) -> _Contraction | None:
     """What a matrix product or an einsum of two tensors sums over."""
     if call.name == "einsum":
         return _einsum_contraction(call)
@@ -38,7 +38,7 @@ def contraction(call: Call) -> _Contraction | None:
 
 
 @follows(*PRODUCTS)
-def product(flow: Flow, call: Call) -> Outputs:
+def product(flow: AxisFlow, call: OperatorCall) -> Outputs:
     one, other = call.dims[0], call.dims[1]
     rows = one[:-1] if len(one) == 1 else one[-2:-1]
     columns = other[-1:] if len(other) > 1 else ()
@@ -49,29 +49,29 @@ def product(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("linear")
-def linear(flow: Flow, call: Call) -> Outputs:
+def linear(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0][:-1], _feature(call, 1, 0, call.shape[-1]))
 
 
 @follows("addmm", "baddbmm")
-def addmm(flow: Flow, call: Call) -> Outputs:
+def addmm(flow: AxisFlow, call: OperatorCall) -> Outputs:
     one, other = call.dims[1], call.dims[2]
     return (*one[:-1], other[-1])
 
 
 @follows("outer", "ger")
-def outer(flow: Flow, call: Call) -> Outputs:
+def outer(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (call.dims[0][0], call.dims[1][0])
 
 
 @follows("cdist")
-def cdist(flow: Flow, call: Call) -> Outputs:
+def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
     one, other = call.dims[:2]
     fronts = flow.lined_up([one[:-2], other[:-2]], call.shape[:-2], True)
     return (*fronts, one[-2], other[-2])
 
 
-def _feature(call: Call, at: int, dim: int, size: int) -> Dim:
+def _feature(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
     """What a layer's weight makes: its outputs."""
     path = ""
     if at < len(call.op.inputs):
@@ -81,16 +81,16 @@ def _feature(call: Call, at: int, dim: int, size: int) -> Dim:
 
 
 @follows("embedding")
-def embedding(flow: Flow, call: Call) -> Outputs:
+def embedding(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0], _feature(call, 1, 1, call.shape[-1]))
 
 
 @follows("one_hot")
-def one_hot(flow: Flow, call: Call) -> Outputs:
+def one_hot(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0], (Axis(call.shape[-1], "feature"),))
 
 
-def equation(call: Call) -> tuple[list[str], str | None] | None:
+def equation(call: OperatorCall) -> tuple[list[str], str | None] | None:
     """The letters of each operand and of the output; None for the second without
     an arrow. None where the equation is not text, or has dots."""
     text = call.given(0, "equation")
@@ -116,7 +116,7 @@ def equation(call: Call) -> tuple[list[str], str | None] | None:
 DOTS = "0123456789"
 
 
-def einsum_letters(call: Call) -> dict[str, Dim] | None:
+def einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
     """What each letter of an einsum counts."""
     found = equation(call)
     if found is None:
@@ -131,7 +131,7 @@ def einsum_letters(call: Call) -> dict[str, Dim] | None:
 
 
 @follows("einsum")
-def einsum(flow: Flow, call: Call) -> Outputs:
+def einsum(flow: AxisFlow, call: OperatorCall) -> Outputs:
     found, letters = equation(call), einsum_letters(call)
     if found is None or letters is None:
         return None
@@ -146,7 +146,7 @@ def output_letters(terms: list[str], out: str | None) -> str:
     return "".join(sorted(c for c in set(every) if every.count(c) == 1))
 
 
-def _einsum_contraction(call: Call) -> _Contraction | None:
+def _einsum_contraction(call: OperatorCall) -> _Contraction | None:
     found = equation(call)
     if found is None or len(found[0]) != 2:
         return None
@@ -164,7 +164,7 @@ CONVOLUTIONS = {
 
 
 @follows(*CONVOLUTIONS)
-def convolution(flow: Flow, call: Call) -> Outputs:
+def convolution(flow: AxisFlow, call: OperatorCall) -> Outputs:
     spatial = CONVOLUTIONS[call.name]
     dims, shape = call.dims[0], call.shape
     front = len(shape) - spatial - 1
@@ -179,20 +179,20 @@ def convolution(flow: Flow, call: Call) -> Outputs:
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "lp_pool2d",
     "upsample", "lp_pool1d", "pad",
 )  # fmt: skip
-def resized(flow: Flow, call: Call) -> Outputs:
+def resized(flow: AxisFlow, call: OperatorCall) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
     made = tuple(_resized_dim(call, dim, size) for dim, size in pairs)
     return [made] * len(call.op.outputs)
 
 
-def _resized_dim(call: Call, dim: Dim, size: int) -> Dim:
+def _resized_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
     made = changed(dim, size)
     if call.name == "pad" and made is not dim:
         made[0].explicit = True  # longer by what the program asks for
     return made
 
 
-def sequence_first(call: Call) -> bool | None:
+def sequence_first(call: OperatorCall) -> bool | None:
     """Whether a recurrent layer takes time before the batch; None where unbatched."""
     if len(call.op.inputs[0].shape) != 3:
         return None
@@ -200,7 +200,7 @@ def sequence_first(call: Call) -> bool | None:
 
 
 @follows("lstm", "gru", "rnn_tanh", "rnn_relu")
-def recurrent(flow: Flow, call: Call) -> Outputs:
+def recurrent(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     if len(dims) != 3 or len(call.shape) != 3:
         return None
@@ -215,13 +215,13 @@ def recurrent(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
-def cell(flow: Flow, call: Call) -> Outputs:
+def cell(flow: AxisFlow, call: OperatorCall) -> Outputs:
     made = (*call.dims[0][:-1], (Axis(call.shape[-1], "feature"),))
     return [made] * len(call.op.outputs)
 
 
 @follows("multi_head_attention_forward")
-def multihead(flow: Flow, call: Call) -> Outputs:
+def multihead(flow: AxisFlow, call: OperatorCall) -> Outputs:
     query, key = call.dims[0], call.dims[1]
     out = (*query[:-1], _feature(call, 5, 0, call.shape[-1]))
     if len(query) != 3 or len(call.op.outputs) < 2:
@@ -234,12 +234,12 @@ def multihead(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("scaled_dot_product_attention")
-def attention(flow: Flow, call: Call) -> Outputs:
+def attention(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return (*call.dims[0][:-1], call.dims[2][-1])
 
 
 @follows("glu")
-def glu(flow: Flow, call: Call) -> Outputs:
+def glu(flow: AxisFlow, call: OperatorCall) -> Outputs:
     pairs = zip(call.dims[0], call.shape, strict=True)
     return tuple(changed(dim, size) for dim, size in pairs)
 
@@ -251,7 +251,7 @@ STATISTICS = frozenset(
 PICKS = frozenset({"argmax", "argmin"})
 
 
-def reduced_dims(call: Call) -> tuple[int, ...] | None:
+def reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
     """The dims that a reduction takes away, from the front; None where not known."""
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
@@ -271,7 +271,7 @@ def reduced_dims(call: Call) -> tuple[int, ...] | None:
 
 
 @follows(*STATISTICS, *PICKS, "softmin_")
-def reduction(flow: Flow, call: Call) -> Outputs:
+def reduction(flow: AxisFlow, call: OperatorCall) -> Outputs:
     gone = reduced_dims(call)
     dims = call.dims[0]
     if gone is None:
@@ -288,7 +288,7 @@ def reduction(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("topk", "sort", "kthvalue")
-def picked(flow: Flow, call: Call) -> Outputs:
+def picked(flow: AxisFlow, call: OperatorCall) -> Outputs:
     if len(call.shape) != len(call.dims[0]):
         return None
     made = []
@@ -299,7 +299,7 @@ def picked(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("gather", "take_along_dim")
-def gather(flow: Flow, call: Call) -> Outputs:
+def gather(flow: AxisFlow, call: OperatorCall) -> Outputs:
     """As the index: of equal sizes what is gathered from tells what they count."""
     made: list[Dim] = []
     for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
@@ -313,7 +313,7 @@ def gather(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("cosine_similarity", "pairwise_distance")
-def similarity(flow: Flow, call: Call) -> Outputs:
+def similarity(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = max(len(dims) for dims in call.dims)
     at = call.given(2, "dim", default=1 if call.name.startswith("cos") else -1)
     shape = tuple(
@@ -331,19 +331,19 @@ def similarity(flow: Flow, call: Call) -> Outputs:
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
 )  # fmt: skip
-def pointwise_loss(flow: Flow, call: Call) -> Outputs:
+def pointwise_loss(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return () if not call.shape else None
 
 
 @follows("cross_entropy", "nll_loss")
-def class_loss(flow: Flow, call: Call) -> Outputs:
+def class_loss(flow: AxisFlow, call: OperatorCall) -> Outputs:
     if not call.shape:
         return ()
     dims = call.dims[0]
     return (*dims[:1], *dims[2:]) if len(dims) > 1 else None
 
 
-def softmax_dim(call: Call) -> int | None:
+def softmax_dim(call: OperatorCall) -> int | None:
     """The dim along which a softmax runs, as torch chooses it where none is given."""
     rank = len(call.dims[0])
     at = call.given(1, "dim")
@@ -355,7 +355,7 @@ def softmax_dim(call: Call) -> int | None:
 
 
 @follows("softmax", "softmin", "gumbel_softmax")
-def softmax(flow: Flow, call: Call) -> Outputs:
+def softmax(flow: AxisFlow, call: OperatorCall) -> Outputs:
     """The dim that is normalised is marked, so that its use can be followed."""
     at, dims = softmax_dim(call), call.dims[0]
     if call.name == "gumbel_softmax":

@@ -12,7 +12,7 @@ from typing import Any
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Related
 from shapewright.operators.failed_calls import Failure
-from shapewright.program.source_text import Text, defining
+from shapewright.program.source_text import SourceText, defining
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
 
@@ -169,7 +169,7 @@ def product_text(sizes: tuple[int, ...]) -> str:
     return "·".join(map(str, sizes))
 
 
-def constructor(program: Program, module: str) -> tuple[Text, ast.Call] | None:
+def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | None:
     """The call that constructed the module at a path."""
     built = program.built.get(module)
     found = program.node(built.span) if built is not None else None
@@ -277,7 +277,7 @@ def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Relat
     return found
 
 
-def _assigned(text: Text, node: ast.AST) -> Iterator[Related]:
+def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
     """The last assignment of each name of a line, in the same function."""
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
@@ -306,7 +306,7 @@ def _names_in(node: ast.AST) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _quoted(text: Text, node: ast.expr) -> str:
+def _quoted(text: SourceText, node: ast.expr) -> str:
     """` `x.mean(1)``, or that it is set there."""
     written = " ".join(text.written(node).split())
     return f" `{written}`" if len(written) <= LONGEST else " set here"
@@ -325,7 +325,7 @@ def _attributes(program: Program, op: Op) -> Iterator[Related]:
             yield Related(text.span(value), f"`{name}` is set here")
 
 
-def set_in(text: Text, name: str) -> Iterator[ast.expr]:
+def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
     """Where `self.name` is given its value, or its buffer is registered."""
     for node in ast.walk(text.tree) if text.tree is not None else ():
         if isinstance(node, ast.Assign):
@@ -339,7 +339,7 @@ def set_in(text: Text, name: str) -> Iterator[ast.expr]:
                 yield node
 
 
-def _numbers_of(text: Text, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
+def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
     """Where a name of a call got a number that does not fit."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
@@ -351,7 +351,7 @@ def _numbers_of(text: Text, node: ast.AST, wanted: set[int]) -> Iterator[Related
 
 
 def _sources(
-    text: Text, name: str, wanted: set[int] | None, deep: int
+    text: SourceText, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
     """Numbers that a name stands for in the end, where given those of these values."""
     for value in defining(text, name) if deep else ():

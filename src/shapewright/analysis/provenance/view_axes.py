@@ -8,8 +8,8 @@ from typing import Any
 
 from shapewright.analysis.provenance.axes import Axis, Dim, Dims, changed, worth
 from shapewright.analysis.provenance.axis_flow import (
-    Call,
-    Flow,
+    AxisFlow,
+    OperatorCall,
     Outputs,
     better,
     follows,
@@ -23,19 +23,19 @@ def _explicit_one() -> Dim:
 
 
 @follows("view", "reshape", "flatten", "unflatten", "view_as", "reshape_as", "ravel")
-def reshaped(flow: Flow, call: Call) -> Outputs:
+def reshaped(flow: AxisFlow, call: OperatorCall) -> Outputs:
     return flow.recut(call.op, call.dims[0], call.shape)
 
 
 @follows("permute")
-def permute(flow: Flow, call: Call) -> Outputs:
+def permute(flow: AxisFlow, call: OperatorCall) -> Outputs:
     order = call.rest(1, "dims")
     dims = call.dims[0]
     return tuple(dims[at] for at in order) if order is not None else None
 
 
 @follows("transpose", "swapaxes", "swapdims", "transpose_")
-def transpose(flow: Flow, call: Call) -> Outputs:
+def transpose(flow: AxisFlow, call: OperatorCall) -> Outputs:
     one, other = call.given(1, "dim0", "axis0"), call.given(2, "dim1", "axis1")
     dims = list(call.dims[0])
     dims[one], dims[other] = dims[other], dims[one]
@@ -43,7 +43,7 @@ def transpose(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("T", "t", "mT", "H", "mH", "adjoint")
-def turned(flow: Flow, call: Call) -> Outputs:
+def turned(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     if call.name == "T":
         return tuple(reversed(dims))
@@ -51,7 +51,7 @@ def turned(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("movedim", "moveaxis")
-def movedim(flow: Flow, call: Call) -> Outputs:
+def movedim(flow: AxisFlow, call: OperatorCall) -> Outputs:
     source, target = call.given(1, "source"), call.given(2, "destination")
     dims, rank = call.dims[0], len(call.dims[0])
     sources = [d % rank for d in (source if isinstance(source, tuple) else (source,))]
@@ -62,14 +62,14 @@ def movedim(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("unsqueeze")
-def unsqueeze(flow: Flow, call: Call) -> Outputs:
+def unsqueeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = list(call.dims[0])
     at = call.given(1, "dim") % (len(dims) + 1)
     return (*dims[:at], _explicit_one(), *dims[at:])
 
 
 @follows("squeeze")
-def squeeze(flow: Flow, call: Call) -> Outputs:
+def squeeze(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     at = call.given(1, "dim")
     if at is None:
@@ -79,7 +79,7 @@ def squeeze(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("expand", "expand_as", "broadcast_to", "broadcast_tensors")
-def expand(flow: Flow, call: Call) -> Outputs:
+def expand(flow: AxisFlow, call: OperatorCall) -> Outputs:
     made = []
     for dims, out in zip(call.dims, call.op.outputs, strict=False):
         new: list[Dim] = []
@@ -93,7 +93,7 @@ def expand(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("repeat", "tile")
-def repeat(flow: Flow, call: Call) -> Outputs:
+def repeat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     counts = call.rest(1, "repeats", "dims") or ()
     dims = call.dims[0]
     back = len(call.shape) - len(dims)
@@ -108,7 +108,7 @@ def repeat(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("repeat_interleave")
-def repeat_interleave(flow: Flow, call: Call) -> Outputs:
+def repeat_interleave(flow: AxisFlow, call: OperatorCall) -> Outputs:
     count, at = call.given(1, "repeats"), call.given(2, "dim")
     dims = list(call.dims[0])
     if not isinstance(count, int) or at is None:
@@ -119,7 +119,7 @@ def repeat_interleave(flow: Flow, call: Call) -> Outputs:
 
 
 @follows("chunk", "split", "tensor_split", "split_with_sizes")
-def split(flow: Flow, call: Call) -> Outputs:
+def split(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(2, "dim", default=0) % len(call.dims[0])
     return [_sliced(call.dims[0], at, out.shape[at]) for out in call.op.outputs]
 
@@ -133,27 +133,27 @@ def _sliced(dims: Dims, at: int, size: int) -> Dims:
 
 
 @follows("narrow")
-def narrow(flow: Flow, call: Call) -> Outputs:
+def narrow(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(1, "dim") % len(call.dims[0])
     return _sliced(call.dims[0], at, call.shape[at])
 
 
 @follows("unbind")
-def unbind(flow: Flow, call: Call) -> Outputs:
+def unbind(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(1, "dim", default=0) % len(call.dims[0])
     dims = call.dims[0]
     return [(*dims[:at], *dims[at + 1 :])] * len(call.op.outputs)
 
 
 @follows("select")
-def select(flow: Flow, call: Call) -> Outputs:
+def select(flow: AxisFlow, call: OperatorCall) -> Outputs:
     at = call.given(1, "dim") % len(call.dims[0])
     dims = call.dims[0]
     return (*dims[:at], *dims[at + 1 :])
 
 
 @follows("[]", "__getitem__")
-def indexed(flow: Flow, call: Call) -> Outputs:
+def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
     dims = call.dims[0]
     items = items_of(call)
     if items is None:
@@ -194,7 +194,7 @@ def indexed(flow: Flow, call: Call) -> Outputs:
     return tuple(made)
 
 
-def items_of(call: Call) -> tuple[Any, ...] | None:
+def items_of(call: OperatorCall) -> tuple[Any, ...] | None:
     """The items of an index; None where that is not known."""
     if "1" not in call.arguments:
         return ("tensor",) if len(call.op.inputs) == 2 else None
@@ -212,7 +212,7 @@ def _best(dims: list[Dim]) -> Dim:
 
 
 @follows("cat", "concat", "concatenate")
-def cat(flow: Flow, call: Call) -> Outputs:
+def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", "axis", default=0) % rank
     parts = [dims for dims in call.dims if len(dims) == rank]
@@ -223,7 +223,7 @@ def cat(flow: Flow, call: Call) -> Outputs:
     return tuple(made)
 
 
-def _joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
+def _joined(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
     """The dim along which parts were joined: equal parts can be told apart again."""
     first = dims[0]
     if len(dims) == 1:
@@ -242,7 +242,7 @@ def _joined(flow: Flow, dims: list[Dim], size: int) -> Dim:
 
 
 @follows("stack")
-def stack(flow: Flow, call: Call) -> Outputs:
+def stack(flow: AxisFlow, call: OperatorCall) -> Outputs:
     rank = len(call.shape)
     at = call.given(1, "dim", default=0) % rank
     every = [_best(list(own)) for own in zip(*call.dims, strict=True)]

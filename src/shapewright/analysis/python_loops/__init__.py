@@ -15,7 +15,7 @@ from typing import Any
 from shapewright.analysis.python_loops.loop_context import (
     Place,
     Recorded,
-    Text,
+    SyntaxTree,
     before,
     fresh,
     nests_around,
@@ -25,7 +25,7 @@ from shapewright.analysis.python_loops.loop_context import (
     span_place,
 )
 from shapewright.analysis.python_loops.loop_nests import (
-    Loop,
+    LoopLetter,
     Nest,
     Unread,
     base_of,
@@ -38,7 +38,7 @@ from shapewright.analysis.python_loops.replacements import (
     proposals,
     quoted,
 )
-from shapewright.analysis.python_loops.vectorization import Range
+from shapewright.analysis.python_loops.vectorization import LetterRange
 from shapewright.findings.finding import Finding, Related
 from shapewright.program.spans import Span
 from shapewright.record.ops import Op
@@ -112,12 +112,12 @@ def _ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
 
 
 def _finding_of(
-    text: Text, nest: Nest, recorded: Recorded, file: str, tried: Tried
+    text: SyntaxTree, nest: Nest, recorded: Recorded, file: str, tried: Tried
 ) -> Finding | None:
     """The note on one loop; None where nothing does the same at once."""
     try:
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
-        ranges: dict[str, Range] = {}
+        ranges: dict[str, LetterRange] = {}
         for loop in nest.loops:
             ranges[loop.letter] = _range_of(loop, recorded, ranges)
         case = Case(text, nest, recorded, ranges)
@@ -148,7 +148,9 @@ def _finding_of(
     return _said(nest, recorded, file, chosen)
 
 
-def _range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+def _range_of(
+    loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
+) -> LetterRange:
     """Which values a letter takes, as the record has them."""
     if loop.range is None:
         assert loop.header is not None
@@ -163,7 +165,7 @@ def _range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
         end = ast.Call(
             ast.Name("len", ast.Load()), [ast.parse(loop.tensor, mode="eval").body], []
         )
-        return Range(0, min(lengths), end)
+        return LetterRange(0, min(lengths), end)
     args = loop.range.args
     if not 1 <= len(args) <= 2:
         raise Unread
@@ -184,17 +186,19 @@ def _range_of(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
         raise Unread
     if seen and len(seen) != stop - start:
         raise Unread
-    return Range(start, stop, last)
+    return LetterRange(start, stop, last)
 
 
-def _observed(loop: Loop, recorded: Recorded, outer: dict[str, Range]) -> Range:
+def _observed(
+    loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
+) -> LetterRange:
     """The values of a letter whose ends depend on others: all that it took."""
     seen = recorded.seen.get(loop.letter, set())
     if not seen or len(seen) != max(seen) + 1 - min(seen):
         raise Unread
     stop = max(seen) + 1
     ends = [known.end for known in outer.values() if known.stop == stop]
-    return Range(min(seen), stop, ends[0] if ends else ast.Constant(stop))
+    return LetterRange(min(seen), stop, ends[0] if ends else ast.Constant(stop))
 
 
 def _size_of(node: ast.expr, recorded: Recorded) -> int:

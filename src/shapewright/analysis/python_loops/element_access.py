@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shapewright.analysis.python_loops.loop_nests import (
-    Step,
+    NestStatement,
     Unread,
     base_of,
     dotted,
@@ -268,7 +268,9 @@ def _broadcast_indices(
 OPERATORS: dict[str, ast.operator] = {"+": ast.Add(), "-": ast.Sub()}
 
 
-def writes(reader: Vectoriser, step: Step, fresh: str) -> Iterator[list[ast.stmt]]:
+def writes(
+    reader: Vectoriser, step: NestStatement, fresh: str
+) -> Iterator[list[ast.stmt]]:
     """What may stand in the loop's place, the best first.
 
     `fresh` says what the target was before: "zeros" or "made" where the program has
@@ -295,7 +297,7 @@ def _missing(letters: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]
 
 
 def _elements(
-    reader: Vectoriser, step: Step, target: ast.Subscript, fresh: str
+    reader: Vectoriser, step: NestStatement, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
     """`out[i, j] = ...`, `out[index[i], j] += ...`."""
     name, given = flat(target)
@@ -337,7 +339,7 @@ def _elements(
 
 
 def _scattered(
-    reader: Vectoriser, step: Step, target: ast.Subscript, items: list[_Item]
+    reader: Vectoriser, step: NestStatement, target: ast.Subscript, items: list[_Item]
 ) -> Iterator[list[ast.stmt]]:
     """A write where an index says: `scatter_add_`, `index_add_`, `out[index] = ...`."""
     if step.condition is not None:
@@ -403,7 +405,7 @@ def _scattered(
     yield [_expression(made)]
 
 
-def _add_one(step: Step) -> bool:
+def _add_one(step: NestStatement) -> bool:
     """`count[index[i]] += 1`."""
     value = step.value
     return step.operator == "+" and isinstance(value, ast.Constant) and value.value == 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
-    Step,
+    NestStatement,
     Unread,
     dotted,
     independent,
@@ -174,7 +174,7 @@ LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SyntaxTree:
     """A file's syntax tree, with each node's parent."""
 
     text: str
@@ -196,16 +196,16 @@ class Text:
 
 
 @lru_cache(maxsize=8)
-def parsed(text: str) -> Text | None:
+def parsed(text: str) -> SyntaxTree | None:
     """The tree of a program; None where it is no Python of this version."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Text(text, tree, parents(tree))
+    return SyntaxTree(text, tree, parents(tree))
 
 
-def node_at(text: Text, place: Place) -> ast.AST | None:
+def node_at(text: SyntaxTree, place: Place) -> ast.AST | None:
     """The outermost expression at exactly this place."""
     lines = text.text.split("\n")
     for node in ast.walk(text.tree):
@@ -219,7 +219,7 @@ def node_at(text: Text, place: Place) -> ast.AST | None:
     return None
 
 
-def nests_around(text: Text, node: ast.AST) -> Iterator[Nest]:
+def nests_around(text: SyntaxTree, node: ast.AST) -> Iterator[Nest]:
     """The loops around an expression that are read as a whole, the outermost first."""
     for outer in reversed(list(loops_around(node, text.above))):
         try:
@@ -259,10 +259,10 @@ def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
         raise Unread
     value = substituted(elt, nest.bound)
     operator = "cat" if joined else "stack"
-    nest.steps.append(Step(loaded(MADE), operator, value, listed.elt, inner))
+    nest.steps.append(NestStatement(loaded(MADE), operator, value, listed.elt, inner))
 
 
-def _appended(text: Text, nest: Nest) -> None:
+def _appended(text: SyntaxTree, nest: Nest) -> None:
     """A list that a loop fills: it is stacked later, and used for nothing else."""
     for step in nest.steps:
         if step.operator != "append":
@@ -293,7 +293,7 @@ def _appended(text: Text, nest: Nest) -> None:
         nest.bound[MADE] = last
 
 
-def _same_rounds(text: Text, earlier: ast.AST, later: ast.AST) -> bool:
+def _same_rounds(text: SyntaxTree, earlier: ast.AST, later: ast.AST) -> bool:
     """Whether a statement runs each time before another does."""
     above = list(text.around(later))
     return (
@@ -307,7 +307,7 @@ def _same_rounds(text: Text, earlier: ast.AST, later: ast.AST) -> bool:
     )
 
 
-def before(text: Text, nest: Nest, name: str) -> ast.expr | None:
+def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
     """What the program assigned to a name right before the loop, unused in between."""
     if nest.function is None or not isinstance(nest.root, ast.stmt):
         return None
@@ -329,7 +329,7 @@ def before(text: Text, nest: Nest, name: str) -> ast.expr | None:
     return None
 
 
-def fresh(text: Text, nest: Nest, name: str) -> str:
+def fresh(text: SyntaxTree, nest: Nest, name: str) -> str:
     """ "zeros" or "made" for a tensor that was made right before the loop."""
     value = before(text, nest, name)
     if not isinstance(value, ast.Call):

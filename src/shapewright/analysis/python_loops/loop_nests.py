@@ -22,7 +22,7 @@ class Unread(Exception):
 
 
 @dataclass(slots=True)
-class Loop:
+class LoopLetter:
     """One letter: through a `range`, or along dim 0 of a tensor (`tensor`).
 
     The ends of a `triangular` range depend on letters further out.
@@ -37,7 +37,7 @@ class Loop:
 
 
 @dataclass(slots=True)
-class Step:
+class NestStatement:
     """One statement that runs for all letters: `target operator= value`.
 
     `operator` is "=", "+", "-", "append", "stack" or "cat"; `node` is the statement as
@@ -62,8 +62,8 @@ class Nest:
     """
 
     root: ast.stmt | ast.expr
-    loops: list[Loop] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    loops: list[LoopLetter] = field(default_factory=list)
+    steps: list[NestStatement] = field(default_factory=list)
     bound: dict[str, ast.expr] = field(default_factory=dict)
     sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
     function: ast.AST | None = None
@@ -166,7 +166,7 @@ def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
     """`range(n)`; where its ends depend on other letters, they are conditions."""
     others = {loop.letter for loop in nest.loops}
     triangular = bool(names_read(over) & others)
-    nest.loops.append(Loop(letter, over, header=over, triangular=triangular))
+    nest.loops.append(LoopLetter(letter, over, header=over, triangular=triangular))
     if not triangular:
         return
     if not 1 <= len(over.args) <= 2:
@@ -200,7 +200,7 @@ def _along(
     if not dotted(base):
         raise Unread
     if letter not in [loop.letter for loop in nest.loops]:
-        nest.loops.append(Loop(letter, tensor=ast.unparse(over), header=header))
+        nest.loops.append(LoopLetter(letter, tensor=ast.unparse(over), header=header))
     nest.bound[target.id] = _element(plain, loaded(letter))
     return [letter]
 
@@ -249,7 +249,9 @@ def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> Non
         if len(call.args) != 1 or not isinstance(call.func.value, ast.Name):
             raise Unread
         value = substituted(call.args[0], nest.bound)
-        nest.steps.append(Step(call.func.value, "append", value, stmt, letters))
+        nest.steps.append(
+            NestStatement(call.func.value, "append", value, stmt, letters)
+        )
     elif not isinstance(stmt, ast.Pass):
         raise Unread
 
@@ -317,7 +319,7 @@ def _add_step(
         condition = (
             held if condition is None else ast.BinOp(condition, ast.BitAnd(), held)
         )
-    nest.steps.append(Step(target, sign, plain, stmt, letters, condition))
+    nest.steps.append(NestStatement(target, sign, plain, stmt, letters, condition))
 
 
 def _substituted_target(

@@ -16,10 +16,10 @@ from shapewright.analysis.python_loops.element_access import (
     stacked,
     writes,
 )
-from shapewright.analysis.python_loops.loop_context import MADE, Recorded, Text
+from shapewright.analysis.python_loops.loop_context import MADE, Recorded, SyntaxTree
 from shapewright.analysis.python_loops.loop_nests import (
     Nest,
-    Step,
+    NestStatement,
     Unread,
     base_of,
     dotted,
@@ -27,7 +27,7 @@ from shapewright.analysis.python_loops.loop_nests import (
 )
 from shapewright.analysis.python_loops.vectorization import (
     ALL,
-    Range,
+    LetterRange,
     Vectoriser,
     method,
 )
@@ -93,10 +93,10 @@ EMPTY_LIST = ast.List([], ast.Load())
 class Case:
     """One loop with all that is known of it."""
 
-    text: Text
+    text: SyntaxTree
     nest: Nest
     recorded: Recorded
-    ranges: dict[str, Range]
+    ranges: dict[str, LetterRange]
     fresh: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, Any] = field(default_factory=dict)
 
@@ -116,7 +116,7 @@ class _World:
     """Tensors and ranges: those of the record, or small ones like them."""
 
     facts: dict[str, Fact]
-    ranges: dict[str, Range]
+    ranges: dict[str, LetterRange]
 
 
 def proposals(case: Case) -> Iterator[Proposal]:
@@ -170,7 +170,7 @@ def _replaced(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
     return [[stmt for way in chosen for stmt in way] for chosen in product(*ways)]
 
 
-def _order_of(case: Case, step: Step) -> tuple[str, ...]:
+def _order_of(case: Case, step: NestStatement) -> tuple[str, ...]:
     """The dims of the target, letters and rows; letters that are summed come first."""
     dims: list[str] = []
     if isinstance(step.target, ast.Subscript):
@@ -257,12 +257,12 @@ def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
     return (root,)
 
 
-def _tiny_range(known: Range, small: dict[int, int]) -> Range:
+def _tiny_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
     """A small range like a recorded one."""
     stop, end = small[known.stop], known.end
     if isinstance(end, ast.Constant):
         end = ast.Constant(stop)
-    return Range(small[known.start], stop, end)
+    return LetterRange(small[known.start], stop, end)
 
 
 def _offset(node: ast.expr) -> tuple[str, int]:
@@ -304,7 +304,7 @@ def _tensors_in(node: ast.AST, world: _World) -> set[str]:
     return {name for each in ast.walk(node) if (name := dotted(each)) in world.facts}
 
 
-def _placing(step: Step) -> Iterator[tuple[str, int]]:
+def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
     """The tensors that say where a step writes, where it may write a place twice.
 
     With each the dim along which its values have to differ, so that the order in which

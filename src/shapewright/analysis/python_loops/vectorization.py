@@ -45,7 +45,7 @@ class Vec:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class LetterRange:
     """The values of a letter: from `start`, before `stop`, written as `end`."""
 
     start: int
@@ -115,7 +115,7 @@ class Vectoriser:
     """
 
     facts: Mapping[str, Fact]
-    ranges: Mapping[str, Range]
+    ranges: Mapping[str, LetterRange]
     order: tuple[str, ...]
     style: str
     read_element: Callable[[Vectoriser, ast.Subscript], Vec]

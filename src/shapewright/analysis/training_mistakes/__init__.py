@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterator
 from shapewright.analysis.hazards import ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.training_mistakes import loss_averages, optimization
-from shapewright.analysis.training_mistakes.context import Scene
+from shapewright.analysis.training_mistakes.context import RehearsalContext
 from shapewright.findings.finding import Finding
 from shapewright.record.report import Rehearsal
 
-KINDS: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
+KINDS: tuple[Callable[[RehearsalContext], Iterator[Finding]], ...] = (
     optimization.stale_gradients,
     optimization.unused_gradients,
     optimization.kept_graphs,
@@ -36,7 +36,7 @@ def mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
     """Findings of every kind, each once a place."""
-    scene = Scene(program, rehearsal)
+    scene = RehearsalContext(program, rehearsal)
     found: dict[object, Finding] = {}
     left_out: tuple[object, ...] = ()
     if program.failures or not program.trace.complete:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shapewright.analysis.program_run import Program
 from shapewright.findings.finding import Finding, Related, Severity
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.report import Moment, Place, Rehearsal, Training
 
@@ -16,16 +16,16 @@ LOOPS = ast.For, ast.While, ast.AsyncFor
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class StoryLoop:
     """A loop of the story: its node in the text, and the loops that it runs in."""
 
     moment: Moment
-    text: Text
+    text: SourceText
     node: ast.For
     outer: tuple[Moment, ...]
 
 
-class Scene:
+class RehearsalContext:
     """One rehearsal, and where things stand in the text."""
 
     def __init__(self, program: Program, rehearsal: Rehearsal) -> None:
@@ -56,18 +56,18 @@ class Scene:
         found = self.program.built.get(path.rpartition(".")[0])
         return found.span if found is not None else None
 
-    def loops(self) -> Iterator[Loop]:
+    def loops(self) -> Iterator[StoryLoop]:
         """The `for` loops over loaders, with the text of each."""
         yield from self._loops(self.rehearsal.story, ())
 
-    def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[Loop]:
+    def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[StoryLoop]:
         own = any(
             each.kind == "batches" and each.line == moment.line for each in moment.inner
         )
         text = self.program.text(moment.file) if moment.kind == "loop" and own else None
         for node in text.near(moment.line) if text is not None else ():
             if isinstance(node, ast.For) and text is not None:
-                yield Loop(moment, text, node, outer)
+                yield StoryLoop(moment, text, node, outer)
         within = (*outer, moment) if moment.kind == "loop" else outer
         for each in moment.inner:
             yield from self._loops(each, within)

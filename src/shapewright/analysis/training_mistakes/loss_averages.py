@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from shapewright.analysis.training_mistakes.context import (
     LOOPS,
-    Loop,
-    Scene,
+    RehearsalContext,
+    StoryLoop,
     called,
     finding,
 )
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.record.ops import Op
 
 LOSSES = frozenset(
@@ -28,7 +28,7 @@ LOSSES = frozenset(
 )
 
 
-def _divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
+def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Finding]:
     """A sum of means, one a batch, divided by the number of samples."""
     text = loop.text
     if _is_of_single_samples(loop):
@@ -57,7 +57,7 @@ def _divided_by_samples(scene: Scene, loop: Loop) -> Iterator[Finding]:
                 return
 
 
-def _is_of_single_samples(loop: Loop) -> bool:
+def _is_of_single_samples(loop: StoryLoop) -> bool:
     """Whether each batch of a loop is one sample, whose mean it is."""
     shapes = [
         shape
@@ -89,7 +89,7 @@ def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
 
 
 def _divisions(
-    text: Text, loop: ast.For
+    text: SourceText, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
     """What is divided by what, below a loop: `a / b` and `a /= b`."""
     for node in _behind(text, loop):
@@ -129,7 +129,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
 
 
 def _is_set_between(
-    text: Text, loop: ast.For, total: str, place: ast.expr | ast.stmt
+    text: SourceText, loop: ast.For, total: str, place: ast.expr | ast.stmt
 ) -> bool:
     """Whether a total is set anew between its loop and a place below."""
     return any(
@@ -141,7 +141,7 @@ def _is_set_between(
 
 
 def _mean_in(
-    scene: Scene, text: Text, loop: ast.For, value: ast.expr
+    scene: RehearsalContext, text: SourceText, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
     """The loss whose mean is added, where a value is `loss.item()` and no more."""
     inner = value
@@ -169,7 +169,7 @@ def _mean_in(
 VALUES = frozenset({"item", "detach", "cpu", "data", "numpy"})
 
 
-def _is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
+def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
     """Whether a call is one of torch's losses, of which the mean is taken."""
     if not isinstance(made, ast.Call):
         return False
@@ -190,7 +190,7 @@ def _is_mean(scene: Scene, text: Text, made: ast.expr) -> bool:
     )
 
 
-def _gives(scene: Scene, op: Op) -> bool:
+def _gives(scene: RehearsalContext, op: Op) -> bool:
     """Whether the function in which a loss is made gives back that loss itself."""
     text = scene.program.text(op.span.file) if op.span is not None else None
     node = text.node(op.span) if text is not None and op.span is not None else None
@@ -222,7 +222,7 @@ def _takes_mean(op: Op) -> bool:
 
 
 def _counts_samples(
-    text: Text, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
+    text: SourceText, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
 ) -> bool:
     """Whether a number is that of the samples.
 
@@ -250,7 +250,7 @@ def _counts_samples(
     return False
 
 
-def _is_counted(text: Text, name: str, loop: ast.For, beside: ast.stmt) -> bool:
+def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) -> bool:
     """Whether a name counts the samples of the batches where a total grows."""
     made = _names_made(loop)
     for node in ast.walk(loop):
@@ -287,7 +287,7 @@ def _is_of(value: ast.expr, made: set[str]) -> bool:
     return isinstance(value, ast.Name) and value.id in made
 
 
-def _data_sets(text: Text) -> set[str]:
+def _data_sets(text: SourceText) -> set[str]:
     """What a `DataLoader` is given, as it is written."""
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
@@ -311,7 +311,7 @@ def _names_made(loop: ast.For) -> set[str]:
     }
 
 
-def _behind(text: Text, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
+def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
     """All nodes of the loop's function that stand below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     end = loop.end_lineno or loop.lineno
@@ -320,7 +320,7 @@ def _behind(text: Text, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
             yield node
 
 
-def sums(scene: Scene) -> Iterator[Finding]:
+def sums(scene: RehearsalContext) -> Iterator[Finding]:
     """Those, and sums that are divided by what they are no sum of, in each loop."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
@@ -332,7 +332,7 @@ def sums(scene: Scene) -> Iterator[Finding]:
         yield from _divided_by_samples(scene, loop)
 
 
-def _behind_loop(loop: Loop) -> Iterator[Finding]:
+def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
     """`total += loss.item()` after the loop: only the last batch counts."""
     block = _block_of(loop.text, loop.node)
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
@@ -368,7 +368,7 @@ def _behind_loop(loop: Loop) -> Iterator[Finding]:
             )
 
 
-def _block_of(text: Text, node: ast.stmt) -> list[ast.stmt]:
+def _block_of(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
     """The statements among which one stands, those around its `with` too."""
     parent = text.parents.get(id(node))
     for name in ("body", "orelse", "finalbody"):

@@ -7,15 +7,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from shapewright.analysis.training_mistakes.context import LOOPS, Scene, called, finding
+from shapewright.analysis.training_mistakes.context import (
+    LOOPS,
+    RehearsalContext,
+    called,
+    finding,
+)
 from shapewright.findings.finding import Finding
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.record.ops import Fact, Op
-from shapewright.record.report import Met, Moment
+from shapewright.record.report import Moment, Observation
 
 
-def stale_gradients(scene: Scene) -> Iterator[Finding]:
+def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """A backward pass adds to gradients that a step has used already."""
     for met in _of_kind(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
@@ -33,7 +38,7 @@ def stale_gradients(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def unused_gradients(scene: Scene) -> Iterator[Finding]:
+def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
     """Gradients are cleared before any step has used them."""
     if not any(each.stepped for each in scene.training.optimizers):
         return
@@ -49,7 +54,7 @@ def unused_gradients(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _is_stepped(scene: Scene, met: Met) -> bool:
+def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
     """Whether the text steps the optimizer whose gradients are cleared at a place.
 
     So it does too where it is not written which one that is.
@@ -62,7 +67,7 @@ def _is_stepped(scene: Scene, met: Met) -> bool:
     return True
 
 
-def kept_graphs(scene: Scene) -> Iterator[Finding]:
+def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
     """Each turn of a loop keeps its graph."""
     for met in _of_kind(scene, "graph-kept"):
         span, name = scene.span(met.place, "backward"), ""
@@ -82,7 +87,7 @@ def kept_graphs(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _keeper_of(text: Text, line: int) -> tuple[str, ast.stmt | None]:
+def _keeper_of(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
     """The name whose graph is kept, and the statement in its loop that keeps it."""
     passes = [
         node
@@ -134,7 +139,7 @@ def _is_bare(value: ast.expr, name: str) -> bool:
     )
 
 
-def forgotten_parameters(scene: Scene) -> Iterator[Finding]:
+def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Parameters that no optimizer steps, and optimizers that hold strangers."""
     strangers = [each for each in scene.training.optimizers if each.strangers]
     for outside in scene.training.outside:
@@ -167,7 +172,7 @@ def forgotten_parameters(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def idle_parameters(scene: Scene) -> Iterator[Finding]:
+def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
     """Parameters of an optimizer to which no gradient ever came."""
     for each in scene.training.optimizers:
         if each.stepped is None or not each.never:
@@ -190,7 +195,7 @@ def idle_parameters(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def modes(scene: Scene) -> Iterator[Finding]:
+def modes(scene: RehearsalContext) -> Iterator[Finding]:
     """Training in evaluation mode, evaluation in training mode."""
     for met in _of_kind(scene, "trained-in-eval"):
         yield finding(
@@ -209,7 +214,7 @@ def modes(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _of_kind(scene: Scene, kind: str) -> Iterator[Met]:
+def _of_kind(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
     """What was met of a kind."""
     return (each for each in scene.training.met if each.kind == kind)
 
@@ -234,7 +239,7 @@ CONSTANT = frozenset(
 """Calls through which no gradient would come, with a graph or without."""
 
 
-def penalties(scene: Scene) -> Iterator[Finding]:
+def penalties(scene: RehearsalContext) -> Iterator[Finding]:
     """`autograd.grad` without `create_graph=True`, as a term of a loss."""
     terms = _Terms()
     ops = scene.program.trace.ops
@@ -321,7 +326,7 @@ def _is_smooth(fact: Fact) -> bool:
     return fact.dtype.startswith(("float", "bfloat", "complex"))
 
 
-def _told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
+def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding:
     """The finding of one."""
     return finding(
         "gradient-without-graph",
@@ -333,7 +338,7 @@ def _told(scene: Scene, made: Op, added: Op, backward: Op) -> Finding:
     )
 
 
-def schedules(scene: Scene) -> Iterator[Finding]:
+def schedules(scene: RehearsalContext) -> Iterator[Finding]:
     """Both kinds."""
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
@@ -346,7 +351,7 @@ def schedules(scene: Scene) -> Iterator[Finding]:
 
 
 def _too_long(
-    scene: Scene, moment: Moment, times: int, known: bool
+    scene: RehearsalContext, moment: Moment, times: int, known: bool
 ) -> Iterator[Finding]:
     """A scheduler with a last step that a whole run goes past."""
     if moment.kind == "schedule" and moment.total is not None and known:
@@ -367,7 +372,7 @@ def _too_long(
         yield from _too_long(scene, each, times, known and regular)
 
 
-def kept_states(scene: Scene) -> Iterator[Finding]:
+def kept_states(scene: RehearsalContext) -> Iterator[Finding]:
     """What a program loads as the state of an earlier step is that of the last."""
     for met in _of_kind(scene, "state-not-copied"):
         yield finding(

@@ -148,11 +148,11 @@ class Trying:
 
     def again(self, texts: Overlay) -> Program | None:
         """The program run with changed texts, whole."""
-        from shapewright.runtime.processes.forks import Lost, in_child
+        from shapewright.runtime.processes.forks import ChildLost, in_child
 
         try:
             return in_child(lambda: kept(self.changed(texts, None)), self.allowed)
-        except Lost:
+        except ChildLost:
             return None
 
     def attempt(

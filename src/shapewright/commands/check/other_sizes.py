@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.edges import Make, edges
-from shapewright.analysis.edges.other_runs import Request, Seen, seen
+from shapewright.analysis.edges.other_runs import Request, RunOutcome, seen
 from shapewright.analysis.explanations import explained_with
-from shapewright.analysis.formulas.fitted import Dims, operands, until
+from shapewright.analysis.formulas.call_formulas import Dims, operands, until
 from shapewright.analysis.hazards import ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.call_expressions import tensor_names
@@ -83,7 +83,7 @@ def runner(
     took: Sequence[Fed],
     as_program: Callable[[RunResult], Program],
     live: bool = False,
-) -> Callable[[Request], Seen]:
+) -> Callable[[Request], RunOutcome]:
     """How to run what was fed at other sizes, one request after the other.
 
     With `live` the model is somebody's own: a `train` or `eval` of its own class, which
@@ -97,25 +97,25 @@ def runner(
 
     memo = Memo()
 
-    def run(request: Request) -> Seen:
+    def run(request: Request) -> RunOutcome:
         found = once(request)
         if found.state == "refuses" and request.look != "cause":
             # torch's own Python raises too; what is its call, only this run tells.
             found = once(replace(request, look="cause"))
         return found
 
-    def once(request: Request) -> Seen:
+    def once(request: Request) -> RunOutcome:
         (fed,) = took
         made = _at(fed, request)
         if made is None:
-            return Seen("unsure")
+            return RunOutcome("unsure")
         why = request.look == "cause"
         going_on = GoingOn(most=1, quick=True) if why else None
         how = RunRequest(memo=memo, options=EngineOptions(going_on=going_on))
         mode = request.training
         if live and fed.module is not None and has_own_mode(fed.module):
             if mode not in (None, getattr(fed.module, "training", mode)):
-                return Seen("unsure")
+                return RunOutcome("unsure")
             mode = None
         evaluated = as_evaluated(fed.module, mode)
         with fed.running(), in_mode(fed.module, mode), evaluated:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from shapewright.analysis import state_dicts
 from shapewright.analysis.explanations import of_failure
-from shapewright.analysis.fixes import Option, candidates, options
+from shapewright.analysis.fixes import FixOption, candidates, options
 from shapewright.analysis.program_run import Program, kept, shape_text
 from shapewright.analysis.provenance.call_expressions import tensor_names
 from shapewright.commands.check.fixes import LOAD, Overlay, Tried, in_short
@@ -27,7 +27,12 @@ from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
-    from shapewright.runtime.real_errors.second_run import Again, Load, Place, Run
+    from shapewright.runtime.real_errors.second_run import (
+        Again,
+        FailedPlace,
+        Load,
+        SecondRun,
+    )
 
 
 SECONDS = 10.0
@@ -43,7 +48,7 @@ class _Met:
     """The failure of the real run, met again. `every`: in a child process, with the
     program's own code."""
 
-    place: Place
+    place: FailedPlace
     again: Again
     program: Program
     every: bool = False
@@ -54,7 +59,7 @@ class _Met:
         return self.program.failures[0]
 
 
-def _met_again(place: Place, error: BaseException) -> _Met | None:
+def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
     """The first of the ways to run it again that fails as the real run did."""
     from shapewright.runtime.real_errors.second_run import (
         apart,
@@ -81,7 +86,7 @@ def _met_again(place: Place, error: BaseException) -> _Met | None:
     return None
 
 
-def _with_repairs(place: Place, again: Again, program: Program) -> Program:
+def _with_repairs(place: FailedPlace, again: Again, program: Program) -> Program:
     """The run once more, with all that repairs the call looked for.
 
     That is hundreds of tries: of what makes many calls itself, too long to wait for.
@@ -101,13 +106,13 @@ MANY = "F.multi_head_attention_forward"
 """One call for the program, some thirty for torch."""
 
 
-def _run_apart(place: Place, again: Again) -> Program | None:
+def _run_apart(place: FailedPlace, again: Again) -> Program | None:
     """A run with the program's own code, fit to be sent."""
     program = _program_of(place, again.run(every=True))
     return None if program is None else kept(program)
 
 
-def _program_of(place: Place, run: Run) -> Program | None:
+def _program_of(place: FailedPlace, run: SecondRun) -> Program | None:
     """What is reasoned about: the run, and where the layers of its calls were built."""
     trace = run.trace
     if trace is None:
@@ -214,7 +219,7 @@ def _finding_of(met: _Met) -> Finding:
     )
 
 
-def _likely(met: _Met) -> list[Option]:
+def _likely(met: _Met) -> list[FixOption]:
     """Fixes to try: not another number, or another order where none is missed. Many
     make a single call run."""
     missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
@@ -313,19 +318,19 @@ def _attempts(
 
 def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
     """The call with one changed text."""
-    from shapewright.program.source_text import Text
+    from shapewright.program.source_text import SourceText
     from shapewright.runtime.real_errors.layer_owners import rebuilt
 
     again = met.again
     layers = rebuilt(met.place.owner, met.program.built, texts)
     new = texts.get(os.path.abspath(again.file))
-    text = None if new is None or again.text is None else Text(again.file, new)
+    text = None if new is None or again.text is None else SourceText(again.file, new)
     run = again.run(text, met.every, quick=True, layers=layers)
     program = _program_of(met.place, run)
     return Tried() if program is None else in_short(program, gone)
 
 
-def _of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
+def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
     """What explains a state dict that does not fit."""
     from shapewright.engine.call_sites import source_of
     from shapewright.runtime.real_errors.layer_owners import relative
@@ -345,7 +350,7 @@ def _of_load(place: Place, load: Load) -> tuple[Finding, Trace] | None:
 
 
 def _loads(
-    place: Place,
+    place: FailedPlace,
     load: Load,
     many: Sequence[Overlay],
     gone: Sequence[Line],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from shapewright.analysis import python_errors, state_dicts
 from shapewright.analysis.explanations import MOST_RELATED, explained_with
-from shapewright.analysis.fixes import Option, candidates, of_program_error, options
+from shapewright.analysis.fixes import FixOption, candidates, of_program_error, options
 from shapewright.analysis.hazards import hazards, ignored_here
 from shapewright.analysis.program_run import Program
 from shapewright.analysis.provenance.origins import of_line, once
@@ -58,7 +58,7 @@ NOWHERE: Place = ("", 0, "")
 class _Mend:
     """One way to mend a finding, and what the run with it came to."""
 
-    option: Option
+    option: FixOption
     texts: Overlay
     tried: Tried
 
@@ -197,7 +197,7 @@ class Session:
             self.tries(program, found[-1], of_program_error(program, finding))
         return found
 
-    def tries(self, program: Program, told: Told, found: list[Option]) -> None:
+    def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
         """Try fixes, some at a time, until there are enough that help."""
         if self.attempt is None:
             return

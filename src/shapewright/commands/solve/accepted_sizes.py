@@ -11,13 +11,13 @@ from typing import Any
 from shapewright.commands.solve.sample_sizes import edge_sizes, is_batch
 from shapewright.commands.solve.size_trials import (
     Refusal,
-    Refused,
+    RefusedSizes,
     Trial,
     Trials,
     refused_call,
 )
-from shapewright.sizes.demand_search import Evidence, demands
-from shapewright.sizes.demands import Always, Both, Demand, Equal, Fits, Square
+from shapewright.sizes.demand_search import SizeEvidence, demands
+from shapewright.sizes.demands import Always, Both, Demand, EqualSizes, Fits, Square
 
 MOST = 150
 """Runs for one or two letters; each letter more has half as many again."""
@@ -51,12 +51,12 @@ BATCH = 64
 
 
 @dataclass(slots=True)
-class Place:
+class RefusingLine:
     """A line that refuses sizes, and the demands that would explain all it did."""
 
     refusals: list[Trial] = field(default_factory=list)
     demands: list[Demand] = field(default_factory=list)
-    call: Refused = field(default_factory=Refused)
+    call: RefusedSizes = field(default_factory=RefusedSizes)
     looked: int = 0
     asked: int = 0
 
@@ -91,7 +91,7 @@ class Domain:
         self.trials = trials
         self.letters = trials.runner.free
         self.witness = witness
-        self.places: dict[tuple[Any, ...], Place] = {}
+        self.places: dict[tuple[Any, ...], RefusingLine] = {}
         self.draw = random.Random(0)
         self.most = MOST + max(0, len(self.letters) - 2) * MOST // 2
         self.sure = False
@@ -177,7 +177,7 @@ class Domain:
     def heed(self, trial: Trial) -> None:
         """Note where a trial was refused."""
         if trial.refusal is not None:
-            place = self.places.setdefault(trial.refusal.place, Place())
+            place = self.places.setdefault(trial.refusal.place, RefusingLine())
             if trial not in place.refusals:
                 place.refusals.append(trial)
 
@@ -186,7 +186,7 @@ class Domain:
         for place in self.places.values():
             passed = [t.sizes for t in self.trials.all if self.passed(t, place)]
             refused = [trial.sizes for trial in place.refusals]
-            evidence = Evidence(self.letters, passed, refused)
+            evidence = SizeEvidence(self.letters, passed, refused)
             kept = [each for each in place.demands if evidence.agrees(each)]
             again = len(place.refusals) >= 2 * place.looked
             stale = len(kept) == 1 and self.trials.count >= place.asked + SOON
@@ -196,12 +196,12 @@ class Domain:
             place.asked = self.trials.count
             self.look(place)
             call = place.call
-            evidence = Evidence(
+            evidence = SizeEvidence(
                 self.letters, passed, refused, call.sizes, call.pairs, call.stated
             )
             place.demands = demands(evidence, KEPT)
 
-    def passed(self, trial: Trial, place: Place) -> bool:
+    def passed(self, trial: Trial, place: RefusingLine) -> bool:
         """Whether a trial came past a place: to its end, or to a later refusal."""
         if trial.refusal is None:
             return True
@@ -211,7 +211,7 @@ class Domain:
             trial.sample.keys, place.keys
         )
 
-    def look(self, place: Place) -> None:
+    def look(self, place: RefusingLine) -> None:
         """The formulas of what the refused call got, from all runs."""
         if len(place.refusals) >= 2 * place.looked:
             place.looked = len(place.refusals)
@@ -368,7 +368,7 @@ def _agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
 
 def _equalities(demands: Sequence[Demand]) -> list[Demand]:
     """The demands that hold at few sizes, and all of those that are joined at once."""
-    rare = (Equal, Fits, Square)
+    rare = (EqualSizes, Fits, Square)
     found: list[Demand] = []
     for demand in demands:
         parts = demand.parts if isinstance(demand, Both) else (demand,)

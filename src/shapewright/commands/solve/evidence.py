@@ -15,8 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from shapewright.analysis.formulas.branch_points import Turn
-from shapewright.analysis.formulas.fitted import Dims, Fitted
-from shapewright.commands.solve.runs import Run, Runner, Watched, alike
+from shapewright.analysis.formulas.call_formulas import Dims, Fitted
+from shapewright.commands.solve.runs import Runner, SizedRun, Watched, alike
 from shapewright.commands.solve.sample_sizes import (
     FAR,
     Lattice,
@@ -29,7 +29,7 @@ from shapewright.sizes.formula_fits import Fitter
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
-    from shapewright.engine.derived.recipe import Recipe
+    from shapewright.engine.recipes.recipe import Recipe
 
 
 Sizes = Mapping[str, int]
@@ -39,7 +39,7 @@ PARTS = ("keys", "taken", "given", "steps", "numbers")
 class _Derived:
     """The samples of a recipe, each sizes worked out once."""
 
-    def __init__(self, recipe: Recipe, base: Run, feeding: Feeding) -> None:
+    def __init__(self, recipe: Recipe, base: SizedRun, feeding: Feeding) -> None:
         self.recipe = recipe
         self.base = base
         self.feeding = feeding
@@ -51,8 +51,8 @@ class _Derived:
 
         False where the rules do not answer what the run did, at its own sizes.
         """
-        from shapewright.engine.derived.recipe import Underivable
-        from shapewright.engine.derived.replay import Deriving
+        from shapewright.engine.recipes.recipe import Underivable
+        from shapewright.engine.recipes.replay import Deriving
 
         base = self.base
         fresh = {_key_of(each): dict(each) for each in wanted}
@@ -92,7 +92,7 @@ class _Derived:
         """Those that reach the end."""
         return [each for each in self.made.values() if self.full(each)]
 
-    def agrees(self, run: Run) -> bool:
+    def agrees(self, run: SizedRun) -> bool:
         """Whether a plain run shows what is worked out for its sizes."""
         if run.sample is None or not self.work_out([run.sizes]):
             return False
@@ -113,7 +113,7 @@ def _key_of(sizes: Sizes) -> tuple[int, ...]:
     return tuple(sizes.values())
 
 
-def derived_from(recipe: Recipe, base: Run, feeding: Feeding) -> _Derived | None:
+def derived_from(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
     """What a recipe tells; None where the specs are not all that goes in."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
@@ -139,8 +139,8 @@ class Evidence:
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self.most = FEW if len(runner.free) <= 2 else MANY
-        self.runs: list[Run] = []
-        self.base: Run
+        self.runs: list[SizedRun] = []
+        self.base: SizedRun
         self.lattices: dict[str, Lattice] = {}
         self.fitted: Fitted
         self.turns: list[Turn] = []
@@ -253,7 +253,7 @@ class Evidence:
         return self.derived.classes
 
     @property
-    def accepted(self) -> list[Run]:
+    def accepted(self) -> list[SizedRun]:
         """The runs that reached their end."""
         made = self.runner.made.values()
         return [run for run in made if run.accepted and self.within(run.sizes)]

@@ -16,14 +16,14 @@ from shapewright.analysis.formulas.branch_points import (
     turns,
     unseen,
 )
-from shapewright.analysis.formulas.constant_names import names_of
-from shapewright.analysis.formulas.fitted import (
+from shapewright.analysis.formulas.call_formulas import (
     CallFormulas,
     Dims,
     Varying,
     fitted,
     parting,
 )
+from shapewright.analysis.formulas.constant_names import names_of
 from shapewright.analysis.formulas.lettered_traces import (
     are_plain,
     holds,

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from shapewright.findings.finding import Finding
 from shapewright.operators.failed_calls import Failure
-from shapewright.record.formulas import Numbers
+from shapewright.record.formulas import ModuleNumbers
 from shapewright.record.guards import Guards
 from shapewright.record.trace import Trace
 
 if TYPE_CHECKING:
     from shapewright.engine.memo import Memo
-    from shapewright.engine.tracked_sizes.comparisons import Seen as WatchedCalls
-    from shapewright.engine.tracked_sizes.comparisons import Watching
+    from shapewright.engine.tracked_sizes.comparisons import (
+        WatchedCalls,
+        Watching,
+    )
     from shapewright.inputs.spec import Spec
     from shapewright.program.spans import Span
-    from shapewright.runtime.restore.snapshot import Taken
+    from shapewright.runtime.restore.snapshot import Snapshot
     from shapewright.runtime.run_record import RunRequest, RunResult
 
 
@@ -146,7 +148,7 @@ def symbolic_arguments(
         if isinstance(value, Written):
             shape = [spec_syntax.value(each, letters) for each in value.sizes]
             return fed(shape, value.dtype, value.device)
-        if isinstance(value, spec_syntax.Letter | spec_syntax.Arithmetic):
+        if isinstance(value, spec_syntax.NamedSize | spec_syntax.Arithmetic):
             return spec_syntax.value(value, letters)
         return value
 
@@ -171,7 +173,7 @@ Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SizedRun:
     """What came of one run: its trace, and the numbers of its calls."""
 
     sizes: dict[str, int]
@@ -215,8 +217,8 @@ class Runner:
         self.request = request
         self.ran = 0
         self.stepped: tuple[Span, ...] = ()  # by the first run
-        self.made: dict[tuple[int, ...], Run] = {}
-        self.taken: Taken | None = None
+        self.made: dict[tuple[int, ...], SizedRun] = {}
+        self.taken: Snapshot | None = None
         self.memo: Memo | None = None
         self.watched = 0
         self.failures: dict[tuple[int, ...], list[Failure]] = {}
@@ -242,7 +244,7 @@ class Runner:
         """How many there were, those included that do not stand for their sizes."""
         return len(self.made) + self.watched
 
-    def at(self, sizes: Sizes) -> Run:
+    def at(self, sizes: Sizes) -> SizedRun:
         """The run at these sizes of the free letters."""
         key = tuple(sizes[name] for name in self.free)
         found = self.made.get(key)
@@ -250,41 +252,43 @@ class Runner:
             found = self.made[key] = self.run(dict(zip(self.free, key, strict=True)))
         return found
 
-    def watch(self, sizes: Sizes, stand_ins: bool = True) -> tuple[Run, Watched | None]:
+    def watch(
+        self, sizes: Sizes, stand_ins: bool = True
+    ) -> tuple[SizedRun, Watched | None]:
         """A run whose sizes are watched, and what was seen; it is not kept."""
         from shapewright.engine.tracked_sizes.comparisons import Watching
 
         watching = Watching(stand_ins, own=True)
         self.watched += 1
         made = self.result(dict(sizes), watching)
-        run = Run(dict(sizes), made.trace, made.sample, True)
+        run = SizedRun(dict(sizes), made.trace, made.sample, True)
         if made.guards is None or made.watched is None:
             return run, None
         return run, Watched(made.guards, made.watched())
 
-    def keep(self, run: Run) -> None:
+    def keep(self, run: SizedRun) -> None:
         """A run that was watched stands for the plain one of its sizes."""
         self.watched -= 1
         self.made[tuple(run.sizes[name] for name in self.free)] = run
 
-    def again(self, sizes: Sizes) -> Run:
+    def again(self, sizes: Sizes) -> SizedRun:
         """The plain run at these sizes, where a watched one stood for it."""
         self.watched += 1
         key = tuple(sizes[name] for name in self.free)
         self.made[key] = self.run(dict(sizes))
         return self.made[key]
 
-    def numbers(self) -> dict[str, Numbers]:
+    def numbers(self) -> dict[str, ModuleNumbers]:
         """The whole numbers that the target's modules have names for."""
         from shapewright.runtime.model_building import numbers_of
 
         assert self.taken is not None, "it has not run"
         return numbers_of(self.taken.near)
 
-    def run(self, sizes: dict[str, int]) -> Run:
+    def run(self, sizes: dict[str, int]) -> SizedRun:
         """One plain run, which is not kept."""
         made = self.result(sizes)
-        return Run(sizes, made.trace, made.sample)
+        return SizedRun(sizes, made.trace, made.sample)
 
     def result(
         self, sizes: dict[str, int], watching: Watching | None = None
@@ -322,7 +326,7 @@ class Runner:
         return replace(made, sample=replace(sample, letters=sizes) if sample else None)
 
 
-def alike(one: Run, other: Run) -> bool:
+def alike(one: SizedRun, other: SizedRun) -> bool:
     """Whether two runs of the same sizes show the same."""
     mine, theirs = one.trace, other.trace
     return (

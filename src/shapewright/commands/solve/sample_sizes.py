@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import isqrt
 
-from shapewright.commands.solve.runs import Run, Runner
+from shapewright.commands.solve.runs import Runner, SizedRun
 from shapewright.sizes.expressions import Expression
 
 STEPS = (2, 4, 8, 16, 32, 7, 14, 28, 3, 6, 5, 12, 24, 10, 9, 64, 56, 48, 128)
@@ -55,7 +55,7 @@ class Lattice:
         return self.base + self.step * 190
 
 
-def _scanned(runner: Runner, base: Run, names: Sequence[str]) -> Lattice:
+def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
     """The sizes of some letters around those of a run, all of them moved together."""
     size = base.sizes[names[0]]
 
@@ -100,7 +100,7 @@ def _end(takes: Callable[[int], bool], way: int) -> int | None:
     return good
 
 
-def _apart(runner: Runner, base: Run, names: Sequence[str]) -> dict[str, Lattice]:
+def _apart(runner: Runner, base: SizedRun, names: Sequence[str]) -> dict[str, Lattice]:
     """A lattice for each letter; those of equal size are first moved together."""
     made: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
@@ -114,7 +114,7 @@ def _apart(runner: Runner, base: Run, names: Sequence[str]) -> dict[str, Lattice
     return made
 
 
-def _holds_alone(runner: Runner, base: Run, name: str, lattice: Lattice) -> bool:
+def _holds_alone(runner: Runner, base: SizedRun, name: str, lattice: Lattice) -> bool:
     """Whether a letter moved alone is taken and refused as with the others."""
     if not lattice.step:
         return False
@@ -128,13 +128,13 @@ def _holds_alone(runner: Runner, base: Run, name: str, lattice: Lattice) -> bool
     return all(map(takes, inside)) and not any(map(takes, beyond))
 
 
-def _takes_step(runner: Runner, base: Run, steps: Mapping[str, int]) -> bool:
+def _takes_step(runner: Runner, base: SizedRun, steps: Mapping[str, int]) -> bool:
     """Whether the program takes all letters one step further."""
     sizes = {name: size + steps[name] for name, size in base.sizes.items()}
     return runner.at(sizes).accepted
 
 
-def _lattices(base: Run, steps: Mapping[str, int]) -> dict[str, Lattice]:
+def _lattices(base: SizedRun, steps: Mapping[str, int]) -> dict[str, Lattice]:
     """Endless lattices from a run's sizes."""
     return {name: Lattice(size, steps[name]) for name, size in base.sizes.items()}
 
@@ -160,7 +160,7 @@ def is_batch(letter: str) -> bool:
     return letter in BATCHES
 
 
-def first_accepted(runner: Runner, most: int) -> Run:
+def first_accepted(runner: Runner, most: int) -> SizedRun:
     """A run that reaches its end, else the first that was tried.
 
     First the usual sizes, then others for all letters that are no batch.
@@ -188,7 +188,7 @@ def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
             yield {**usual, name: 1}
 
 
-def lattices_of(runner: Runner, base: Run, most: int) -> dict[str, Lattice]:
+def lattices_of(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]:
     """The sizes of each letter that are tried: first all letters one step further."""
     ones = dict.fromkeys(runner.free, 1)
     if _takes_step(runner, base, ones):
@@ -204,7 +204,7 @@ def lattices_of(runner: Runner, base: Run, most: int) -> dict[str, Lattice]:
     return lattices_apart(runner, base)
 
 
-def lattices_apart(runner: Runner, base: Run) -> dict[str, Lattice]:
+def lattices_apart(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
     """The sizes of each letter, looked for one by one; a batch is tried once."""
     varied = [name for name in runner.free if not is_batch(name)]
     found = _apart(runner, base, varied)

@@ -10,7 +10,12 @@ from itertools import product as every
 
 from shapewright.commands.solve.accepted_sizes import Domain
 from shapewright.commands.solve.sample_sizes import others
-from shapewright.commands.solve.size_trials import Refused, Trial, Trials, refused_call
+from shapewright.commands.solve.size_trials import (
+    RefusedSizes,
+    Trial,
+    Trials,
+    refused_call,
+)
 from shapewright.record.ops import leaves
 from shapewright.record.trace import Trace
 from shapewright.sizes.expressions import Expression, Size
@@ -185,7 +190,7 @@ class _Search:
         left = [each for each in self.trials.all if id(each) not in self.opened]
         return max(left, key=_reached, default=None)
 
-    def call(self, trial: Trial) -> Refused:
+    def call(self, trial: Trial) -> RefusedSizes:
         """What the refused call of a trial got."""
         alike = [
             each
@@ -196,7 +201,7 @@ class _Search:
         ]
         return refused_call(self.letters, [trial, *alike], self.trials.all)
 
-    def steps(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+    def steps(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
         """Sizes at which what was refused in a trial would fit."""
         yield from self.fitting(trial, call)
         for name in self.letters:
@@ -205,7 +210,7 @@ class _Search:
             for name in self.letters:
                 yield from ({**trial.sizes, name: size} for size in range(1, 33))
 
-    def fitting(self, trial: Trial, call: Refused) -> Iterator[dict[str, int]]:
+    def fitting(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
         """Sizes that make a pair of the call equal, one letter moved, the nearest.
 
         Where no letter does it alone, two are moved: an image of 224 x 448 in patches
@@ -262,6 +267,6 @@ def _reached(trial: Trial) -> int:
     return len(trial.sample.keys) if trial.sample is not None else 0
 
 
-def _fitting(call: Refused, sizes: Mapping[str, int]) -> int:
+def _fitting(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
     """How many pairs of a call are equal at some sizes."""
     return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from shapewright.analysis.formulas.fitted import Work, until
-from shapewright.commands.solve.runs import Run, Runner
+from shapewright.analysis.formulas.call_formulas import Work, until
+from shapewright.commands.solve.runs import Runner, SizedRun
 from shapewright.operators.failed_calls import Failure
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
@@ -84,7 +84,7 @@ class Trials:
         return list(self.made.values())
 
 
-def _trial_of(run: Run, failures: list[Failure]) -> Trial:
+def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
     """A run with the first of its failures; what came after it does not count."""
     if not failures and run.accepted:
         return Trial(run.sizes, run.sample, run.trace, None)
@@ -122,7 +122,7 @@ ALIKE, OTHERS = 12, 28
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedSizes:
     """The sizes of a refused call.
 
     `sizes` depend on letters; `pairs` stand one over the other in two tensors;
@@ -136,11 +136,11 @@ class Refused:
 
 def refused_call(
     letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
-) -> Refused:
+) -> RefusedSizes:
     """The formulas of what the first of some refused calls got, from many runs."""
     first = next((trial for trial in refusals if _has_call(trial)), None)
     if first is None or first.refusal is None or first.refusal.call is None:
-        return Refused()
+        return RefusedSizes()
     alike = [trial for trial in refusals if trial is not first and trial.sample]
     others = [t for t in trials if t.sample and t is not first and t not in alike]
     others.sort(key=lambda trial: (not trial.taken, -_different(trial)))
@@ -162,7 +162,7 @@ def refused_call(
             if len(known_dims) == len(last) and whole.letters() and whole not in sizes:
                 sizes.append(whole)
     constants = [each for each in flat if not each.letters()]
-    return Refused(
+    return RefusedSizes(
         tuple(sizes),
         tuple(_over_each_other(dims)),
         tuple(_stated(sizes, constants, [first, *alike])),

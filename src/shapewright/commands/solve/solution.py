@@ -12,10 +12,10 @@ from math import gcd
 from typing import Any
 
 from shapewright.analysis.explanations import sides, told
-from shapewright.analysis.formulas.fitted import Dims, fitted, operands
+from shapewright.analysis.formulas.call_formulas import Dims, fitted, operands
 from shapewright.analysis.formulas.lettered_traces import lettered
-from shapewright.analysis.program_run import Built, Program
-from shapewright.commands.solve.accepted_sizes import Domain, Place
+from shapewright.analysis.program_run import ConstructorCall, Program
+from shapewright.commands.solve.accepted_sizes import Domain, RefusingLine
 from shapewright.commands.solve.runs import Feeding, Runner
 from shapewright.commands.solve.sample_sizes import is_batch
 from shapewright.commands.solve.size_search import Wanted, sizes_giving, witnessed
@@ -23,7 +23,7 @@ from shapewright.commands.solve.size_trials import Refusal, Trial, Trials
 from shapewright.record.formulas import Checked, Formulas
 from shapewright.record.solution import Demanded, Example, Needed, Solution
 from shapewright.record.trace import Trace
-from shapewright.sizes.demand_search import Evidence, in_short
+from shapewright.sizes.demand_search import SizeEvidence, in_short
 from shapewright.sizes.demands import Always, Demand, Sizes
 from shapewright.sizes.formula_fits import Fitter
 from shapewright.views.formatting import nest
@@ -41,7 +41,9 @@ TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
 """Arguments of layers that say what size of one dim goes in."""
 
 
-def _needed(trials: Trials, trial: Trial, built: Mapping[str, Built]) -> Needed | None:
+def _needed(
+    trials: Trials, trial: Trial, built: Mapping[str, ConstructorCall]
+) -> Needed | None:
     """What the layer that refused a run is built with, and what comes in there.
 
     None where no argument of a layer decided the size.
@@ -217,7 +219,7 @@ def solved(
     want: Sequence[Wanted] = (),
     asked: str = "",
     prove: float | None = None,
-    built: Callable[[Mapping[str, Any]], Mapping[str, Built]] | None = None,
+    built: Callable[[Mapping[str, Any]], Mapping[str, ConstructorCall]] | None = None,
 ) -> Solution:
     """What a callable takes, fed so, and which sizes give a wanted output.
 
@@ -275,12 +277,12 @@ def solved(
     )
 
 
-def _in_order(domain: Domain) -> list[Place]:
+def _in_order(domain: Domain) -> list[RefusingLine]:
     """The places that demand something, in the order of the run."""
     return sorted(domain.places.values(), key=lambda place: place.reached)
 
 
-def _demanded(place: Place, witness: Trial) -> Demanded:
+def _demanded(place: RefusingLine, witness: Trial) -> Demanded:
     """A demand with its line, from what a line refused."""
     nearest = _nearest_of(witness, place.refusals) or place.refusals[0]
     shown = _refused(nearest)
@@ -326,7 +328,7 @@ def _whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
     all_ = domain.trials.all
     taken = [trial.sizes for trial in all_ if trial.taken]
     refused = [trial.sizes for trial in all_ if not trial.taken]
-    found = in_short(Evidence(domain.letters, taken, refused))
+    found = in_short(SizeEvidence(domain.letters, taken, refused))
     points = _points_of(domain)
     if found is None or any(found.holds(s) != domain.takes(s) for s in points):
         return None

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from shapewright.commands.solve.runs import Run, Runner, symbolic_arguments
+from shapewright.commands.solve.runs import Runner, SizedRun, symbolic_arguments
 from shapewright.sizes.conditions import (
     WORK,
     Compared,
@@ -31,7 +31,7 @@ from shapewright.sizes.z3_solver import asked
 
 if TYPE_CHECKING:
     from shapewright.commands.solve.runs import Feeding
-    from shapewright.runtime.symbolic_run import Guard, Symbolic
+    from shapewright.runtime.symbolic_run import Symbolic, SymbolicGuard
 
 
 Sizes = Mapping[str, int]
@@ -183,7 +183,7 @@ def _reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
     return found
 
 
-def _holds(guard: Guard, ladders: Ladders) -> bool:
+def _holds(guard: SymbolicGuard, ladders: Ladders) -> bool:
     if guard.condition is None:
         return False
     return bool(always(_undivided_in(guard.condition, ladders), ladders).holds)
@@ -312,7 +312,7 @@ class Explorer:
         self.reason = ""
         self.kernels = False
 
-    def plain(self, sizes: Mapping[str, int]) -> Run:
+    def plain(self, sizes: Mapping[str, int]) -> SizedRun:
         """The plain run at some sizes, which settles what is true there."""
         return self.runner.at(sizes)
 

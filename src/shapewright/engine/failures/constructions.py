@@ -105,7 +105,7 @@ def misloaded(module: nn.Module, given: Any, message: str) -> Misloaded | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class ModuleConstruction:
     """The call that constructed a module.
 
     `arguments` are the names of the class's arguments, `values` those that the module
@@ -158,7 +158,9 @@ class Constructions:
 
     def places(
         self, modules: Mapping[str, nn.Module], folder: str
-    ) -> tuple[dict[str, Built], dict[str, Source], list[tuple[Span, Misloaded]]]:
+    ) -> tuple[
+        dict[str, ModuleConstruction], dict[str, Source], list[tuple[Span, Misloaded]]
+    ]:
         """The construction of each module by its path, the texts that it stands in,
         and the state dicts that did not fit."""
         sources: dict[str, Source] = {}
@@ -176,7 +178,7 @@ class Constructions:
                 kind = type(module)
                 names = constructor_arguments(kind)
                 kept = tuple(kept_values(module, names))
-                found[path] = Built(span, kind.__name__, names, kept)
+                found[path] = ModuleConstruction(span, kind.__name__, names, kept)
         loads = [(positions.span(code, at), one) for code, at, one in refused]
         texts = {positions.relative(name): each for name, each in sources.items()}
         return found, texts, loads

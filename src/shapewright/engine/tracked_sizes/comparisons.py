@@ -18,16 +18,23 @@ from typing import TYPE_CHECKING, Any
 from shapewright.engine.call_sites import OURS, TORCH, USER, Positions, Sites, source_of
 from shapewright.engine.replacement import resemble
 from shapewright.engine.tracked_sizes.numbers import KINDS, made, plain
-from shapewright.program.assertions import Demand, demand_at
-from shapewright.program.source_text import Text
+from shapewright.program.assertions import AssertedComparison, demand_at
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
-from shapewright.record.guards import Expression, Guard, Guards, Lost, Read, exchanged
+from shapewright.record.guards import (
+    Expression,
+    Guard,
+    Guards,
+    LostSize,
+    SizeRead,
+    exchanged,
+)
 
 if TYPE_CHECKING:
     from shapewright.engine.identity import Info
 
 
-class Standing(type):
+class StandInType(type):
     """The class of a class that stands for `int` or `float`, and says it is that."""
 
     stands_for: Any
@@ -65,11 +72,11 @@ def _converted(kind: type, number: Any) -> Any:
     return made(kind.__name__, kind(plain(number)), number)
 
 
-class _Whole(int, metaclass=Standing):
+class _Whole(int, metaclass=StandInType):
     """Stands for `int`."""
 
 
-class _Fraction(float, metaclass=Standing):
+class _Fraction(float, metaclass=StandInType):
     """Stands for `float`."""
 
 
@@ -171,8 +178,8 @@ class Watching:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A watched run beside its record: see `engine/derived`.
+class WatchedCalls:
+    """A watched run beside its record: see `engine/recipes`.
 
     `recipe` says how to work it out at other sizes, or is None; `places` which output
     of which call a tensor of a number first was, -1 for what was given, and `output`
@@ -288,7 +295,7 @@ class _Told:
     ) -> None:
         self.seen = seen
         self.number_of = number_of
-        self.texts: dict[str, Text | None] = {}
+        self.texts: dict[str, SourceText | None] = {}
         files = {code.co_filename for code, _ in seen.places.values()}
         found = {name: source_of(name) for name in files}
         sources = {name: source for name, source in found.items() if source}
@@ -306,32 +313,34 @@ class _Told:
                 guard = self.guard(sides, span, count, text)
                 (in_torch if torch else own).append(guard)
         lost = [
-            Lost(what, self.span(place), count)
+            LostSize(what, self.span(place), count)
             for (what, place), count in self.seen.lost.items()
             if not self.seen.places[place][1]
         ]
         return Guards(tuple(own), tuple(in_torch), tuple(lost))
 
-    def guard(self, sides: Sides, span: Span, count: int, text: Text | None) -> Guard:
+    def guard(
+        self, sides: Sides, span: Span, count: int, text: SourceText | None
+    ) -> Guard:
         left, operator, right, outcome = sides
-        demand: Demand | None = None
+        demand: AssertedComparison | None = None
         if text is not None:
             span, demand = demand_at(text, span, operator, outcome)
         left, right = (exchanged(side, self.renumbered) for side in (left, right))
         return Guard(left, operator, right, outcome, span, count, demand)
 
-    def renumbered(self, read: Read) -> Read:
-        return Read(self.number_of(read.tensor), read.dim, read.value)
+    def renumbered(self, read: SizeRead) -> SizeRead:
+        return SizeRead(self.number_of(read.tensor), read.dim, read.value)
 
     def span(self, place: tuple[int, int]) -> Span:
         return self.positions.frame(self.seen.places[place][0], place[1]).span
 
-    def text(self, filename: str, shown: str) -> Text | None:
+    def text(self, filename: str, shown: str) -> SourceText | None:
         """The file's text, read once."""
         if filename not in self.texts:
             source = self.positions.sources.get(filename)
             known = source is not None and source.text is not None
             self.texts[filename] = (
-                Text(shown, source.text or "") if known and source else None
+                SourceText(shown, source.text or "") if known and source else None
             )
         return self.texts[filename]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Protocol
 
-from shapewright.record.guards import COMPARED, Applied, Expression, Read
+from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead
 
 
 class _Watcher(Protocol):
@@ -170,7 +170,7 @@ def made(symbol: str, value: Any, *parts: Any) -> Any:
         return value
     whole = all(isinstance(part, int) for part in parts)
     expression = _written(symbol, tuple(map(_expression_of, parts)), whole)
-    if not isinstance(expression, Applied | Read):
+    if not isinstance(expression, Applied | SizeRead):
         return value
     return tracked(value, expression, length, seen)
 

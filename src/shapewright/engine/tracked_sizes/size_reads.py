@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.engine.derived.recipe import noted
 from shapewright.engine.dispatch.answers import rule_of
 from shapewright.engine.function_names import plain_name
 from shapewright.engine.identity import Info, contiguous_stride
 from shapewright.engine.private import is_transformed
+from shapewright.engine.recipes.recipe import noted
 from shapewright.engine.tracked_sizes.comparisons import STANDING, Comparisons, standing
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain, tracked
-from shapewright.record.guards import Read
+from shapewright.record.guards import SizeRead
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine, Plan
@@ -84,7 +84,7 @@ def _told(
 def _dims(info: Info, seen: Comparisons) -> list[Any]:
     """The sizes of a tensor, each one a read."""
     return [
-        tracked(size, Read(info.number, dim, size), 1, seen)
+        tracked(size, SizeRead(info.number, dim, size), 1, seen)
         for dim, size in enumerate(info.meta.shape)
     ]
 

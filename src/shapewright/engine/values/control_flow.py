@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from shapewright.engine.call_sites import OURS, TORCH, source_of
 from shapewright.program.loop_conditions import (
     NOTHING,
-    Flow,
     Function,
+    NameFlow,
     Waiting,
     path_to,
     waiting_at,
@@ -30,7 +30,7 @@ from shapewright.program.loop_conditions import (
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
-    from shapewright.engine.suppositions import Chosen, Waits
+    from shapewright.engine.suppositions import ChosenValues, Waits
 
 
 TURNS = 3
@@ -206,8 +206,12 @@ def rests_on_chosen(engine: Engine, error: BaseException) -> bool:
 
 
 def _followed(
-    chosen: Chosen, tree: ast.Module, frame: FrameType, offset: int, names: set[str]
-) -> tuple[Flow, list[ast.AST]]:
+    chosen: ChosenValues,
+    tree: ast.Module,
+    frame: FrameType,
+    offset: int,
+    names: set[str],
+) -> tuple[NameFlow, list[ast.AST]]:
     """What chosen values flow into in a frame, and the nodes around its instruction."""
     code = frame.f_code
     path = path_to(tree, _place_of(code, offset))
@@ -226,7 +230,7 @@ def _followed(
     held |= {
         f"self.{name}" for name, value in kept.items() if id(value) in chosen.objects
     }
-    return Flow(inside[0], *reads, names=names | held), inside
+    return NameFlow(inside[0], *reads, names=names | held), inside
 
 
 def _place_of(code: CodeType, offset: int) -> Any:
@@ -265,7 +269,7 @@ def _blocks_before(inside: list[ast.AST], statement: ast.Raise) -> list[ast.AST]
     return []
 
 
-def _passed_on(flow: Flow, inside: list[ast.AST], called: FrameType) -> set[str]:
+def _passed_on(flow: NameFlow, inside: list[ast.AST], called: FrameType) -> set[str]:
     """The names that a call's chosen arguments have in the function that it calls."""
     call = inside[-1]
     code = called.f_code

@@ -7,7 +7,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from shapewright.inputs.search import argument_uses
-from shapewright.inputs.search.argument_uses import Beside
+from shapewright.inputs.search.argument_uses import ModelOperand
 
 SAME = frozenset(
     "float half double to type_as contiguous clone detach relu tanh sigmoid exp log "
@@ -171,17 +171,17 @@ def _of_tensor(
         and len(args) > 1
         and (shape := argument_uses.shape_of(args[1]))
     ):
-        uses.beside.append(Beside("linear", shape, first.moves))
+        uses.beside.append(ModelOperand("linear", shape, first.moves))
         return None
     if name in LAYERS and len(args) > 1 and (shape := argument_uses.shape_of(args[1])):
-        uses.beside.append(Beside(name, shape, first.moves))
+        uses.beside.append(ModelOperand(name, shape, first.moves))
         return None
     if (
         name in ("matmul", "mm")
         and len(args) > 1
         and (shape := argument_uses.shape_of(args[1]))
     ):
-        uses.beside.append(Beside("@", shape, first.moves))
+        uses.beside.append(ModelOperand("@", shape, first.moves))
         return None
     if name in ("bmm",):
         _ranked(walk, first, 3)

@@ -14,7 +14,7 @@ from shapewright.inputs.search.docstrings import (
     PATCHED,
     PATCHED_BY,
     SOUND,
-    Reading,
+    DocumentedArguments,
     meaning,
 )
 from shapewright.inputs.search.hypotheses import Dim, Path, Tensor
@@ -25,7 +25,7 @@ MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ArgumentOption:
     """A value with its cost; `why` is words, empty where it is a mere try."""
 
     value: Any
@@ -34,11 +34,11 @@ class Option:
 
 
 @dataclass(slots=True)
-class Evidence:
+class ArgumentEvidence:
     """All that is known of the arguments before anything runs."""
 
     uses: Mapping[Path, Uses]
-    reading: Reading
+    reading: DocumentedArguments
     sizes: dict[str, int]
     parameters: Mapping[str, inspect.Parameter] = field(default_factory=dict)
     first_layer: tuple[tuple[Tensor, ...], str] = ((), "")
@@ -46,22 +46,22 @@ class Evidence:
     main: str = ""
     patch: int = 0
 
-    def options(self, path: Path, place: int = 0) -> list[Option]:
+    def options(self, path: Path, place: int = 0) -> list[ArgumentOption]:
         """What may stand at a place among the arguments."""
-        found: dict[Any, Option] = {}
+        found: dict[Any, ArgumentOption] = {}
         for option in self._all(path, place):
             key = repr(option.value)
             if key not in found or option.cost < found[key].cost:
                 found[key] = option
         return sorted(found.values(), key=lambda each: each.cost)[:MOST]
 
-    def _all(self, path: Path, place: int) -> Iterator[Option]:
+    def _all(self, path: Path, place: int) -> Iterator[ArgumentOption]:
         uses = self.uses.get(path, Uses())
         yield from self.nests(path, uses)
         for option in self.tensors(path, uses, place):
             yield self.weighed(option, uses)
 
-    def weighed(self, option: Option, uses: Uses) -> Option:
+    def weighed(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
         """Its cost with what else is known: a rank, that it is whole or boolean."""
         value, cost = option.value, option.cost
         if not isinstance(value, Tensor):
@@ -76,18 +76,18 @@ class Evidence:
             value = replace(value, dtype="complex64")
         if value.dtype == "int64" and uses.high is not None:
             value = replace(value, fill=_whole_fill(uses))
-        return Option(value, cost, option.why)
+        return ArgumentOption(value, cost, option.why)
 
     # -- what is no tensor --------------------------------------------------------
 
-    def nests(self, path: Path, uses: Uses) -> Iterator[Option]:
+    def nests(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
         """Dicts, lists, tuples, numbers, None."""
         said = self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
         name = str(path[-1])
         if uses.keys:
             inner = {key: self.best((*path, key)) for key in uses.keys}
             keys = ", ".join(f"`{key}`" for key in list(uses.keys)[:3])
-            yield Option(inner, 0, f"{_said_of(path)} is asked for {keys}")
+            yield ArgumentOption(inner, 0, f"{_said_of(path)} is asked for {keys}")
         if (
             uses.joined
             or said in ("list", "tuple")
@@ -99,20 +99,22 @@ class Evidence:
             items: Any = [item] * count
             if said == "tuple" or (uses.parts > 1 and not uses.joined):
                 items = tuple(self.best((*path, n)) for n in range(count))
-            yield Option(items, cost, f"{_said_of(path)} is taken apart")
+            yield ArgumentOption(items, cost, f"{_said_of(path)} is taken apart")
         elif uses.parts > 1 and not uses.tensor:
             items = tuple(self.best((*path, n)) for n in range(uses.parts))
-            yield Option(items, 3, f"{_said_of(path)} is unpacked")
+            yield ArgumentOption(items, 3, f"{_said_of(path)} is unpacked")
         if said in NUMBERS:
-            yield Option(NUMBERS[said], 0, f"{_said_of(path)} is annotated `{said}`")
+            yield ArgumentOption(
+                NUMBERS[said], 0, f"{_said_of(path)} is annotated `{said}`"
+            )
         elif uses.number and not uses.tensor:
-            yield Option(2, 0.5, f"{_said_of(path)} is used as a number")
+            yield ArgumentOption(2, 0.5, f"{_said_of(path)} is used as a number")
         needed = len(path) == 1 and path[0] == self.main
         if (uses.optional or name in MASKS) and not needed:
             main = name.startswith(("pixel_values", "input_"))
-            yield Option(None, 0 if uses.optional and not main else 2.5)
+            yield ArgumentOption(None, 0 if uses.optional and not main else 2.5)
         if said is None and not uses.used and not uses.tensor and uses.flag:
-            yield Option(False, 1)
+            yield ArgumentOption(False, 1)
 
     def best(self, path: Path) -> Any:
         """The likeliest value at a place."""
@@ -121,7 +123,7 @@ class Evidence:
 
     # -- tensors ------------------------------------------------------------------
 
-    def tensors(self, path: Path, uses: Uses, place: int) -> Iterator[Option]:
+    def tensors(self, path: Path, uses: Uses, place: int) -> Iterator[ArgumentOption]:
         """Tensors by what is known, then by usual shapes."""
         name = str(path[-1])
         cost = 0.0
@@ -129,37 +131,41 @@ class Evidence:
             for counted, before in PATCHED_BY.items():
                 if counted in self.parameters:
                     patches = Tensor((*before, self.patch))
-                    yield Option(patches, 0, f"patches, counted by `{counted}`")
+                    yield ArgumentOption(patches, 0, f"patches, counted by `{counted}`")
                     cost = 1.0
         for dims, why in self.reading.shapes.get(name, ()):
-            yield Option(self.like(name, dims), cost, why)
+            yield ArgumentOption(self.like(name, dims), cost, why)
             cost += 0.3
         for met in uses.layers:
             for tensor in tensors_for(met):
-                yield Option(tensor, cost, f"sizes by {described(met.path, met.layer)}")
+                yield ArgumentOption(
+                    tensor, cost, f"sizes by {described(met.path, met.layer)}"
+                )
                 cost += 1
         for beside in uses.beside:
             for tensor in tensors_beside(beside):
                 why = f"{_said_of(path)} meets a tensor of {beside.shape}"
-                yield Option(tensor, cost, why)
+                yield ArgumentOption(tensor, cost, why)
                 cost += 1
         meant = meaning(name)
         if meant is not None:
             listed = meant.fill.startswith("[")
-            yield Option(meant, 0 if listed else 1 + cost, f"by the name `{name}`")
+            yield ArgumentOption(
+                meant, 0 if listed else 1 + cost, f"by the name `{name}`"
+            )
             for n, other in enumerate(ALSO.get(name, ())):
-                yield Option(other, 1.5 + cost + n, f"by the name `{name}`")
+                yield ArgumentOption(other, 1.5 + cost + n, f"by the name `{name}`")
         if name in MASKS:
-            yield Option(Tensor(("B", "T"), "bool", "zeros"), 2)
-            yield Option(Tensor(("T", "T"), "bool", "zeros"), 4)
+            yield ArgumentOption(Tensor(("B", "T"), "bool", "zeros"), 2)
+            yield ArgumentOption(Tensor(("T", "T"), "bool", "zeros"), 4)
         yield from self.by_hints(path, uses)
         if place == 0 and not uses.whole:
             start = 2.0 if not uses.layers else 5 + cost
             for n, tensor in enumerate(self.first_layer[0]):
-                yield Option(tensor, start + n, self.first_layer[1])
+                yield ArgumentOption(tensor, start + n, self.first_layer[1])
         usual = FUNCTIONS if self.is_function else FURTHER if place else USUAL
         for n, tensor in enumerate(usual):
-            yield Option(tensor, 8 + n, "usual shapes were tried")
+            yield ArgumentOption(tensor, 8 + n, "usual shapes were tried")
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
         """A tensor of these dims, of the dtype that its name or annotation says."""
@@ -174,35 +180,37 @@ class Evidence:
             return Tensor(dims, "int64" if said == "whole" else "bool", "zeros")
         return Tensor(dims)
 
-    def by_hints(self, path: Path, uses: Uses) -> Iterator[Option]:
+    def by_hints(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
         """By what is done with it, where that says less than a shape."""
         if uses.lengths:
-            yield Option(
+            yield ArgumentOption(
                 Tensor(("B",), "int64", "T"), 0, f"{_said_of(path)} are lengths"
             )
         for rank in dict.fromkeys(uses.ranks):
             if rank in RANKS:
                 why = f"{_said_of(path)} has {rank} dims where it is unpacked"
-                yield Option(Tensor(RANKS[rank]), 1.5, why)
+                yield ArgumentOption(Tensor(RANKS[rank]), 1.5, why)
                 if rank == 4:
-                    yield Option(Tensor(("B", "T", "S", "F")), 3, why)
+                    yield ArgumentOption(Tensor(("B", "T", "S", "F")), 3, why)
         if uses.whole or self.reading.annotations.get(str(path[-1])) == "whole":
             for n, dims in enumerate((("B", "T"), ("B",), ())):
                 fill, why = _whole_fill(uses), f"{_said_of(path)} holds whole numbers"
-                yield Option(Tensor(dims, "int64", fill), 2 + n, why)
+                yield ArgumentOption(Tensor(dims, "int64", fill), 2 + n, why)
         if uses.parts > 1 and uses.tensor and uses.whole:
-            yield Option(Tensor((uses.parts, "E"), "int64", "zeros"), 1.2)
+            yield ArgumentOption(Tensor((uses.parts, "E"), "int64", "zeros"), 1.2)
         if uses.boolean:
             for n, dims in enumerate((("B", "T"), ("T", "T"), ("B",))):
-                yield Option(Tensor(dims, "bool", "zeros"), 2 + n)
+                yield ArgumentOption(Tensor(dims, "bool", "zeros"), 2 + n)
         if uses.parts > 1 and uses.tensor and not uses.layers:
-            yield Option(Tensor((uses.parts, "E"), "int64", "zeros"), 5)
+            yield ArgumentOption(Tensor((uses.parts, "E"), "int64", "zeros"), 5)
         for peer in dict.fromkeys(uses.peers):
             known = self.uses.get(peer)
             if peer != path and known is not None and (known.layers or known.beside):
                 for met in known.layers[:1]:
                     for tensor in tensors_for(met):
-                        yield Option(tensor, 3, f"like `{peer[-1]}`, which it meets")
+                        yield ArgumentOption(
+                            tensor, 3, f"like `{peer[-1]}`, which it meets"
+                        )
                         break
 
 

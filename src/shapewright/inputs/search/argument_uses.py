@@ -22,7 +22,7 @@ None: nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class ReachedLayer:
     """A layer that an argument reaches: its path, the layer, the dims moved before.
 
     `place` is which of the layer's inputs it is: "0", "1", "key_padding_mask".
@@ -35,7 +35,7 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ModelOperand:
     """A tensor of the model that an argument is put together with."""
 
     how: str
@@ -51,8 +51,8 @@ class Uses:
     whole. `peers` are the places of arguments that it is added to or compared with.
     """
 
-    layers: list[Met] = field(default_factory=list)
-    beside: list[Beside] = field(default_factory=list)
+    layers: list[ReachedLayer] = field(default_factory=list)
+    beside: list[ModelOperand] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
     whole: bool = False
     boolean: bool = False
@@ -257,7 +257,7 @@ class Walk:
         for place, value in zip(places, given, strict=True):
             if isinstance(value, Given):
                 self.uses(value).tensor = True
-                met = Met(path.lstrip("."), layer, value.moves, place)
+                met = ReachedLayer(path.lstrip("."), layer, value.moves, place)
                 self.uses(value).layers.append(met)
         name = type(layer).__name__
         if name in ("Embedding", "EmbeddingBag") and given:

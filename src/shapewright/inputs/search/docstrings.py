@@ -120,7 +120,7 @@ SHAPE = re.compile(rf"[\[(]((?:{ITEM}[,x])*{ITEM},?)[\])]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentedArguments:
     """By argument: what kind its annotation names, and shapes that are written down."""
 
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Reading:
 
 def read(
     called: Any, parameters: Mapping[str, Any], owner: Any, config: Any = None
-) -> Reading:
+) -> DocumentedArguments:
     """Read a callable's annotations, its text and its docstrings.
 
     Words of shapes are settings of the owner, letters, or settings of the config.
@@ -150,7 +150,7 @@ def read(
         found = list(_shapes_of(name, said, texts, (owner, config)))
         if found:
             shapes[name] = tuple(found)
-    return Reading(annotations, shapes)
+    return DocumentedArguments(annotations, shapes)
 
 
 def _annotation_text(annotation: Any) -> str:

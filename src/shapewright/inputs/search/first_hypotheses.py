@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shapewright.inputs.callables import Loaded, parameters_of
-from shapewright.inputs.search.argument_options import Evidence, Option, described
-from shapewright.inputs.search.argument_uses import Met
+from shapewright.inputs.search.argument_options import (
+    ArgumentEvidence,
+    ArgumentOption,
+    described,
+)
+from shapewright.inputs.search.argument_uses import ReachedLayer
 from shapewright.inputs.search.docstrings import MASKS, MEANINGS, read
 from shapewright.inputs.search.function_bodies import walked
 from shapewright.inputs.search.hypotheses import Hypothesis, Path, Tensor, mapped
@@ -29,7 +33,7 @@ class Beginning:
     those that may be given besides.
     """
 
-    evidence: Evidence
+    evidence: ArgumentEvidence
     needed: dict[str, bool]
     left: list[str] = field(default_factory=list)
 
@@ -46,7 +50,7 @@ class Beginning:
             for option in found[1:]:
                 yield self.changed(first, (name,), option, found[0].cost)
 
-    def made(self, chosen: dict[str, Option]) -> Hypothesis:
+    def made(self, chosen: dict[str, ArgumentOption]) -> Hypothesis:
         """One option for each argument."""
         sizes = dict(self.evidence.sizes)
         why = tuple(dict.fromkeys(each.why for each in chosen.values() if each.why))
@@ -59,7 +63,11 @@ class Beginning:
         return self.named(settled(found))
 
     def changed(
-        self, before: Hypothesis, path: Path, option: Option, instead: float = 0.0
+        self,
+        before: Hypothesis,
+        path: Path,
+        option: ArgumentOption,
+        instead: float = 0.0,
     ) -> Hypothesis:
         """The same with another option for one argument."""
         cost = 1 + max(option.cost - instead, 0)
@@ -178,7 +186,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
             needed |= {f"*{name}{n}": False for n in range(last + 1)}
     called = loaded.callable
     called = getattr(called, "forward", called)
-    evidence = Evidence(
+    evidence = ArgumentEvidence(
         uses,
         read(called, parameters, loaded.module, _config_of(loaded)),
         sizes_of(loaded.module, _config_of(loaded)),
@@ -197,7 +205,7 @@ def beginning(loaded: Loaded) -> Beginning | None:
     return Beginning(evidence, needed, left)
 
 
-def _likeliness(name: str, evidence: Evidence) -> int:
+def _likeliness(name: str, evidence: ArgumentEvidence) -> int:
     """How likely the one input is that a target needs of many, the lower the more."""
     if name in MASKS:
         return 3
@@ -235,7 +243,7 @@ def _patch_of(module: Any) -> int:
 def _first_layer(module: Any) -> tuple[tuple[Tensor, ...], str]:
     """What the first layer that is registered takes."""
     for path, layer in module.named_modules() if module is not None else ():
-        found = tuple(tensors_for(Met(path, layer, ())))
+        found = tuple(tensors_for(ReachedLayer(path, layer, ())))
         if found:
             return found, f"sizes by {described(path, layer)}"
         direct = [one for one in layer.parameters(recurse=False) if one.ndim == 2]

@@ -10,7 +10,7 @@ from typing import Any
 
 from shapewright.inputs.search import argument_uses
 from shapewright.inputs.search.argument_calls import called_function, called_method
-from shapewright.inputs.search.argument_uses import Beside
+from shapewright.inputs.search.argument_uses import ModelOperand
 
 SIZES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 TURNED = {"T": (0, 1), "mT": (-2, -1)}
@@ -212,7 +212,7 @@ class _Body:
             shape = argument_uses.shape_of(other)
             if isinstance(one, argument_uses.Given) and shape is not None:
                 how = side if product else "+"
-                self.walk.uses(one).beside.append(Beside(how, shape, one.moves))
+                self.walk.uses(one).beside.append(ModelOperand(how, shape, one.moves))
         if product:
             return None
         both = isinstance(left, argument_uses.Given) and isinstance(

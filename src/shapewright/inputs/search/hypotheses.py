@@ -14,7 +14,7 @@ from shapewright.inputs.callables import Loaded, parameters_of
 from shapewright.inputs.spec import Spec, parse
 from shapewright.inputs.spec_syntax import TensorSpec
 from shapewright.record.ops import SHORT
-from shapewright.record.report import Chosen
+from shapewright.record.report import ChosenInputs
 
 Dim = int | str
 """A size, or the letter of one."""
@@ -185,7 +185,7 @@ MOST = 4
 _PLAIN = re.compile(r"[\w./:=-]+")
 
 
-def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> Chosen:
+def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> ChosenInputs:
     """Inputs that were looked for, by name, and how to check with one's own.
 
     `target` is the command line's; None for a live model.
@@ -200,9 +200,9 @@ def chosen_inputs(loaded: Loaded, spec: Spec, target: str | None) -> Chosen:
     items += [f"{name}={_pattern(value)}" for name, value in spec.kwargs.items()]
     pattern = ", ".join(items)
     if target is None:
-        return Chosen(", ".join(told), f'sw.check(model, "{pattern}")')
+        return ChosenInputs(", ".join(told), f'sw.check(model, "{pattern}")')
     shown = target if _PLAIN.fullmatch(target) else f'"{target}"'
-    return Chosen(", ".join(told), f'shapewright check -i "{pattern}" {shown}')
+    return ChosenInputs(", ".join(told), f'shapewright check -i "{pattern}" {shown}')
 
 
 def _names(loaded: Loaded) -> list[str]:

@@ -69,7 +69,7 @@ MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputAxis:
     """A dim of an input; `exact` says that the size is the same all the way."""
 
     path: Path
@@ -89,18 +89,18 @@ class Back:
         found = self.inputs.get(fact.tensor)
         return found[0] if found is not None else None
 
-    def sources(self, fact: Fact, dim: int) -> list[Source]:
+    def sources(self, fact: Fact, dim: int) -> list[InputAxis]:
         """The dims of inputs that a dim of a tensor was made of."""
         return list(dict.fromkeys(self._sources(fact, dim)))
 
-    def _sources(self, fact: Fact, dim: int) -> Iterator[Source]:
+    def _sources(self, fact: Fact, dim: int) -> Iterator[InputAxis]:
         todo = [(fact, dim, True)]
         met = {(fact.tensor, dim)}
         for fact, dim, exact in todo:
             known = self.inputs.get(fact.tensor)
             if known is not None:
                 if dim < len(known[1].shape):
-                    yield Source(known[0], dim, exact)
+                    yield InputAxis(known[0], dim, exact)
                 continue
             op = self.makers.get(fact.tensor)
             if op is None:

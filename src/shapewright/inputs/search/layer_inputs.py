@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shapewright.inputs.search.argument_uses import Beside, Met, undone
+from shapewright.inputs.search.argument_uses import ModelOperand, ReachedLayer, undone
 from shapewright.inputs.search.hypotheses import Dim, Tensor
 
 SPATIAL: dict[int, tuple[Dim, ...]] = {1: ("L",), 2: ("H", "W"), 3: ("D", "H", "W")}
@@ -118,7 +118,7 @@ def kind_of(layer: Any) -> str | None:
     return None
 
 
-def tensors_for(met: Met) -> Iterator[Tensor]:
+def tensors_for(met: ReachedLayer) -> Iterator[Tensor]:
     """What an argument may be that reaches a layer, its dims put back."""
     name = kind_of(met.layer)
     for dims in _dims_of(met.layer, met.place):
@@ -145,7 +145,7 @@ def _named(dims: tuple[Any, ...]) -> tuple[Dim, ...]:
     return tuple(next(free) if dim is None else dim for dim in dims)
 
 
-def tensors_beside(beside: Beside) -> Iterator[Tensor]:
+def tensors_beside(beside: ModelOperand) -> Iterator[Tensor]:
     """What an argument may be that meets a tensor of the model."""
     shape: tuple[Dim, ...] = beside.shape
     found: list[tuple[Dim, ...]] = []

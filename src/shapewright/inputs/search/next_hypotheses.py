@@ -11,7 +11,7 @@ from math import gcd, prod
 
 from shapewright.inputs.search.first_hypotheses import Beginning, settled
 from shapewright.inputs.search.hypotheses import Dim, Hypothesis, Path, Tensor
-from shapewright.inputs.search.input_sources import Back, Observations, Source, back
+from shapewright.inputs.search.input_sources import Back, InputAxis, Observations, back
 from shapewright.operators.failed_calls import Failure, Repair, Unmet
 from shapewright.record.ops import Fact, Op
 from shapewright.record.trace import Trace
@@ -61,7 +61,9 @@ def _sized(
     yield from _estimated(mender, fact, dim, old, new, op, sources)
 
 
-def _resized(mender: Mender, source: Source, new: int, op: Op) -> Iterator[Hypothesis]:
+def _resized(
+    mender: Mender, source: InputAxis, new: int, op: Op
+) -> Iterator[Hypothesis]:
     """One dim of one input."""
     hypothesis = mender.hypothesis
     tensor = hypothesis.at(source.path)
@@ -103,7 +105,7 @@ def _alike(
         shape = tensor.shape(mender.hypothesis.sizes)
         for dim, size in enumerate(shape):
             if size == old and tensor.dims[dim] != "B":
-                for each in _resized(mender, Source(path, dim, False), new, op):
+                for each in _resized(mender, InputAxis(path, dim, False), new, op):
                     yield replace(each, cost=each.cost - 0.1)
 
 
@@ -114,7 +116,7 @@ def _estimated(
     old: int,
     new: int,
     op: Op,
-    sources: list[Source],
+    sources: list[InputAxis],
 ) -> Iterator[Hypothesis]:
     """The sizes from which a derived size becomes what is needed."""
     hypothesis = mender.hypothesis

@@ -30,8 +30,8 @@ from shapewright.index_maps.index_map import (
 )
 from shapewright.operators.indexing.index_map import (
     Cut,
+    IndexedDim,
     Item,
-    Taken,
     Uncovered,
     common,
     resolved,
@@ -266,9 +266,9 @@ def index_put(input: Meta, indices: Any, values: Meta, accumulate: bool = False)
     )
 
 
-def _leading(items: list[Item]) -> tuple[list[Taken] | None, list[Cut]]:
+def _leading(items: list[Item]) -> tuple[list[IndexedDim] | None, list[Cut]]:
     """The dims that are indexed, which come first here, and the others."""
-    taken = [one for one in items if isinstance(one, Taken)]
+    taken = [one for one in items if isinstance(one, IndexedDim)]
     rest = [one for one in items if isinstance(one, Cut)]
     plain = len(taken) + len(rest) == len(items) and taken
     return (taken if plain else None), rest

@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IndexedDim:
     """One dim that a list, a tensor or a mask indexes.
 
     `name` is the tensor's in the call, or "" for numbers that are known; `numbers`
@@ -59,7 +59,7 @@ class Uncovered(Exception):
     """What is not drawn, in words."""
 
 
-Item = int | Cut | Taken | None
+Item = int | Cut | IndexedDim | None
 
 
 @index_map("torch.Tensor.__getitem__")
@@ -126,7 +126,7 @@ def _one(item: Any, name: str, sizes: Shape) -> list[Item]:
     return [_tensor(item, name, sizes[0])]
 
 
-def _listed(item: Sequence[Any], size: int) -> Taken:
+def _listed(item: Sequence[Any], size: int) -> IndexedDim:
     """A list of numbers, or of lists of numbers."""
     shape: list[int] = []
     level: Any = item
@@ -136,7 +136,7 @@ def _listed(item: Sequence[Any], size: int) -> Taken:
     flat = numbers_in(item)
     if not all(type(value) is int for value in flat):
         raise Uncovered("a list holds more than whole numbers")
-    return Taken(tuple(shape), "", _whole_of(item, size))
+    return IndexedDim(tuple(shape), "", _whole_of(item, size))
 
 
 def numbers_in(item: Any) -> list[Any]:
@@ -161,7 +161,7 @@ def _tensor(item: Any, name: str, size: int) -> Item:
             raise Uncovered("it is indexed with a number that is not known")
         return int(values) % size
     below = values is None or any(value < 0 for value in numbers_in(values))
-    return Taken(tuple(item.shape), name, wraps=size if below else 0)
+    return IndexedDim(tuple(item.shape), name, wraps=size if below else 0)
 
 
 def _masked(item: Any) -> list[Item]:
@@ -177,15 +177,15 @@ def _masked(item: Any) -> list[Item]:
         if found:
             places.append(at)
     dims = range(len(item.shape))
-    return [Taken((len(places),), "", tuple(at[d] for at in places)) for d in dims]
+    return [IndexedDim((len(places),), "", tuple(at[d] for at in places)) for d in dims]
 
 
 def _mapped(items: list[Item]) -> IndexMap:
     """The map: slices keep their dims, all that is taken shares one group of dims."""
     left = [item for item in items if not isinstance(item, int)]
-    used = [n for n, item in enumerate(left) if isinstance(item, Taken)]
-    group = common([item.shape for item in left if isinstance(item, Taken)])
-    kept = [n for n, item in enumerate(left) if not isinstance(item, Taken)]
+    used = [n for n, item in enumerate(left) if isinstance(item, IndexedDim)]
+    group = common([item.shape for item in left if isinstance(item, IndexedDim)])
+    kept = [n for n, item in enumerate(left) if not isinstance(item, IndexedDim)]
     together = bool(used) and used[-1] - used[0] + 1 == len(used)
     front = [n for n in kept if together and n < used[0]]
     order = [*front, *(n for n in kept if n not in front)]
@@ -200,7 +200,7 @@ def _mapped(items: list[Item]) -> IndexMap:
         if isinstance(item, int):
             at.append(as_expression(item))
             continue
-        if isinstance(item, Taken):
+        if isinstance(item, IndexedDim):
             at.append(item.at(mine))
         elif item is None:
             sizes[place] = 1

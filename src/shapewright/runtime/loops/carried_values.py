@@ -189,7 +189,7 @@ class Lists:
 
 
 @dataclass(slots=True)
-class Numbers:
+class CarriedCounts:
     """Counts that an object or a dict holds, to which a program adds one.
 
     Each has the loops around it in the text that set it forward, with the place of
@@ -233,7 +233,11 @@ class Growing:
     """What grows in the turns of one loop."""
 
     def __init__(
-        self, lists: Lists, numbers: Numbers, counts: Counts, place: tuple[str, int]
+        self,
+        lists: Lists,
+        numbers: CarriedCounts,
+        counts: Counts,
+        place: tuple[str, int],
     ) -> None:
         self.lists = lists
         self.numbers, self.counts, self.place = numbers, counts, place

@@ -17,14 +17,14 @@ from shapewright.engine import nests
 from shapewright.engine.call_sites import USER
 from shapewright.engine.identity import Info
 from shapewright.engine.replacement import replaced
-from shapewright.record.report import Remainder
+from shapewright.record.report import LastBatch
 from shapewright.runtime.loops.iterables import LoaderPass
 from shapewright.runtime.loops.loop_calls import over
 from shapewright.runtime.loops.turns import is_own_package
 from shapewright.runtime.training.story import shown
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
     from shapewright.runtime.training.story import Node
 
 
@@ -32,7 +32,9 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 """A field of an item by name; its shape, or None; its type."""
 
 
-def _check_items(stage: Stage, data: Any, items: list[Any], picks: Any) -> list[Any]:
+def _check_items(
+    stage: RehearsalState, data: Any, items: list[Any], picks: Any
+) -> list[Any]:
     """The items that stack with the first; the others become a finding.
 
     It is one for each field of a data set: items of other batches are only counted.
@@ -101,7 +103,7 @@ def _counted(found: list[Leaf]) -> str:
     return f"{len(found)} field{'s' * (len(found) != 1)}"
 
 
-def _leaves(stage: Stage, item: Any, name: str = "") -> Iterator[Leaf]:
+def _leaves(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
     """The fields of an item, down to tensors, arrays and numbers."""
     if isinstance(item, torch.Tensor):
         yield name, stage.engine.info(item).meta.shape, "tensor"
@@ -136,7 +138,7 @@ KNOWN = 1 << 20
 class _Batches(LoaderPass):
     """One pass over a loader. Nothing is fetched before it is asked for."""
 
-    def __init__(self, stage: Stage, loader: Any) -> None:
+    def __init__(self, stage: RehearsalState, loader: Any) -> None:
         self.stage = stage
         self.loader = loader
         self.dataset = loader.dataset
@@ -339,7 +341,7 @@ def _shortened(loader: Any, total: int) -> int:
     return min(total, FEWEST + MOST_LENGTHS)  # whose lengths differ
 
 
-def _is_of_library(stage: Stage) -> bool:
+def _is_of_library(stage: RehearsalState) -> bool:
     """Whether a library's loop asks for the batches, not one of the program's own."""
     frame: Any = sys._getframe(2)
     library = False
@@ -356,7 +358,7 @@ def _is_of_library(stage: Stage) -> bool:
     return True
 
 
-def _asked_by_library(stage: Stage) -> bool:
+def _asked_by_library(stage: RehearsalState) -> bool:
     """Whether the nearest frame that is not torch's is a library's."""
     frame: Any = sys._getframe(2)
     while frame is not None:
@@ -367,7 +369,7 @@ def _asked_by_library(stage: Stage) -> bool:
     return False
 
 
-def _described(stage: Stage, batch: Any) -> str:
+def _described(stage: RehearsalState, batch: Any) -> str:
     """The tensors of a batch in words: `(32, 1, 28, 28) float32, (32,) int64`."""
     found: list[str] = []
 
@@ -395,7 +397,7 @@ def _described(stage: Stage, batch: Any) -> str:
     return ", ".join(found) or type(batch).__name__
 
 
-def remainders(stage: Stage, folder: str) -> Iterator[Remainder]:
+def remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
     """The last batches that had fewer samples, where the program's text says whose."""
     for turn, batches in stage.short:
         loader, made = batches.loader, stage.made
@@ -403,14 +405,14 @@ def remainders(stage: Stage, folder: str) -> Iterator[Remainder]:
         later = turn + 1 < len(made)
         ended = made[turn + 1][0] if later else len(stage.engine.events) + 1
         if file:
-            yield Remainder(
+            yield LastBatch(
                 shown(file, folder), line, type(loader).__name__, batches.length,
                 loader.batch_size, made[turn][1], ended,
             )  # fmt: skip
 
 
 @contextmanager
-def loaders_watched(stage: Stage) -> Iterator[None]:
+def loaders_watched(stage: RehearsalState) -> Iterator[None]:
     """`for x in loader` makes its batches here, without worker processes.
 
     A library is told that a loader is as short as it will be for it.

@@ -15,7 +15,7 @@ END = object()
 ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
-class Source:
+class SkippableIterator:
     """An iterator that can skip: `to` a turn that is still to come, or to the last.
 
     `total` is None where nobody knows it.
@@ -36,7 +36,7 @@ class Source:
         raise NotImplementedError
 
 
-class LoaderPass(Source):
+class LoaderPass(SkippableIterator):
     """One pass over a loader of batches, as the loops see it that ask for them."""
 
     loader: Any
@@ -50,7 +50,7 @@ class LoaderPass(Source):
     """Items of the last batch."""
 
 
-class Items(Source):
+class Items(SkippableIterator):
     """A range or another sequence."""
 
     def __init__(self, items: Sequence[Any]) -> None:
@@ -72,10 +72,10 @@ class Items(Source):
         return self.at < len(self.items)
 
 
-class Counted(Source):
+class Counted(SkippableIterator):
     """`enumerate` of something that skips: the numbers are those of a whole run."""
 
-    def __init__(self, inner: Source, start: int) -> None:
+    def __init__(self, inner: SkippableIterator, start: int) -> None:
         self.inner = inner
         self.start = start
 
@@ -95,7 +95,7 @@ class Counted(Source):
         return self.inner.skip(turn)
 
 
-class _Other(Source):
+class _Other(SkippableIterator):
     """Any other iterator; it is drained to its last item where that costs nothing."""
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
@@ -153,14 +153,14 @@ def _is_plain(inner: Any) -> bool:
     )
 
 
-def source_of(inner: Any) -> Source:
+def source_of(inner: Any) -> SkippableIterator:
     """How a loop goes over something."""
-    if isinstance(inner, Source):
+    if isinstance(inner, SkippableIterator):
         return inner
     if type(inner) in (range, list, tuple):
         return Items(inner)
     made = iter(inner)
-    return made if isinstance(made, Source) else _Other(inner, made)
+    return made if isinstance(made, SkippableIterator) else _Other(inner, made)
 
 
 def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

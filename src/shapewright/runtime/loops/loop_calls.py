@@ -30,16 +30,16 @@ from shapewright.runtime.loops.iterables import (
     Counted,
     Items,
     LoaderPass,
-    Source,
+    SkippableIterator,
     counted,
     source_of,
 )
-from shapewright.runtime.loops.loop_state import RunningLoop, Stage
+from shapewright.runtime.loops.loop_state import RehearsalState, RunningLoop
 from shapewright.runtime.loops.turns import Asked, Periods, Turns, epochs
 
 
 @contextmanager
-def loops_told(stage: Stage) -> Iterator[None]:
+def loops_told(stage: RehearsalState) -> Iterator[None]:
     """The names that a program whose loops are told of calls."""
     periods = Periods(stage)
     names: dict[str, Any] = {
@@ -66,7 +66,9 @@ def loops_told(stage: Stage) -> Iterator[None]:
             vars(builtins).pop(name, None)
 
 
-def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator[Any]:
+def over(
+    stage: RehearsalState, inner: Any, file: str, line: int, told: Told
+) -> Iterator[Any]:
     """The items of a `for` loop, as many of them as bring something new."""
     source, place = source_of(inner), (file, line)
     if stage.idle.is_met(place) and (yield from _plainly(stage, source, place)):
@@ -117,7 +119,7 @@ def over(stage: Stage, inner: Any, file: str, line: int, told: Told) -> Iterator
 
 
 def _plainly(
-    stage: Stage, source: Source, place: tuple[str, int]
+    stage: RehearsalState, source: SkippableIterator, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
     """Items for turns that call nothing, until one does; whether it was the last."""
     marks = stage.marks()
@@ -156,33 +158,33 @@ def _in_step(bodies: list[LoaderPass]) -> list[Any]:
     ]
 
 
-def _passed(source: Source, heads: list[LoaderPass], turn: int) -> bool:
+def _passed(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
     """Let the next turn of a loop be that one; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         return all([each.skip(turn) for each in heads])  # noqa: C419
     return source.skip(turn)
 
 
-def _on(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+def _on(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
     """What a loop counts, at the beginning of a turn: turns left out are counted."""
     turns = _turns_of(stage, file, line)
     return value if turns is None else turns.counts.set_on(index, value)
 
 
-def _grew(stage: Stage, found: Any) -> Any:
+def _grew(stage: RehearsalState, found: Any) -> Any:
     """A program is about to add to something, a list perhaps."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.lists.grew(found)
     return found
 
 
-def _counts(stage: Stage, owner: Any, *told: Any) -> None:
+def _counts(stage: RehearsalState, owner: Any, *told: Any) -> None:
     """A program is about to add one to what an object or a dict holds."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.numbers.counts(owner, *told)
 
 
-def _carries(stage: Stage, file: str, line: int) -> bool:
+def _carries(stage: RehearsalState, file: str, line: int) -> bool:
     """Whether it is looked at what a turn hands on to the next, as it begins."""
     turns = _turns_of(stage, file, line)
     if turns is not None:
@@ -191,20 +193,20 @@ def _carries(stage: Stage, file: str, line: int) -> bool:
 
 
 def _grows(
-    stage: Stage, file: str, line: int, index: int, value: Callable[[], Any]
+    stage: RehearsalState, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
     """Whether what a loop joins to is to be longer, at the beginning of a turn."""
     turns = _turns_of(stage, file, line)
     return turns is not None and turns.growing.grows(index, value)
 
 
-def _longer(stage: Stage, file: str, line: int, index: int, value: Any) -> Any:
+def _longer(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
     """What a loop joins to, with what turns that are left out would have joined."""
     turns = _turns_of(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
 
-def _turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
+def _turns_of(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
     """A loop that runs, if it is none of a model's own."""
     if not stage.loops or stage.engine.call != 0:
         return None
@@ -215,7 +217,7 @@ def _turns_of(stage: Stage, file: str, line: int) -> RunningLoop | None:
 class _Going:
     """The turns of a `while` loop: it is asked with the condition before each."""
 
-    def __init__(self, stage: Stage, file: str, line: int, told: Told) -> None:
+    def __init__(self, stage: RehearsalState, file: str, line: int, told: Told) -> None:
         self.stage, self.place, self.conditions = stage, (file, line), told
         self.stack = ExitStack()
         self.at = self.paused = 0
@@ -299,7 +301,10 @@ AGAIN = 3
 
 
 def called(
-    stage: Stage, call: Callable[[], Any], place: tuple[str, int], steps: int | None
+    stage: RehearsalState,
+    call: Callable[[], Any],
+    place: tuple[str, int],
+    steps: int | None,
 ) -> Any:
     """Call a function that trains; again and again, where each call is one step."""
     turns = Turns(stage, *place)
@@ -318,7 +323,9 @@ def called(
                 return made
 
 
-def _skipped(source: Source, heads: list[LoaderPass], bodies: list[LoaderPass]) -> bool:
+def _skipped(
+    source: SkippableIterator, heads: list[LoaderPass], bodies: list[LoaderPass]
+) -> bool:
     """Let the next turn of a loop be its last; whether there is one."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         known = [each.total for each in heads if each.total is not None]

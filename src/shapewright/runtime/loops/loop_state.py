@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from shapewright.runtime.loops.carried_values import Growing, Lists, Numbers
+from shapewright.runtime.loops.carried_values import CarriedCounts, Growing, Lists
 from shapewright.runtime.loops.counts import NOTHING, Counts, Told
 from shapewright.runtime.training.gradients import Gradients, Graphs
 from shapewright.runtime.training.story import ProgramRun, shown
@@ -15,7 +15,7 @@ from shapewright.runtime.training.training_facts import Facts
 
 if TYPE_CHECKING:
     from shapewright.engine.identity import Meta
-    from shapewright.engine.module_calls import Call
+    from shapewright.engine.module_calls import RunningCall
     from shapewright.runtime.loops.iterables import LoaderPass
 
 IDLE = 32
@@ -58,7 +58,7 @@ class Plain:
 
 
 @dataclass(slots=True)
-class Stage(ProgramRun):
+class RehearsalState(ProgramRun):
     """What loops look at: the run, its story, and what has happened so far."""
 
     full: bool = False
@@ -87,7 +87,7 @@ class Stage(ProgramRun):
     idle: _Idle = field(default_factory=_Idle)
     plain: Plain = field(default_factory=Plain)
     lists: Lists = field(default_factory=Lists)
-    numbers: Numbers = field(default_factory=Numbers)
+    numbers: CarriedCounts = field(default_factory=CarriedCounts)
     making: int = 0  # items of batches, right now
     facts: Facts = field(init=False)
     gradients: Gradients = field(init=False)
@@ -101,7 +101,7 @@ class Stage(ProgramRun):
         """What differs after a turn in which something happened."""
         return len(self.engine.events), len(self.fetched), self.trained
 
-    def called(self, call: Call, out: Any) -> None:
+    def called(self, call: RunningCall, out: Any) -> None:
         """A module gave something."""
         self.facts.modes.called(call)
         self.gradients.called(call, out)
@@ -123,7 +123,7 @@ class RunningLoop:
     """A loop that runs: where, its turns so far, what it counts and what grows."""
 
     def __init__(
-        self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
+        self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING
     ) -> None:
         self.stage = stage
         self.place = file, line

@@ -24,7 +24,7 @@ from shapewright.program.loop_conditions import counts
 from shapewright.program.loop_instrumentation import trains
 from shapewright.runtime.loops.counts import LONGEST_PERIOD, NOTHING, Told
 from shapewright.runtime.loops.iterables import Items, source_of
-from shapewright.runtime.loops.loop_state import Plain, RunningLoop, Stage
+from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningLoop
 from shapewright.runtime.training.story import Node, shown
 
 STEADY = 3
@@ -84,7 +84,7 @@ class Turns(RunningLoop):
     """The turns of one loop."""
 
     def __init__(
-        self, stage: Stage, file: str = "", line: int = 0, told: Told = NOTHING
+        self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING
     ) -> None:
         super().__init__(stage, file, line, told)
         self.pattern = _Pattern()
@@ -270,7 +270,7 @@ FEWEST_EPOCHS = 3
 class _Epochs(Turns):
     """The turns of a library's loop."""
 
-    def __init__(self, stage: Stage, total: int | None = None) -> None:
+    def __init__(self, stage: RehearsalState, total: int | None = None) -> None:
         super().__init__(stage)
         self.total = total
         self.whole = False  # the last turn was an epoch
@@ -302,7 +302,9 @@ class _Epochs(Turns):
             self.stage.loops.remove(self)
 
 
-def epochs(stage: Stage, inner: Any, file: str, line: int, told: Any) -> Iterator[Any]:
+def epochs(
+    stage: RehearsalState, inner: Any, file: str, line: int, told: Any
+) -> Iterator[Any]:
     """The items of a library's `for` loop, as many of them as bring something new."""
     if get_ident() != stage.thread:
         yield from inner
@@ -327,7 +329,7 @@ def epochs(stage: Stage, inner: Any, file: str, line: int, told: Any) -> Iterato
 class Asked:
     """The turns of a library's `while` loop: asked with the condition before each."""
 
-    def __init__(self, stage: Stage, file: str, line: int, told: Any) -> None:
+    def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
         self.turns = _Epochs(stage)
         self.began = False
 
@@ -364,7 +366,7 @@ class Periods:
     sizes, or the numbers of layers, do not.
     """
 
-    stage: Stage
+    stage: RehearsalState
     seen: dict[Key, dict[int, int]] = field(default_factory=dict)
     chosen: dict[Key, int] = field(default_factory=dict)
 

@@ -17,7 +17,13 @@ from typing import Any
 import torch
 
 from shapewright.engine.identity import DTYPE_NAMES
-from shapewright.index_maps.drawn_calls import Autograd, Beside, Drawn, Gradient, Kept
+from shapewright.index_maps.drawn_calls import (
+    Autograd,
+    Drawn,
+    InputGradient,
+    Kept,
+    PictureNotes,
+)
 from shapewright.operators.metadata_rules import RULES
 from shapewright.runtime.operator_calls import dispatcher
 from shapewright.runtime.operator_calls.dispatcher import Nested, observed, way
@@ -103,7 +109,7 @@ def _gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | N
         run = _run_with(func, name, fresh, set())
         return Autograd(reason=_nothing_asks(given), written=_written(run)), run.called
     refused: list[tuple[str, str]] = []
-    none: list[Gradient] = []
+    none: list[InputGradient] = []
     cloned = False
     try:
         run = _run_with(func, name, fresh, asked)
@@ -144,7 +150,7 @@ def _no_way(outs: list[Tensor]) -> str:
 
 def _without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
-) -> tuple[_Run, list[Gradient]]:
+) -> tuple[_Run, list[InputGradient]]:
     """The run with all inputs that torch lets ask for a gradient, and the others."""
     try:
         return _run_with(func, name, fresh, asked, cloned), []
@@ -156,7 +162,7 @@ def _without_refusing(
             _run_with(func, name, fresh, {key}, cloned)
             able.add(key)
         except (RuntimeError, NotImplementedError) as error:
-            none.append(Gradient(key, None, _message(error)))
+            none.append(InputGradient(key, None, _message(error)))
     return _run_with(func, name, fresh, able, cloned), none
 
 
@@ -233,7 +239,7 @@ def _shares(one: Tensor, other: Tensor) -> bool:
     return bool(mine.nbytes()) and mine.data_ptr() == its.data_ptr()
 
 
-def _backward(run: _Run, outs: list[Tensor]) -> Iterator[Gradient]:
+def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
     """The gradient of each leaf."""
     leaves = list(run.leaves.values())
     try:
@@ -243,14 +249,14 @@ def _backward(run: _Run, outs: list[Tensor]) -> Iterator[Gradient]:
         found = torch.autograd.grad(ends, leaves, allow_unused=True)
     except (RuntimeError, NotImplementedError) as error:
         for key in run.leaves:
-            yield Gradient(key, None, _message(error))
+            yield InputGradient(key, None, _message(error))
         return
     for key, made in zip(run.leaves, found, strict=True):
         if made is None:
-            yield Gradient(key, None, "no output depends on it")
+            yield InputGradient(key, None, "no output depends on it")
         else:
             told = "" if made.layout is torch.strided else "sparse: rows that were read"
-            yield Gradient(key, tuple(made.shape), told)
+            yield InputGradient(key, tuple(made.shape), told)
 
 
 def _views_written(run: _Run) -> list[tuple[str, str]]:
@@ -355,7 +361,7 @@ def draw_with(
         return replace(drawn, beside=_beside(func, name, fresh))
 
 
-def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> Beside:
+def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
     """What there is to say beside a call that torch takes."""
     args, kwargs = fresh()
     given = [t for t in tensors_of((*args, *kwargs.values())) if isinstance(t, Tensor)]
@@ -373,7 +379,7 @@ def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> Beside:
     dispatch = way(called, seen, given)
     default = DTYPE_NAMES[torch.get_default_dtype()]
     counted, at = _flops(name, args, kwargs), _device(given, kwargs)
-    return Beside(found, dispatch, counted, at, default)
+    return PictureNotes(found, dispatch, counted, at, default)
 
 
 def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:

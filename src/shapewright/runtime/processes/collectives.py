@@ -13,7 +13,7 @@ import torch
 from shapewright.runtime.loops.data_loaders import shaped
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 Tensor = torch.Tensor
 Base: Any = getattr(torch.distributed, "ProcessGroup", object)
@@ -55,7 +55,7 @@ class Ranks(Base):  # type: ignore[misc]
     """A process group in which one rank runs: torch's own functions call it."""
 
     def __init__(
-        self, rank: int, size: int, name: str, backend: str, stage: Stage
+        self, rank: int, size: int, name: str, backend: str, stage: RehearsalState
     ) -> None:
         super().__init__(rank, size)
         self.at, self.count, self.name = rank, size, name

@@ -17,11 +17,11 @@ from shapewright.engine.replacement import replaced
 from shapewright.runtime.claimed_machine import index_of
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 
 @contextmanager
-def _replicas_stood_for(stage: Stage) -> Iterator[None]:
+def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
     """What torch does between devices is done on tensors that claim them."""
     parallel: Any = nn.parallel
     module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
@@ -45,7 +45,7 @@ def _instead(value: Any, original: Any) -> Any:
     return value
 
 
-def _known(stage: Stage, original: Any) -> Any:
+def _known(stage: RehearsalState, original: Any) -> Any:
     """Replicas have the names of the modules that they are copies of."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
@@ -134,7 +134,7 @@ def _one_by_one(
 
 
 @contextmanager
-def parallel_stood_for(stage: Stage) -> Iterator[None]:
+def parallel_stood_for(stage: RehearsalState) -> Iterator[None]:
     """`DistributedDataParallel` is one rank, `DataParallel` all its devices."""
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):

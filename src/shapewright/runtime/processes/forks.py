@@ -22,7 +22,7 @@ Request = TypeVar("Request")
 Result = TypeVar("Result")
 
 
-class Lost(Exception):
+class ChildLost(Exception):
     """The child ended without an answer."""
 
 
@@ -30,13 +30,13 @@ def in_child(function: Callable[[], Result], seconds: float) -> Result:
     """What `function` returns in a child process, which is ended after `seconds`.
 
     The child prints to nowhere, and the files that it writes lie in a temporary
-    folder. Raises `Lost` where it gives no answer.
+    folder. Raises `ChildLost` where it gives no answer.
     """
     children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
     with children:
         (made,) = children.each([None])
     if made is None:
-        raise Lost
+        raise ChildLost
     return made
 
 

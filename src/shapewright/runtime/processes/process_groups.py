@@ -18,7 +18,7 @@ from shapewright.engine.replacement import replaced
 from shapewright.runtime.processes.collectives import Done, Ranks
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 
 TOLD = {
@@ -65,7 +65,7 @@ LONG = timedelta(minutes=30)
 
 
 @contextmanager
-def groups_stood_for(stage: Stage) -> Iterator[None]:
+def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
     """`torch.distributed` runs as one rank; a group that stands already is left."""
     dist = torch.distributed
 
@@ -118,7 +118,7 @@ def end_groups() -> None:
                 torch.distributed.destroy_process_group()
 
 
-def _of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
+def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
     """Functions of `torch.distributed`, each made from torch's own."""
     here: Any = torch.distributed
 
@@ -241,7 +241,7 @@ def _of_groups(stage: Stage) -> dict[str, Callable[[Any], Any]]:
     }  # fmt: skip
 
 
-def _group_of(stage: Stage, bound: Any) -> tuple[Any, Any]:
+def _group_of(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
     """A group for `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d

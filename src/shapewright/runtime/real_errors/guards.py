@@ -58,7 +58,7 @@ NEVER = frozenset(
 """Methods of tensors and layers that are no operators."""
 
 
-class Refused(Exception):
+class StepRefused(Exception):
     """A step that may not be taken; `own`: it would have run the program's code."""
 
     def __init__(self, what: str, own: bool = False) -> None:
@@ -66,7 +66,7 @@ class Refused(Exception):
         self.own = own
 
 
-class Guards:
+class StepGuards:
     """Answers the questions of a rewritten expression.
 
     With `every` the program's own code runs too. `above` answers `super()`, `changed`
@@ -82,7 +82,7 @@ class Guards:
         self.every = every
         self.above = above
         self.changed = changed
-        self.refused: Refused | None = None
+        self.refused: StepRefused | None = None
 
     def names(self) -> dict[str, Any]:
         """The questions by the names that the rewritten expression has for them."""
@@ -90,7 +90,7 @@ class Guards:
 
     def refuse(self, what: str, own: bool = False) -> Any:
         """Do not take a step."""
-        self.refused = Refused(what, own)
+        self.refused = StepRefused(what, own)
         raise self.refused
 
     def known(self, name: str, value: Any) -> None:

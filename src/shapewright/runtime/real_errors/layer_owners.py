@@ -14,11 +14,11 @@ from torch import nn
 
 from shapewright.engine.call_sites import TORCH, source_of
 from shapewright.engine.failures.constructions import (
-    Built,
+    ModuleConstruction,
     constructor_arguments,
     kept_values,
 )
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.runtime.real_errors.tracebacks import Stack
 
@@ -36,15 +36,15 @@ class Owner:
 
     root: nn.Module | None = None
     modules: list[tuple[str, nn.Module]] = field(default_factory=list)
-    here: Text | None = None
+    here: SourceText | None = None
     node: ast.AST | None = None
-    texts: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, SourceText] = field(default_factory=dict)
 
     def path_of(self, module: Any) -> str | None:
         """The path of a module, None for another object."""
         return next((path for path, each in self.modules if each is module), None)
 
-    def built(self, paths: Iterable[str]) -> dict[str, Built]:
+    def built(self, paths: Iterable[str]) -> dict[str, ModuleConstruction]:
         """Where modules were constructed, as far as the text of their owners tells."""
         found = {}
         for path in paths:
@@ -57,12 +57,12 @@ class Owner:
             if isinstance(node, ast.Call) and _last_name(node.func) == kind.__name__:
                 names = constructor_arguments(kind)
                 kept = tuple(kept_values(module, names))
-                found[path] = Built(
+                found[path] = ModuleConstruction(
                     relative(text.span(node)), kind.__name__, names, kept
                 )
         return found
 
-    def constructed(self, path: str) -> tuple[Text, ast.expr] | None:
+    def constructed(self, path: str) -> tuple[SourceText, ast.expr] | None:
         """The one expression that a module was given its name with."""
         named = dict(self.modules)
         names = path.split(".")
@@ -84,7 +84,7 @@ class Owner:
         """The texts that were read, by the names of the files as they are told."""
         return {_relative_name(name): text.text for name, text in self.texts.items()}
 
-    def variable(self, name: str) -> tuple[Text, ast.expr] | None:
+    def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
         """What the function that failed, or else its file, gives a name, if once."""
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
@@ -102,7 +102,7 @@ class Owner:
                 return (here, found[0]) if len(found) == 1 else None
         return None
 
-    def assigned(self, kind: type, name: str) -> tuple[Text, ast.expr] | None:
+    def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
         """What stands behind `self.name =` in the constructor of a class."""
         for each in kind.__mro__:
             made = vars(each).get("__init__")
@@ -115,18 +115,18 @@ class Owner:
                 return (text, found[0]) if len(found) == 1 else None
         return None
 
-    def text(self, file: str) -> Text | None:
+    def text(self, file: str) -> SourceText | None:
         """A file, parsed once."""
         if file not in self.texts:
             source = source_of(file)
             if source is None or source.text is None:
                 return None
-            self.texts[file] = Text(file, source.text)
+            self.texts[file] = SourceText(file, source.text)
         return self.texts[file]
 
 
 def owner_of(
-    stack: Stack, here: Text | None, node: ast.AST | None, written: str
+    stack: Stack, here: SourceText | None, node: ast.AST | None, written: str
 ) -> Owner:
     """The outermost module whose method is among the frames.
 
@@ -174,7 +174,7 @@ def _prefix(names: list[str], count: int) -> str:
     return ".".join(names[:count])
 
 
-def _assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
+def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
     """What `self.name` is given in the function that begins on a line."""
     for function in text.near(line):
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
@@ -186,7 +186,9 @@ def _assignments(text: Text, line: int, name: str) -> Iterator[ast.expr]:
                     yield node.value
 
 
-def _element(given: tuple[Text, ast.expr], name: str) -> tuple[Text, ast.expr] | None:
+def _element(
+    given: tuple[SourceText, ast.expr], name: str
+) -> tuple[SourceText, ast.expr] | None:
     """What a container of layers was given at a place."""
     text, node = given
     if not isinstance(node, ast.Call) or not name.isdecimal():
@@ -248,7 +250,7 @@ def rebuilt(
         changed = texts.get(os.path.abspath(text.file))
         if changed is None or changed == text.text:
             continue
-        new = Text(text.file, changed).along(text.way(node))
+        new = SourceText(text.file, changed).along(text.way(node))
         if ast.dump(node) == ast.dump(new or node):
             continue
         arguments = _arguments_of(owner, path, node, new)

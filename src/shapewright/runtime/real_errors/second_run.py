@@ -21,18 +21,23 @@ from shapewright.engine.engine import EngineOptions, GoingOn
 from shapewright.engine.failures.constructions import misloaded
 from shapewright.engine.replacement import one_thread
 from shapewright.operators.failed_calls import Failure, Misloaded
-from shapewright.program.source_text import Text, flat
+from shapewright.program.source_text import SourceText, flat
 from shapewright.program.spans import Span
 from shapewright.record.trace import Trace
 from shapewright.runtime.processes.forks import Children
-from shapewright.runtime.real_errors.guards import Guards, Refused
+from shapewright.runtime.real_errors.guards import StepGuards, StepRefused
 from shapewright.runtime.real_errors.layer_owners import Owner, owner_of, relative
 from shapewright.runtime.real_errors.rewritten_expressions import (
     PREFIX,
     Unsafe,
     compiled,
 )
-from shapewright.runtime.real_errors.tracebacks import CALLS, Stack, Standing, operands
+from shapewright.runtime.real_errors.tracebacks import (
+    CALLS,
+    Stack,
+    TracebackFrame,
+    operands,
+)
 from shapewright.runtime.restore.snapshot import take
 from shapewright.runtime.run import record
 from shapewright.runtime.run_record import RunRequest
@@ -42,7 +47,7 @@ Maker = Callable[[], nn.Module]
 
 
 @dataclass(slots=True)
-class Run:
+class SecondRun:
     """What came of running a call again. `own`: it needs the program's own code."""
 
     trace: Trace | None = None
@@ -59,10 +64,10 @@ class Again:
     values by the dump of the expressions that gave them, `names` values that it reads.
     """
 
-    standing: Standing
+    standing: TracebackFrame
     owner: Owner
     file: str
-    text: Text | None
+    text: SourceText | None
     node: ast.AST
     at: Span
     told: Span
@@ -71,11 +76,11 @@ class Again:
 
     def run(
         self,
-        text: Text | None = None,
+        text: SourceText | None = None,
         every: bool = False,
         quick: bool = False,
         layers: Mapping[str, Maker] | None = None,
-    ) -> Run:
+    ) -> SecondRun:
         """Run it, or what stands in its place in a changed text.
 
         With `every` the program's own code runs too. `layers` are made anew, by path.
@@ -86,11 +91,13 @@ class Again:
             at = text or self.text
             node = at.along(self.text.way(self.node))
             parent = at.parents.get(id(node))
-        guards = Guards(every, self.above, partial(_changed, self.owner, layers or {}))
+        guards = StepGuards(
+            every, self.above, partial(_changed, self.owner, layers or {})
+        )
         numbered = {dump: f"{PREFIX}{n}" for n, dump in enumerate(self.known)}
         try:
             if node is None:
-                return Run()
+                return SecondRun()
             code, read = compiled(node, parent, self.file, numbered, self.class_name())
             frame = self.standing.frame
             names = {**frame.f_globals, **frame.f_locals, **self.names}
@@ -98,13 +105,13 @@ class Again:
             names |= {numbered[dump]: value for dump, value in self.known.items()}
             for name in read & names.keys():
                 guards.known(name, names[name])
-        except (Unsafe, Refused, SyntaxError, ValueError):
-            return Run()
+        except (Unsafe, StepRefused, SyntaxError, ValueError):
+            return SecondRun()
         run = self.recorded(code, names, quick)
         refused = guards.refused
-        return run if refused is None else Run(own=refused.own)
+        return run if refused is None else SecondRun(own=refused.own)
 
-    def recorded(self, code: CodeType, names: dict[str, Any], quick: bool) -> Run:
+    def recorded(self, code: CodeType, names: dict[str, Any], quick: bool) -> SecondRun:
         """One run of the engine over the code."""
         owner = self.owner
 
@@ -118,7 +125,7 @@ class Again:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real run has given them
             made = record(target, (), {}, request)
-        return Run(made.trace, made.failures)
+        return SecondRun(made.trace, made.failures)
 
     def class_name(self) -> str:
         """The class around the function, for its private names."""
@@ -129,7 +136,7 @@ class Again:
         """`super()` as the method means it."""
         kind = self.standing.frame.f_locals.get("__class__")
         if kind is None:
-            raise Refused("calls super()", own=True)
+            raise StepRefused("calls super()", own=True)
         return super(kind, self.standing.first)
 
 
@@ -158,7 +165,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FailedPlace:
     """Where the program stands that failed: its text, the node there, and the model.
 
     `given` are operands that torch holds, by the dump of their expressions. `span` is
@@ -166,7 +173,7 @@ class Place:
     """
 
     stack: Stack
-    text: Text | None
+    text: SourceText | None
     node: ast.expr | ast.stmt | None
     owner: Owner
     span: Span
@@ -179,7 +186,7 @@ class Place:
         return Span(span.file, span.line, span.column, span.line, span.column)
 
 
-def place_of(stack: Stack) -> Place:
+def place_of(stack: Stack) -> FailedPlace:
     """What stands where the program's innermost frame does."""
     here = stack.here
     text = here.text()
@@ -190,10 +197,10 @@ def place_of(stack: Stack) -> Place:
         span = here.span(text) or text.span(node)
     given = operands(stack, node) if node is not None else {}
     owner = owner_of(stack, text, node, _called(text, node, given))
-    return Place(stack, text, node, owner, span, given)
+    return FailedPlace(stack, text, node, owner, span, given)
 
 
-def own_again(place: Place) -> Iterator[Again]:
+def own_again(place: FailedPlace) -> Iterator[Again]:
     """The program's own expression, then the comprehension that it stands in."""
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
@@ -204,14 +211,14 @@ def own_again(place: Place) -> Iterator[Again]:
             yield Again(here, place.owner, here.file, text, around, at, told)
 
 
-def layers_again(place: Place) -> Iterator[Again]:
+def layers_again(place: FailedPlace) -> Iterator[Again]:
     """The layers of torch's that were called below it, the outermost first."""
     for each in place.stack.below:
         if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
             yield _layer_again(place, each)
 
 
-def lines_again(place: Place) -> Iterator[Again]:
+def lines_again(place: FailedPlace) -> Iterator[Again]:
     """torch's own lines, the innermost first."""
     at, told = relative(place.point), relative(place.span)
     for each in reversed(place.stack.below):
@@ -223,7 +230,9 @@ def lines_again(place: Place) -> Iterator[Again]:
             yield Again(each, place.owner, file, None, moved, at, told)
 
 
-def _called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> str:
+def _called(
+    text: SourceText | None, node: ast.AST | None, given: dict[str, Any]
+) -> str:
     """The layer that is called, as it is written; nothing where something else is."""
     if text is None or not isinstance(node, ast.Call):
         return ""
@@ -231,7 +240,7 @@ def _called(text: Text | None, node: ast.AST | None, given: dict[str, Any]) -> s
     return flat(text.written(node.func)) if layer else ""
 
 
-def _layer_again(place: Place, frame: Standing) -> Again:
+def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
     """The call of a layer of torch's, with what it was given."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
@@ -251,7 +260,7 @@ def _layer_again(place: Place, frame: Standing) -> Again:
     return Again(here, place.owner, here.file, None, moved, at, told, {}, names)
 
 
-def _at_point(node: ast.AST, place: Place) -> ast.AST:
+def _at_point(node: ast.AST, place: FailedPlace) -> ast.AST:
     """A node at the program's place, as a point: it stands for nothing in the text."""
     point, text = place.point, place.text
     column = point.column - 1
@@ -302,31 +311,31 @@ class Load:
     given: Any
     refused: Misloaded
 
-    def fits(self, place: Place, texts: dict[str, str]) -> bool:
+    def fits(self, place: FailedPlace, texts: dict[str, str]) -> bool:
         """Whether it fits as the call is written in a changed text."""
         text, node = place.text, place.node
         if text is None or not isinstance(node, ast.Call) or not node.args:
             return False
-        new = Text(text.file, next(iter(texts.values()))).along(text.way(node))
+        new = SourceText(text.file, next(iter(texts.values()))).along(text.way(node))
         if not isinstance(new, ast.Call) or not new.args:
             return False
         words = {word.arg: word.value for word in new.keywords}
         strict = words.get("strict")
         strictly = not (isinstance(strict, ast.Constant) and strict.value is False)
         known = {ast.dump(node.args[0]): GIVEN}
-        guards = Guards(False, _refuse_above, lambda module: module)
+        guards = StepGuards(False, _refuse_above, lambda module: module)
         names = {GIVEN: self.given, **guards.names()}
         try:
             code: CodeType = compiled(new.args[0], new, text.file, known, "")[0]
             left = misloaded(self.module, eval(code, names), "")
-        except (Unsafe, Refused, NameError):
+        except (Unsafe, StepRefused, NameError):
             return False
         return left is None or not (strictly or left.resized)
 
 
 def _refuse_above() -> Any:
     """A state dict has no parent class."""
-    raise Refused("calls super()")
+    raise StepRefused("calls super()")
 
 
 def load_of(stack: Stack, error: BaseException) -> Load | None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from shapewright.engine.call_sites import TORCH, USER, classify, source_of
 from shapewright.engine.engine import Engine
 from shapewright.engine.private import in_dispatch_mode, in_transform
-from shapewright.program.source_text import Text
+from shapewright.program.source_text import SourceText
 from shapewright.program.spans import Span
 from shapewright.runtime.real_errors.guards import ASKS_OWN, attribute
 
@@ -31,7 +31,7 @@ NOT_OURS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TracebackFrame:
     """One frame of a traceback, at the instruction that it was at."""
 
     frame: FrameType
@@ -56,15 +56,15 @@ class Standing:
         names = self.code.co_varnames[: self.code.co_argcount]
         return self.frame.f_locals.get(names[0]) if names else None
 
-    def text(self) -> Text | None:
+    def text(self) -> SourceText | None:
         """The file, parsed; None where it is not there, or another than was loaded."""
         source = source_of(self.file)
         if source is None or source.text is None:
             return None
-        found = Text(self.file, source.text)
+        found = SourceText(self.file, source.text)
         return found if found.tree is not None and self.is_in(found) else None
 
-    def is_in(self, text: Text) -> bool:
+    def is_in(self, text: SourceText) -> bool:
         """Whether the function begins on its line of the text: it may have changed."""
         name, line = self.code.co_name, self.code.co_firstlineno
         if name.startswith("<"):
@@ -86,7 +86,7 @@ class Standing:
         """The line of the instruction."""
         return self.place()[0] or self.code.co_firstlineno
 
-    def span(self, text: Text) -> Span | None:
+    def span(self, text: SourceText) -> Span | None:
         """Where the instruction stands; None where Python keeps no columns."""
         line, end, column, end_column = self.place()
         if line is None or end is None or column is None or end_column is None:
@@ -94,7 +94,7 @@ class Standing:
         first, last = text.column(line, column), text.column(end, end_column)
         return Span(text.file, line, first, end, last)
 
-    def node(self, text: Text) -> ast.expr | ast.stmt | None:
+    def node(self, text: SourceText) -> ast.expr | ast.stmt | None:
         """What stands at the instruction, or all that its statement computes where
         Python keeps no columns."""
         span = self.span(text)
@@ -108,16 +108,16 @@ class Standing:
 class Stack:
     """The frames of a traceback, outermost first, and the program's innermost."""
 
-    frames: tuple[Standing, ...]
+    frames: tuple[TracebackFrame, ...]
     at: int
 
     @property
-    def here(self) -> Standing:
+    def here(self) -> TracebackFrame:
         """The frame of the program in which the call failed."""
         return self.frames[self.at]
 
     @property
-    def below(self) -> tuple[Standing, ...]:
+    def below(self) -> tuple[TracebackFrame, ...]:
         """torch's frames that this called, outermost first."""
         return self.frames[self.at + 1 :]
 
@@ -156,9 +156,9 @@ def is_explainable(error: BaseException) -> bool:
 
 def stack_of(traceback: TracebackType | None) -> Stack | None:
     """The frames of an error that torch may have raised, None where it did not."""
-    frames: list[Standing] = []
+    frames: list[TracebackFrame] = []
     while traceback is not None:
-        frames.append(Standing(traceback.tb_frame, traceback.tb_lasti))
+        frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
         traceback = traceback.tb_next
     own = [n for n, each in enumerate(frames) if classify(each.file) == USER]
     if not own:
@@ -230,7 +230,7 @@ def _is_call_of(
     )
 
 
-def _named(standing: Standing, node: ast.expr) -> Any:
+def _named(standing: TracebackFrame, node: ast.expr) -> Any:
     """What names, attributes and items stand for; `ASKS_OWN` where they do not tell."""
     frame = standing.frame
     if isinstance(node, ast.Name):
@@ -260,7 +260,7 @@ def _code_of(called: Any, node: ast.expr) -> Any:
     return getattr(getattr(called, "__func__", called), "__code__", None)
 
 
-def _given_to(frame: Standing) -> dict[int | str | None, Any]:
+def _given_to(frame: TracebackFrame) -> dict[int | str | None, Any]:
     """What a function of torch's holds of its arguments: by place, and by name.
 
     One that it gave another value is left out.

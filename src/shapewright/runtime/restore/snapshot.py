@@ -151,7 +151,7 @@ def _named(code: CodeType) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Snapshot:
     """A target and all around it, as they were.
 
     `modules` are the root's by path, `near` these or those that the arguments reach.
@@ -181,7 +181,7 @@ class _Changes:
     patched: list[str] = field(default_factory=list)
 
 
-def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Taken:
+def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Snapshot:
     """Look at a target and all around it; nothing is changed."""
     root = module_of(target)
     modules = [] if root is None else list(root.named_modules())
@@ -189,7 +189,7 @@ def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Taken:
     did, process = process_taken()
     inner, model = _model_taken(near)
     swept, around = surroundings_taken(near, target, inner)
-    return Taken(target, root, modules, near, did, process, swept, around, model)
+    return Snapshot(target, root, modules, near, did, process, swept, around, model)
 
 
 def module_of(target: Any) -> nn.Module | None:
@@ -202,7 +202,7 @@ def module_of(target: Any) -> nn.Module | None:
 
 @contextmanager
 def as_taken(
-    taken: Taken, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
+    taken: Snapshot, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
 ) -> Iterator[_Changes]:
     """One run stands in the block; on leaving, everything is as it was taken.
 

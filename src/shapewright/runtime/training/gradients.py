@@ -13,7 +13,7 @@ from torch import nn
 from shapewright.record.report import Gradient, Place
 
 if TYPE_CHECKING:
-    from shapewright.engine.module_calls import Call, Calls
+    from shapewright.engine.module_calls import Calls, RunningCall
 
 
 MOST = 4000
@@ -33,7 +33,7 @@ class Gradients:
         self.came: dict[str, Described] = {}
         self.parameters: dict[int, Described] = {}
 
-    def called(self, call: Call, out: Any) -> None:
+    def called(self, call: RunningCall, out: Any) -> None:
         """A module gave something; its gradient is noted when it comes."""
         path = call.path
         if path in self.outputs or len(self.outputs) >= MOST:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 QUIET = {
     "WANDB_MODE": "disabled", "WANDB_SILENT": "true", "MPLBACKEND": "Agg",
@@ -82,7 +82,7 @@ class _Finder:
     A library that asks whether one is there, is told that it is not.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.made: list[str] = []
 
@@ -111,7 +111,7 @@ class _Finder:
 
 
 @contextmanager
-def quiet(stage: Stage) -> Iterator[None]:
+def quiet(stage: RehearsalState) -> Iterator[None]:
     """Loggers log to nowhere."""
     before = {name: os.environ.get(name) for name in QUIET}
     os.environ.update(QUIET)

@@ -12,7 +12,7 @@ import torch
 from shapewright.engine.replacement import replaced
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 UNSCALED, STEPPED = "unscaled", "stepped"
 
@@ -23,7 +23,7 @@ FACTORS: dict[str, float] = {
 
 
 @contextmanager
-def scalers_stood_for(stage: Stage) -> Iterator[None]:
+def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
     """`GradScaler` is one that needs no data, wherever torch has it."""
     places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
     if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
@@ -43,7 +43,7 @@ def _instead(kind: type, original: Any) -> type:
 class _Scaler:
     """`GradScaler`, whose scale is one; it refuses what torch's refuses."""
 
-    stage: ClassVar[Stage]
+    stage: ClassVar[RehearsalState]
     device = "cuda"
 
     def __init__(self, device: Any = None, *args: Any, **kwargs: Any) -> None:

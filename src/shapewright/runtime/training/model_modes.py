@@ -19,7 +19,7 @@ from shapewright.runtime.training.story import line_of_site
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
-    from shapewright.engine.module_calls import Call
+    from shapewright.engine.module_calls import RunningCall
     from shapewright.runtime.training.story import Meet, ProgramRun
 
 ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
@@ -91,7 +91,7 @@ class _Evaluations:
                 yield one
 
 
-def _leads_to(engine: Engine, call: Call, loss: Info) -> bool:
+def _leads_to(engine: Engine, call: RunningCall, loss: Info) -> bool:
     """Whether a backward pass of a loss comes to what a model gave in a call.
 
     It does where nobody sees what the model gave.
@@ -152,7 +152,7 @@ class Modes:
                 where = self.ended.get(call.key)
                 self.meet("trained-in-eval", place, where, call.name)
 
-    def is_trained(self, call: Call, loss: Info) -> bool:
+    def is_trained(self, call: RunningCall, loss: Info) -> bool:
         """Whether a backward pass comes to a model that ran, and not to its past."""
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():

@@ -34,7 +34,7 @@ from shapewright.engine.replacement import replaced, resemble
 from shapewright.record.report import Place
 
 if TYPE_CHECKING:
-    from shapewright.runtime.loops.loop_state import Stage
+    from shapewright.runtime.loops.loop_state import RehearsalState
 
 
 TRUE_STEPS = 2
@@ -46,7 +46,7 @@ WITH_CLOSURE = frozenset({"LBFGS"})
 class _Replays:
     """What the optimizers of a run did last."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.last: dict[int, tuple[Any, int]] = {}
         self.patched: dict[type, Any] = {}
@@ -141,7 +141,7 @@ class _Replays:
 
 
 @contextmanager
-def _steps_replayed(stage: Stage) -> Iterator[_Replays]:
+def _steps_replayed(stage: RehearsalState) -> Iterator[_Replays]:
     """For the time of a rehearsal."""
     replays = _Replays(stage)
     try:
@@ -153,7 +153,7 @@ def _steps_replayed(stage: Stage) -> Iterator[_Replays]:
 class _Probes:
     """What was tried in a run, and what torch said."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.event = 0
         self.known: dict[Any, str | None] = {}
@@ -202,7 +202,7 @@ FIRST = 2
 
 
 @contextmanager
-def steps_watched(stage: Stage) -> Iterator[None]:
+def steps_watched(stage: RehearsalState) -> Iterator[None]:
     """Tell the story of each backward pass, step and change of mode."""
     with ExitStack() as stack:
         replays = stack.enter_context(_steps_replayed(stage))
@@ -224,7 +224,7 @@ def steps_watched(stage: Stage) -> Iterator[None]:
         yield
 
 
-def _backward(stage: Stage) -> Callable[[Any], Any]:
+def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
     """`loss.backward()`."""
     running = [False]
     probes = _Probes(stage)
@@ -258,7 +258,7 @@ def _backward(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def _cleared(stage: Stage) -> Callable[[Any], Any]:
+def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
     """`zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
@@ -282,7 +282,7 @@ def _parameters_of(owner: Any) -> Iterator[Any]:
         yield from group["params"]
 
 
-def _built(stage: Stage, replays: _Replays) -> Callable[[Any], Any]:
+def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
     """An optimizer is constructed."""
 
     def make(original: Any) -> Any:
@@ -296,7 +296,7 @@ def _built(stage: Stage, replays: _Replays) -> Callable[[Any], Any]:
     return make
 
 
-def _scheduled(stage: Stage) -> Callable[[Any], Any]:
+def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
     """A step of a scheduler; its first is made by itself."""
 
     def make(original: Any) -> Any:
@@ -318,7 +318,7 @@ def _scheduled(stage: Stage) -> Callable[[Any], Any]:
     return make
 
 
-def _stepped(stage: Stage, replays: _Replays) -> Callable[..., None]:
+def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
     """Before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -331,7 +331,7 @@ def _stepped(stage: Stage, replays: _Replays) -> Callable[..., None]:
     return step
 
 
-def _mode(stage: Stage) -> Callable[[Any], Any]:
+def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
     """`model.train()` and `model.eval()`; a module's children are not told of."""
     inside = [False]
 
@@ -356,7 +356,7 @@ def _mode(stage: Stage) -> Callable[[Any], Any]:
 class _States:
     """Where the tensors of states were taken from models, and after how many steps."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.taken: dict[int, tuple[Place, int]] = {}  # by the number of a tensor
 
@@ -396,7 +396,7 @@ class _States:
 
 
 @contextmanager
-def states_watched(stage: Stage) -> Iterator[None]:
+def states_watched(stage: RehearsalState) -> Iterator[None]:
     """Listen to what takes states from models and loads them."""
     from shapewright.engine.replacement import replaced
 

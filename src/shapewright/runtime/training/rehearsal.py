@@ -12,12 +12,12 @@ import torch
 from torch import nn
 
 from shapewright.engine.replacement import replaced
-from shapewright.record.report import Rehearsal, Remainder, Training
+from shapewright.record.report import LastBatch, Rehearsal, Training
 from shapewright.runtime.claimed_machine import Machine, claimed_machine
 from shapewright.runtime.files.program_files import ProgramFiles
 from shapewright.runtime.loops.data_loaders import loaders_watched, remainders
 from shapewright.runtime.loops.loop_calls import called, loops_told
-from shapewright.runtime.loops.loop_state import Stage
+from shapewright.runtime.loops.loop_state import RehearsalState
 from shapewright.runtime.model_building import downloads_stood_for
 from shapewright.runtime.processes.data_parallel import parallel_stood_for
 from shapewright.runtime.processes.process_groups import end_groups, groups_stood_for
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from shapewright.runtime.files.layer import Layer
 
 
-def _downloads_noted(stage: Stage) -> AbstractContextManager[None]:
+def _downloads_noted(stage: RehearsalState) -> AbstractContextManager[None]:
     """Weights are never downloaded; a rehearsal knows which models go without."""
     return downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
 
 
 @contextmanager
-def _processes_inline(stage: Stage) -> Iterator[None]:
+def _processes_inline(stage: RehearsalState) -> Iterator[None]:
     """Processes that torch would start run here, one after the other."""
     multi = torch.multiprocessing
 
@@ -138,7 +138,7 @@ Heard = Callable[[Rehearsal, str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class RepeatedCalls:
     """The function at `place` is called so many times, or as it needs."""
 
     place: tuple[str, int]
@@ -156,7 +156,7 @@ class Rehearsed:
 
     story: Rehearsal
     layer: Layer
-    remainders: tuple[Remainder, ...] = ()
+    remainders: tuple[LastBatch, ...] = ()
     later: int | None = None
     jumped: int | None = None
 
@@ -179,7 +179,7 @@ class RehearsalRequest:
     hurried: bool = False
     whole: bool = False
     files: ProgramFiles = field(default_factory=ProgramFiles)
-    repeats: Repeats | None = None
+    repeats: RepeatedCalls | None = None
     heard: Heard | None = None
     ended: Callable[[Rehearsed], None] | None = None
 
@@ -204,7 +204,7 @@ class RehearsalRequest:
                 rehearser.end(layer)
 
 
-AROUND: tuple[Callable[[Stage], AbstractContextManager[object]], ...] = (
+AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] = (
     quiet,
     scalers_stood_for,
     _processes_inline,
@@ -230,7 +230,7 @@ class Rehearser:
     ) -> None:
         self.request = request
         gpu = torch.cuda.is_available() if machine is None else machine.kind == "cuda"
-        self.stage = Stage(
+        self.stage = RehearsalState(
             engine, calls, Story(request.holds), request.full, gpu, request.hurried,
             request.whole,
         )  # fmt: skip
@@ -283,7 +283,7 @@ class Rehearser:
 class _Witness:
     """Tells the story of each file that is saved or loaded."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
 
     def saved(self, file: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from shapewright.record.report import Met, Optimized, Outside, Place, Training
+from shapewright.record.report import Observation, Optimized, Outside, Place, Training
 from shapewright.runtime.training.model_modes import Modes
 from shapewright.runtime.training.parameter_writes import ByHand, Weights
 from shapewright.runtime.training.story import shown
@@ -243,7 +243,7 @@ class Facts:
         follows = {each.early for each in waiting}
         trained = {name.partition(".")[0] for name in paths.values()}
         met = [
-            Met(kind, near(place) or place, near(other), name, count)
+            Observation(kind, near(place) or place, near(other), name, count)
             for (kind, place, other, name), count in self.met.items()
             if kind != "evaluated-in-training" or name in trained
             if kind != "cleared-unused" or other not in made
@@ -253,7 +253,9 @@ class Facts:
             if each.cleared is not None:
                 cleared, passed = each.cleared
                 place = near(cleared) or cleared
-                met.append(Met("cleared-unused", place, near(passed), each.name))
+                met.append(
+                    Observation("cleared-unused", place, near(passed), each.name)
+                )
         return Training(
             tuple(self.optimized(each, paths, near) for each in self.watched),
             tuple(self.outside(paths)),

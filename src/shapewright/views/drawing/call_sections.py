@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shapewright.index_maps.costs import METADATA, Costs, Repeats, costs, dense, repeats
+from shapewright.index_maps.costs import (
+    METADATA,
+    Costs,
+    RepeatedReads,
+    costs,
+    dense,
+    repeats,
+)
 from shapewright.index_maps.drawn_calls import (
     Autograd,
     Called,
     Drawn,
-    Gradient,
+    InputGradient,
     Kept,
     Stored,
 )
@@ -219,7 +226,7 @@ def _listed(parts: Iterable[str]) -> str:
     )  # fmt: skip
 
 
-def _repeated(drawn: Drawn, name: str) -> Repeats | None:
+def _repeated(drawn: Drawn, name: str) -> RepeatedReads | None:
     """Along what an input is read again; None where there is no one map to tell."""
     shapes = {side.name: side.shape for side in drawn.inputs}
     if len(drawn.maps) != 1 or name not in shapes:
@@ -227,7 +234,7 @@ def _repeated(drawn: Drawn, name: str) -> Repeats | None:
     return repeats(drawn.maps[0], name, shapes[name])
 
 
-def _dims_of_out(made: Repeats) -> str:
+def _dims_of_out(made: RepeatedReads) -> str:
     """`dim 0 of `out``, `dims 0 and 1 of `out``."""
     many = "s" if made.dims[1:] else ""
     return f"dim{many} {_listed(map(str, made.dims))} of `out`"
@@ -288,7 +295,7 @@ def _written(made: Autograd) -> list[str]:
     ]
 
 
-def _gradient(drawn: Drawn, one: Gradient) -> str:
+def _gradient(drawn: Drawn, one: InputGradient) -> str:
     """One input's gradient: its shape and the sum behind it, or why there is none."""
     if one.shape is None:
         return f"none: {one.reason}"
@@ -298,7 +305,7 @@ def _gradient(drawn: Drawn, one: Gradient) -> str:
     return f"{text}{_behind(_repeated(drawn, one.name))}"
 
 
-def _behind(made: Repeats | None) -> str:
+def _behind(made: RepeatedReads | None) -> str:
     """What backward adds up for one element of an input's gradient."""
     if made is None or made.times == 1:
         return ""

@@ -166,7 +166,7 @@ LONGEST = 69
 
 
 @dataclass(slots=True)
-class Step:
+class LineStep:
     """One call of torch that a line makes, with all its runs.
 
     `ops[0]` is drawn. `code` is the expression as written; `module` the path of the
@@ -210,7 +210,7 @@ class LineCalls:
     code: str
     times: int
     owners: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LineStep, ...]
     inside: tuple[tuple[str, int], ...] = ()
 
 
@@ -222,7 +222,7 @@ def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
     lines = _statement(text, line)
     code = "\n".join(text.splitlines()[lines[0] - 1 : lines[1]])
     run = _Run(trace, _Written(text))
-    steps: dict[tuple[object, ...], Step] = {}
+    steps: dict[tuple[object, ...], LineStep] = {}
     owners: dict[str, None] = {}
     inside: dict[tuple[str, int], None] = {}
     for op in trace.ops:
@@ -292,7 +292,7 @@ class Variant:
     modules: tuple[str, ...]
 
 
-def variants(step: Step, states: Iterable[int]) -> list[Variant]:
+def variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
     """The different shapes of a call, parameters left out, in the order of the run."""
     known = set(states)
     counts: Counter[str] = Counter()
@@ -382,7 +382,7 @@ class _Run:
 
     def step(
         self, op: Op, owner: ModuleCall | None, layer: ModuleCall | None, path: str
-    ) -> Step:
+    ) -> LineStep:
         assert op.span is not None
         code, node = _written_at(self.written, op.span)
         names = _operands_of(self.written, op, node, layer)
@@ -392,4 +392,4 @@ class _Run:
         ]
         named = tuple(own or state for own, state in zip(names, states, strict=True))
         inner = self.by_name.get((op.module, op.call)) if layer else None
-        return Step(code, path, inner.class_name if inner else "", named)
+        return LineStep(code, path, inner.class_name if inner else "", named)

@@ -11,14 +11,14 @@ from textwrap import dedent, wrap
 from shapewright.findings.finding import Finding
 from shapewright.index_maps.drawn_calls import Drawn, with_names
 from shapewright.views.drawing.grids import BOXES, Strokes, ink
-from shapewright.views.drawing.line_calls import LineCalls, Step, Variant
+from shapewright.views.drawing.line_calls import LineCalls, LineStep, Variant
 from shapewright.views.drawing.svg_canvas import Canvas
 from shapewright.views.drawing.svg_page import paint
 from shapewright.views.drawing.text_page import page
 
 
 def worded(
-    step: Step, drawn: Drawn, order: Sequence[str], known: Collection[int]
+    step: LineStep, drawn: Drawn, order: Sequence[str], known: Collection[int]
 ) -> Drawn:
     """The drawing with the program's names for tensors.
 
@@ -67,7 +67,7 @@ MOST_VARIANTS = 4
 class DrawnStep:
     """A call of the line, drawn on the shapes of one of its runs."""
 
-    step: Step
+    step: LineStep
     drawn: Drawn
     variants: tuple[Variant, ...]
 

@@ -23,7 +23,7 @@ from shapewright.views.formatting import (
 from shapewright.views.terminal.totals import labelled
 
 if TYPE_CHECKING:
-    from shapewright.record.report import Chosen, Report
+    from shapewright.record.report import ChosenInputs, Report
 
 
 TRIED = "checked by running it"
@@ -188,7 +188,7 @@ def _parts_lines(report: Report) -> list[Line]:
     return [*lines, _last_line(replace(whole, chosen=None, parts=()), report.chosen)]
 
 
-def _last_line(report: Report, of_parts: Chosen | None = None) -> Line:
+def _last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
     """How many there are of each kind; whether the program reached its end."""
     counts = {
         kind: sum(each.severity == kind for each in report.findings)

@@ -22,7 +22,7 @@ from shapewright.views.formatting import (
     lower,
     pad,
 )
-from shapewright.views.source_lines import Block, Row, files
+from shapewright.views.source_lines import FunctionRows, Row, files
 from shapewright.views.table_rows import ELSEWHERE, STOPPED, module_rows, op_rows
 from shapewright.views.terminal.findings import assumption_lines, finding_lines
 from shapewright.views.terminal.totals import (
@@ -257,7 +257,7 @@ def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
     return lines or [[("no line of the program made a tensor", "dim")]]
 
 
-def _find_line_widths(blocks: Sequence[Block], terminal: Terminal) -> list[int]:
+def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> list[int]:
     """Columns for code, facts and counts.
 
     Facts first lose their steps on the way, so that the code stands whole; then the

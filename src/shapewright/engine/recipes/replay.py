@@ -9,17 +9,6 @@ from typing import Any
 import torch
 
 from shapewright.engine import nests
-from shapewright.engine.derived.recipe import (
-    TENSOR,
-    Place,
-    Recipe,
-    Sample,
-    Step,
-    Underivable,
-    is_index,
-    of_slices,
-    whole_numbers,
-)
 from shapewright.engine.dispatch.answers import flat_of
 from shapewright.engine.identity import (
     DTYPE_NAMES,
@@ -29,8 +18,19 @@ from shapewright.engine.identity import (
     contiguous_stride,
 )
 from shapewright.engine.memo import Answer, arguments
+from shapewright.engine.recipes.recipe import (
+    TENSOR,
+    Recipe,
+    RecipeStep,
+    Sample,
+    TensorPlace,
+    Underivable,
+    is_index,
+    of_slices,
+    whole_numbers,
+)
 from shapewright.operators.metadata_rules import Same, setting
-from shapewright.record.guards import COMPARED, Applied, Expression, Read, value_of
+from shapewright.record.guards import COMPARED, Applied, Expression, SizeRead, value_of
 
 Shape = tuple[int, ...]
 Layout = tuple[Shape, Shape]
@@ -134,7 +134,7 @@ Layouts = tuple[Layout, ...]
 
 
 def _answered(
-    step: Step, columns: Sequence[_Column], at: int, numbers: Sequence[int]
+    step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """What comes out of a call at one of the sizes; None where it is refused."""
     metas = [column.metas[at] for column in columns]
@@ -174,7 +174,7 @@ def _told(made: Any, outs: Sequence[Info]) -> Layouts | None:
 
 
 def _by_torch(
-    step: Step, columns: Sequence[_Column], at: int, numbers: Sequence[int]
+    step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
     """torch's own answer on data-free tensors."""
     tensors = iter([column.tensor(at) for column in columns])
@@ -215,7 +215,7 @@ def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
     args, kwargs = value
     if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
         kinds = set(map(type, args))
-        kinds.discard(Place)
+        kinds.discard(TensorPlace)
         if PLAIN.issuperset(kinds):
             made = [next(tensors) if each is TENSOR else each for each in args]
             return tuple(made), kwargs
@@ -225,7 +225,7 @@ def _filled(value: Any, tensors: Iterator[Any], numbers: Iterator[int]) -> Any:
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     """A nest, its tensors and expressions changed in order."""
     kind = type(value)
-    if value is TENSOR or kind is Read or kind is Applied:
+    if value is TENSOR or kind is SizeRead or kind is Applied:
         return change(value)
     if kind is tuple:
         return tuple([_changed(item, change) for item in value])
@@ -312,7 +312,7 @@ class Deriving:
 
     def value(self, expression: Expression) -> tuple[Any, ...]:
         """An expression of the program at each of the sizes."""
-        if not isinstance(expression, Read):
+        if not isinstance(expression, SizeRead):
             found = self.values.get(expression)
             if found is None:
                 found = self.values[expression] = self.applied(expression)
@@ -334,7 +334,7 @@ class Deriving:
                 made[each] = None if None in each else _calculated(expression, each)
         return tuple([made[each] for each in inner])
 
-    def step(self, step: Step, at: int) -> list[Row | None]:
+    def step(self, step: RecipeStep, at: int) -> list[Row | None]:
         """One call at all sizes; an equal one was worked out before."""
         get = self.columns.get
         ins = tuple([get(info) for info in step.ins])
@@ -357,7 +357,10 @@ class Deriving:
         return found.rows
 
     def work(
-        self, step: Step, ins: tuple[_Column, ...], numbers: tuple[tuple[Any, ...], ...]
+        self,
+        step: RecipeStep,
+        ins: tuple[_Column, ...],
+        numbers: tuple[tuple[Any, ...], ...],
     ) -> _Done:
         """One call that was not met before."""
         given = list(zip(*numbers, strict=True)) if numbers else [()] * self.count
@@ -383,7 +386,7 @@ class Deriving:
             rows.append((one, two, three, told[given[at]]) if fully else None)
         return _Done(outs, rows)
 
-    def rewritten(self, step: Step) -> _Column:
+    def rewritten(self, step: RecipeStep) -> _Column:
         """A tensor that is written comes out as it went in."""
         written = step.written
         assert written is not None
@@ -397,7 +400,7 @@ class Deriving:
         return self.columns.column(self.columns.get(written).layouts, out.meta)
 
     def worked(
-        self, step: Step, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
+        self, step: RecipeStep, ins: tuple[_Column, ...], given: list[tuple[Any, ...]]
     ) -> tuple[_Column, ...]:
         """Each size that differs from those before, asked."""
         made: dict[Any, Layouts | None] = {}
@@ -452,7 +455,7 @@ def _beside(parts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     return found
 
 
-def _numbers_of(step: Step, given: tuple[Any, ...]) -> tuple[int, ...]:
+def _numbers_of(step: RecipeStep, given: tuple[Any, ...]) -> tuple[int, ...]:
     """The whole numbers among the arguments of a call, as a sample has them."""
     values = iter(given)
 

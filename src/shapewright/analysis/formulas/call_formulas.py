@@ -17,7 +17,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 class Sample(Protocol):
-    """What one run at stated sizes showed: see `engine/derived/recipe.py`."""
+    """What one run at stated sizes showed: see `engine/recipes/recipe.py`."""
 
     @property
     def letters(self) -> Any: ...

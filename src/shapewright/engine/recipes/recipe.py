@@ -13,16 +13,16 @@ from shapewright.engine.dispatch.answers import rule_of
 from shapewright.engine.dispatch.plan_tables import wrong_in
 from shapewright.engine.identity import Info, Meta
 from shapewright.engine.memo import INPLACE, OPAQUE, Answer, arguments
-from shapewright.engine.module_calls import Call
+from shapewright.engine.module_calls import RunningCall
 from shapewright.engine.tracked_sizes.comparisons import (
     Comparisons,
-    Seen,
     Sides,
-    Standing,
+    StandInType,
+    WatchedCalls,
 )
 from shapewright.engine.tracked_sizes.numbers import KINDS, plain
 from shapewright.operators.metadata_rules import Rule
-from shapewright.record.guards import Applied, Expression, Read
+from shapewright.record.guards import Applied, Expression, SizeRead
 
 if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
@@ -53,7 +53,7 @@ class Sample:
 
 def sample_of(
     events: Iterable[tuple[Any, ...]],
-    calls: list[Call],
+    calls: list[RunningCall],
     letters: Mapping[str, int],
     output: Shapes | None,
 ) -> Sample:
@@ -121,18 +121,18 @@ class Underivable(Exception):
     """A run whose sizes cannot be worked out without the program; `str()` says why."""
 
 
-class Place:
+class TensorPlace:
     """Stands for a tensor among the arguments of a call."""
 
     def __repr__(self) -> str:
         return "tensor"
 
 
-TENSOR = Place()
+TENSOR = TensorPlace()
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class RecipeStep:
     """One call: which tensors go in and come out, and its other arguments.
 
     `arguments` have `TENSOR` where tensors stand and an expression where the program
@@ -161,7 +161,7 @@ class Step:
 class Recipe:
     """The steps of a run, what it was given, what it compared before which step."""
 
-    steps: list[Step]
+    steps: list[RecipeStep]
     given: tuple[Info, ...]
     output: tuple[Info, ...]
     guards: list[tuple[int, Sides]]
@@ -177,7 +177,7 @@ def _bare(value: Any) -> Any:
     kind = type(value)
     if kind in KINDS:
         return value.expression if value.seen.open else plain(value)
-    if kind is Standing:
+    if kind is StandInType:
         return value.stands_for
     if isinstance(value, torch.Tensor):
         return TENSOR
@@ -202,14 +202,16 @@ def _recipe_of(
         raise Underivable("gradients")
     if seen.full:
         raise Underivable("more comparisons than are kept")
-    made: dict[int, Step] = {}
+    made: dict[int, RecipeStep] = {}
     steps = []
     for at, (answer, ins, outs, _, _) in enumerate(engine.events):
         steps.append(_step_of(answer, ins, outs, seen.arguments.get(at), made))
     return Recipe(steps, seen.given, output, seen.order)
 
 
-def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen:
+def seen_of(
+    engine: Engine, seen: Comparisons, output: tuple[Info, ...]
+) -> WatchedCalls:
     """What a watched run leaves beside its record."""
     try:
         recipe = _recipe_of(engine, seen, output)
@@ -230,7 +232,7 @@ def seen_of(engine: Engine, seen: Comparisons, output: tuple[Info, ...]) -> Seen
             if ends:
                 slices.append((at, ins[0].number, ends))
     returned = [places.get(info.number, (-1, -1)) for info in output]
-    return Seen(recipe, places, slices, returned)
+    return WatchedCalls(recipe, places, slices, returned)
 
 
 def _step_of(
@@ -238,14 +240,14 @@ def _step_of(
     ins: Any,
     outs: Any,
     note: Nest | None,
-    made: dict[int, Step],
-) -> Step:
+    made: dict[int, RecipeStep],
+) -> RecipeStep:
     """One call as a step."""
     if answer.kind == OPAQUE or answer.notes or answer.raised is not None:
         raise Underivable("a call that is recorded as a whole")
     before = made.get(id(answer)) if note is None else None
     if before is not None:
-        return Step(
+        return RecipeStep(
             answer, before.rule, tuple(ins), tuple(outs), before.arguments,
             before.torchs, (), before.form,
         )  # fmt: skip
@@ -255,8 +257,8 @@ def _step_of(
     arguments = _without_metas(answer.arguments) if note is None else note
     if sum(1 for each in _walk(arguments) if each is TENSOR) != len(ins):
         raise Underivable("a call whose tensors are not told apart")
-    found = tuple(e for e in _walk(arguments) if isinstance(e, Read | Applied))
-    step = Step(
+    found = tuple(e for e in _walk(arguments) if isinstance(e, SizeRead | Applied))
+    step = RecipeStep(
         answer, rule, tuple(ins), tuple(outs), arguments, note is not None,
         found, _form_of(arguments),
     )  # fmt: skip
@@ -304,8 +306,8 @@ def _form_of(value: Any) -> Any:
         return (kind, *[(name, _form_of(item)) for name, item in value.items()])
     if kind is slice:
         return (kind, *map(_form_of, (value.start, value.stop, value.step)))
-    if kind is Read or kind is Applied:
-        return Read
+    if kind is SizeRead or kind is Applied:
+        return SizeRead
     try:
         hash(value)
     except TypeError:
