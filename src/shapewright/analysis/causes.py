@@ -1,4 +1,4 @@
-"""Where the two sides of a mismatch came from."""
+"""Explain where the two sizes of a mismatch came from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = 24
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One op on the way of a dim: the size that it left."""
+    """An op that changed the size of the dim, and the size after it."""
 
     op: Op
     size: int
@@ -25,7 +25,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The way of one dim, from the latest op back.
+    """The path of a dim, followed back from the latest op.
 
     It ends at `fact`, in dim `dim`; `why`: "parameter", "input", "product", "part",
     "joined" or "start" (nobody knows more).
@@ -65,7 +65,7 @@ def way(program: Program, fact: Fact, dim: int) -> _Way:
 
 
 def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
-    """Where a size came from, latest first: a sentence with its place for each part."""
+    """Return where a size came from, latest step first, as sentences with places."""
     found = way(program, fact, dim)
     size = fact.shape[dim]
     if found.why in ("product", "part", "joined") and found.op is not None:
@@ -77,7 +77,7 @@ def actual(program: Program, fact: Fact, dim: int) -> list[Related]:
 
 
 def _composed(program: Program, found: _Way, size: int) -> list[Related]:
-    """A size that several dims make together, and where each of them came from."""
+    """Describe a size that is a product of several dims, and where those came from."""
     op = found.op
     assert op is not None
     facts = [(op.inputs[at], dim) for at, dim in found.places]
@@ -108,7 +108,9 @@ def _composed(program: Program, found: _Way, size: int) -> list[Related]:
 
 
 def _changes(program: Program, found: _Way, size: int) -> Related | None:
-    """How a size came down (or up), as in `28 -> 24 -> 12`; None where it never did."""
+    """Describe how a size shrank or grew, as in `28 -> 24 -> 12`; None if
+    it never did.
+    """
     sizes, names, places = [size], [], []
     span: Span | None = None
     for step in found.steps:
@@ -130,7 +132,7 @@ def _changes(program: Program, found: _Way, size: int) -> Related | None:
 
 
 def _before_of(step: _Step) -> int:
-    """The size before an op that changed it."""
+    """Return the size before an op that changed it."""
     out = next(
         (fact for fact in step.op.outputs if step.size in fact.shape),
         step.op.outputs[0],
@@ -145,7 +147,7 @@ def _before_of(step: _Step) -> int:
 
 
 def _ended(program: Program, found: _Way, size: int) -> list[Related]:
-    """A size that came all the way as it is."""
+    """Describe the origin of a size that no op changed."""
     last = found.steps[-1].op if found.steps else None
     if found.why == "parameter":
         path = program.states.get(found.fact.tensor, "")
@@ -172,7 +174,9 @@ def _ended(program: Program, found: _Way, size: int) -> list[Related]:
 
 
 def _made_by(program: Program, fact: Fact) -> str:
-    """ " of `conv2`", or nothing."""
+    """Return the text " of `conv2`" for a fact that a layer made, else
+    an empty text.
+    """
     op = program.producers.get(fact.tensor)
     if op is None:
         what = program.inputs.get(fact.tensor)
@@ -181,13 +185,13 @@ def _made_by(program: Program, fact: Fact) -> str:
 
 
 def short_name(program: Program, op: Op) -> str:
-    """`conv2` for a layer's op, else the function."""
+    """Return `conv2` for an op of a layer, else the name of the function."""
     layer = program.layer(op)
     return f"`{layer.path}`" if layer is not None else f"`{op.name}`"
 
 
 def argument_of(program: Program, module: str, size: int) -> str:
-    """The argument of a layer's constructor that is this size."""
+    """Return the argument of a layer's constructor that has this size."""
     built = program.built.get(module)
     for name, value in built.values if built is not None else ():
         if value == size and type(value) is int and name not in NO_SIZES:

@@ -1,4 +1,4 @@
-"""From a failed call to a finding in the user's words."""
+"""Explain failed calls: turn a failure into a finding in the user's own words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ CODES = {
 
 
 def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
-    """A finding for each independent failure, one for all of a call that fail alike."""
+    """Return a finding for every independent failure; calls that fail alike share a
+    finding.
+    """
     found: dict[tuple[object, ...], tuple[Finding, list[Failure]]] = {}
     for failure in _independent(program):
         finding = of_failure(program, failure)
@@ -40,7 +42,8 @@ def explained_with(program: Program) -> list[tuple[Finding, list[Failure]]]:
 
 
 def _call_of(program: Program, op: Op) -> tuple[object, ...]:
-    """What makes a call the same as another one: a layer at its line, or the text.
+    """Return a key by which calls count as equal: the layer at its line, or the call's
+    text.
 
     Layers that one line builds are the same.
     """
@@ -53,7 +56,7 @@ def _call_of(program: Program, op: Op) -> tuple[object, ...]:
 
 
 def of_failure(program: Program, failure: Failure) -> Finding:
-    """What does not fit in a call, and where both sides came from."""
+    """Explain what does not fit in a call, and where both sizes came from."""
     op = program.trace.ops[failure.op]
     code, message = told(program, failure)
     return Finding(
@@ -69,7 +72,7 @@ def of_failure(program: Program, failure: Failure) -> Finding:
 
 
 def _below(program: Program, failure: Failure) -> tuple[str, ...]:
-    """What a need shows below its sentence."""
+    """Return the extra lines of an unmet need, shown below its message."""
     if failure.unmet is None or not failure.unmet.lines:
         return ()
     words = words_of(program, failure)
@@ -77,7 +80,7 @@ def _below(program: Program, failure: Failure) -> tuple[str, ...]:
 
 
 def told(program: Program, failure: Failure) -> tuple[str, str]:
-    """The code and the sentence."""
+    """Return the code and the message of a failure."""
     if failure.unmet is not None:
         words = words_of(program, failure)
         return failure.unmet.code, _filled(failure.unmet.message, words)
@@ -93,7 +96,7 @@ def told(program: Program, failure: Failure) -> tuple[str, str]:
 
 
 def _filled(message: str, words: dict[str, str]) -> str:
-    """A message with the user's words for the names in braces."""
+    """Replace the names in braces by the user's words."""
 
     class Words(dict[str, str]):
         def __missing__(self, key: str) -> str:
@@ -103,12 +106,12 @@ def _filled(message: str, words: dict[str, str]) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line of a text."""
+    """Return the first line of a text."""
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
 def _generic(program: Program, failure: Failure, repair: Repair) -> str:
-    """What one repair says of the call."""
+    """Describe the failure by one of its repairs."""
     op = program.trace.ops[failure.op]
     what = operation(program, op)
     name = tensor_names(program, op)[repair.tensor]
@@ -134,7 +137,7 @@ def _generic(program: Program, failure: Failure, repair: Repair) -> str:
 
 
 def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
-    """Where what was wanted was decided, and where what came in came from."""
+    """Yield where the expected size was set, and where the actual size came from."""
     op = program.trace.ops[failure.op]
     wanted, got = sides(failure)
     if wanted and got and _size_at(op, wanted) == _size_at(op, got):
@@ -151,7 +154,9 @@ def both_sides(program: Program, failure: Failure) -> Iterator[Related]:
 
 
 def _with_makers(program: Program, failure: Failure) -> tuple[Related, ...]:
-    """Both sides, and the lines that made what is not told of yet, each line once."""
+    """Return both sides, then lines that made the operands, without
+    repeating a line.
+    """
     op = program.trace.ops[failure.op]
     found = list(as_far_as_known(both_sides(program, failure)))
     known = [op.span, *(each.span for each in found)]
@@ -167,7 +172,9 @@ MOST_RELATED = 7
 
 
 def _makers(program: Program, failure: Failure) -> Iterator[Related]:
-    """Where the layer was built, and where each operand was made or handed in."""
+    """Yield where the layer was built, and where every operand was created or passed
+    in.
+    """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
@@ -204,7 +211,7 @@ MOST_OF_LIBRARY = 8
 
 
 def _before_library(program: Program, op: Op, made: Op) -> Op | None:
-    """What the program made itself, where a library's calls stand in between.
+    """Return the program's own op behind an operand, past the calls of a library.
 
     They all have the line that called the library.
     """
@@ -218,7 +225,7 @@ def _before_library(program: Program, op: Op, made: Op) -> Op | None:
 
 
 def _of_argument(program: Program, failure: Failure, size: object) -> Iterator[Related]:
-    """The argument of a layer's constructor that decided a size."""
+    """Yield the constructor argument of the layer that set the expected size."""
     layer = program.layer(program.trace.ops[failure.op])
     built = program.built.get(layer.path) if layer is not None else None
     if layer is None or built is None or type(size) is not int:
@@ -230,7 +237,7 @@ def _of_argument(program: Program, failure: Failure, size: object) -> Iterator[R
 
 
 def _size_at(op: Op, side: tuple[int, int]) -> int:
-    """The size of a dim of an input."""
+    """Return the size of a dim of an input."""
     at, dim = side
     return op.inputs[at].shape[dim]
 
@@ -238,7 +245,7 @@ def _size_at(op: Op, side: tuple[int, int]) -> int:
 def sides(
     failure: Failure,
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """The dim that decides and the dim that does not fit: input of the op, dim."""
+    """Return the expected and the mismatched dim, both as (input of the op, dim)."""
     unmet = failure.unmet
     if unmet is not None:
         return _place_of(failure, unmet.wanted), _place_of(failure, unmet.got)
@@ -254,14 +261,16 @@ def sides(
 
 
 def _place_of(failure: Failure, place: Place | None) -> tuple[int, int] | None:
-    """The input of the op that a place names."""
+    """Return (input of the op, dim) for a place; None if it names no dim
+    of an input.
+    """
     if place is None or place.dim is None or place.argument not in failure.arguments:
         return None
     return failure.arguments.index(place.argument), place.dim
 
 
 def _independent(program: Program) -> Iterator[Failure]:
-    """Failures that do not only follow from an earlier one.
+    """Yield the failures that are not mere consequences of an earlier failure.
 
     Sizes that the run had to guess go on in what is made from them; a call that fails
     because of such a size says nothing new.
@@ -300,7 +309,7 @@ Unsure = dict[int, frozenset[int]]
 
 
 def _carried(op: Op, out: Fact, unsure: Unsure) -> set[int]:
-    """The dims of an output whose sizes come from guessed ones."""
+    """Return the dims of an output whose sizes derive from guessed sizes."""
     found = set()
     sizes = {_size_at(op, side) for side in _guessed_sides(op, unsure)}
     known = {size for fact in op.inputs for size in fact.shape}
@@ -319,7 +328,7 @@ ALIGNED = frozenset({"broadcast-mismatch", "joined-sizes-differ"})
 
 
 def _guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
-    """The dims of what a refused call gave that no side decided."""
+    """Return the output dims of a refused call whose sizes neither side determines."""
     unmet, places = failure.unmet, [side for side in sides(failure) if side is not None]
     if unmet is not None and unmet.code in ALIGNED and places and failure.guessed:
         backs = {len(op.inputs[at].shape) - dim for at, dim in places}
@@ -328,13 +337,13 @@ def _guessed_dims(failure: Failure, op: Op, out: Fact) -> set[int]:
 
 
 def _is_of_rank(failure: Failure) -> bool:
-    """Whether the run had to guess how many dims there are."""
+    """Return whether the run had to guess the rank."""
     unmet = failure.unmet
     return unmet is not None and unmet.code in OF_RANK and not unmet.makes
 
 
 def _given(op: Op, out: Fact) -> set[int]:
-    """The dims of an output that a parameter decides."""
+    """Return the dims of an output whose sizes come from a parameter."""
     found = set()
     for dim in range(len(out.shape)):
         came = origin(op, out, dim)
@@ -344,7 +353,7 @@ def _given(op: Op, out: Fact) -> set[int]:
 
 
 def _guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
-    """The dims of an op's inputs that were guessed."""
+    """Yield the dims of an op's inputs whose sizes were guessed."""
     for n, fact in enumerate(op.inputs):
         for dim in unsure.get(fact.tensor, ()):
             if dim < len(fact.shape):
@@ -352,7 +361,7 @@ def _guessed_sides(op: Op, unsure: Unsure) -> Iterator[tuple[int, int]]:
 
 
 def _follows(failure: Failure, inputs: tuple[Fact, ...], unsure: Unsure) -> bool:
-    """Whether what does not fit is a size that was guessed."""
+    """Return whether the mismatched size is a guessed size."""
     places = [side for side in sides(failure) if side is not None]
     if places:
         return any(dim in unsure.get(inputs[at].tensor, ()) for at, dim in places)
@@ -375,5 +384,7 @@ OF_RANK = frozenset({"dim-out-of-range", "wrong-rank", "permuted-dims"})
 
 
 def pattern(module: str) -> str:
-    """A module's path with numbers left out: equal blocks of a loop fail alike."""
+    """Return a module's path without numbers, so that equal blocks of a loop compare
+    equal.
+    """
     return ".".join("*" if part.isdigit() else part for part in module.split("."))

@@ -1,4 +1,4 @@
-"""A program's run under analysis: its trace, its failures, and the program's text."""
+"""A program's run under analysis: its trace, its failures and the program's text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAISED = False
 
 
 def as_far_as_known(items: Iterable[Item]) -> Iterator[Item]:
-    """What can be said; nothing more from where working it out fails."""
+    """Yield the items until computing one fails."""
     try:
         yield from items
     except Exception:
@@ -45,7 +45,7 @@ class ConstructorCall(Protocol):
 
 @dataclass
 class Program:
-    """One run and the text that made it.
+    """A run and the text of its program.
 
     `built` is by module path; `loads` are the state dicts that did not fit; `ending` is
     what names meant where the program's own Python raised; `batches` are the numbers of
@@ -64,7 +64,7 @@ class Program:
     _texts: dict[str, SourceText | None] = field(default_factory=dict)
 
     def text(self, file: str) -> SourceText | None:
-        """A file of the program, parsed; None where its text is not known."""
+        """Return a file of the program, parsed; None if its text is not known."""
         if file not in self._texts:
             source = self.trace.sources.get(file)
             found = source.text if source else self.sources.get(file)
@@ -72,7 +72,7 @@ class Program:
         return self._texts[file]
 
     def node(self, span: Span | None) -> tuple[SourceText, ast.expr | ast.stmt] | None:
-        """The expression or statement that stands at a span."""
+        """Return the expression or statement at a span."""
         text = self.text(span.file) if span is not None else None
         if text is None or span is None:
             return None
@@ -81,7 +81,7 @@ class Program:
 
     @cached_property
     def producers(self) -> dict[int, Op]:
-        """The op that made each tensor, by the tensor's number; the first that did."""
+        """Return the op that first produced every tensor, by the tensor's number."""
         found: dict[int, Op] = {}
         for op in self.trace.ops:
             given = {fact.tensor for fact in op.inputs}
@@ -92,7 +92,7 @@ class Program:
 
     @cached_property
     def states(self) -> dict[int, str]:
-        """The path of each parameter and buffer, by the tensor's number."""
+        """Return the path of every parameter and buffer, by the tensor's number."""
         found: dict[int, str] = {}
         for state in self.trace.states:
             found.setdefault(state.fact.tensor, state.path)
@@ -100,7 +100,7 @@ class Program:
 
     @cached_property
     def inputs(self) -> dict[int, str]:
-        """What the root was given, by the tensor's number."""
+        """Return the names of the root module's inputs, by the tensor's number."""
         if not self.trace.calls:
             return {}
         args, kwargs = self.trace.calls[0].inputs
@@ -114,14 +114,14 @@ class Program:
         return found
 
     def call_of(self, op: Op) -> ModuleCall | None:
-        """The module call that an op ran in."""
+        """Return the module call that an op ran in."""
         for call in self.trace.calls:
             if call.path == op.module and call.call == op.call:
                 return call
         return None
 
     def layer(self, op: Op) -> ModuleCall | None:
-        """The layer, as `fc1` in `self.fc1(x)`, that an op is the work of.
+        """Return the layer call that an op belongs to, such as `fc1` in `self.fc1(x)`.
 
         None where the user's own code made the call.
         """
@@ -132,13 +132,13 @@ class Program:
 
 
 def shape_text(fact: Fact) -> str:
-    """`(8, 256)`."""
+    """Return a tensor's shape as text: `(8, 256)`."""
     sizes = ", ".join(map(str, fact.shape))
     return f"({sizes},)" if len(fact.shape) == 1 else f"({sizes})"
 
 
 def kept(program: Program) -> Program:
-    """The same with all that was to be worked out when read, fit to be sent."""
+    """Return the program with all lazily computed parts filled in, ready to be sent."""
     trace = program.trace
     whole = replace(
         trace,

@@ -1,7 +1,7 @@
-"""What expressions of the program meant where its own Python raised.
+"""Evaluate expressions of the program at the point where its own Python raised.
 
 Nothing is run: names are looked up, sizes are read from the record, numbers are
-compared. What is not one of these has no meaning here.
+compared. Any other expression has no known value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMPARING: dict[type[ast.cmpop], Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value, and the tensor whose shape it is read from: one dim of it, or all."""
+    """A value, and the tensor dim (or whole shape) that it was read from."""
 
     value: Any
     fact: Fact | None = None
@@ -47,18 +47,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class FileValues:
-    """One file of the program, and what its names meant at the end."""
+    """A file of the program, and the values that its names had at the end."""
 
     program: Program
     text: SourceText
     ending: Ending
 
     def written(self, node: ast.expr) -> str:
-        """The text of an expression, on one line."""
+        """Return the text of an expression, on one line."""
         return " ".join(self.text.written(node).split())
 
     def tensor(self, node: ast.expr) -> Fact | None:
-        """The tensor that an expression is: by name, or made by the call there."""
+        """Return the tensor of an expression: by its name, or from the call there."""
         found = self.ending.tensors.get(self.written(node))
         if found is not None:
             return found
@@ -67,7 +67,7 @@ class FileValues:
         return made[-1].outputs[0] if made else None
 
     def known(self, node: ast.expr) -> Known | None:
-        """The value of an expression, None where it is not known."""
+        """Return the value of an expression, or None if it is not known."""
         if isinstance(node, ast.Constant):
             return Known(node.value)
         if isinstance(node, ast.Tuple | ast.List):
@@ -89,7 +89,7 @@ class FileValues:
         return None
 
     def shape(self, node: ast.expr) -> Known | None:
-        """`x.shape`, `x.size(1)`, `x.dim()`, `x.ndim`, `len(x)`."""
+        """Evaluate `x.shape`, `x.size(1)`, `x.dim()`, `x.ndim` or `len(x)`."""
         if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim"):
             fact = self.tensor(node.value)
             if fact is None:
@@ -118,7 +118,7 @@ class FileValues:
         )
 
     def named(self, node: ast.expr) -> Known | None:
-        """A number by its name; where it was read from a shape, that too."""
+        """Return a number by its name, with the shape that it was read from, if any."""
         value = self.ending.values.get(self.written(node))
         if value is None:
             return None
@@ -126,7 +126,7 @@ class FileValues:
         return read if read is not None and read.value == value else Known(value)
 
     def item(self, node: ast.Subscript) -> Known | None:
-        """One of several sizes, or a part of them."""
+        """Return a single size of several, or a slice of them."""
         whole = self.known(node.value)
         if whole is None or not isinstance(whole.value, tuple):
             return None
@@ -141,7 +141,7 @@ class FileValues:
         return Known(whole.value[slice(*(end.value for end in ends if end))])
 
     def computed(self, left: ast.expr, right: ast.expr, done: Any) -> Known | None:
-        """Two numbers put together."""
+        """Combine two numbers."""
         one, two = self.known(left), self.known(right)
         if one is None or two is None:
             return None
@@ -151,7 +151,9 @@ class FileValues:
             return None
 
     def read_at(self, node: ast.Name) -> Known | None:
-        """The dim that a name was unpacked or read from, in the same function."""
+        """Return the dim that a name was unpacked or read from, in
+        the same function.
+        """
         holder = self.text.around(node, ast.FunctionDef, ast.AsyncFunctionDef)
         found: Known | None = None
         for each in ast.walk(holder) if holder is not None else ():
@@ -162,7 +164,7 @@ class FileValues:
         return found
 
     def from_target(self, target: ast.expr, value: ast.expr, name: str) -> Known | None:
-        """`name` in `a, name = x.shape`, or `name = x.size(1)`."""
+        """Find `name` in `a, name = x.shape` or `name = x.size(1)`."""
         if isinstance(target, ast.Name):
             return self.shape_or_item(value) if target.id == name else None
         if not isinstance(target, ast.Tuple | ast.List):
@@ -180,7 +182,7 @@ class FileValues:
         return Known(fact.shape[dims[at]], fact, dims[at])
 
     def part(self, value: ast.expr) -> tuple[Fact, list[int]] | None:
-        """The tensor and the dims of `x.shape`, `x.size()`, `x.shape[-2:]`."""
+        """Return the tensor and the dims of `x.shape`, `x.size()` or `x.shape[-2:]`."""
         if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
             whole = self.part(value.value)
             low, high = value.slice.lower, value.slice.upper
@@ -196,12 +198,12 @@ class FileValues:
         return shape.fact, list(range(len(shape.value)))
 
     def shape_or_item(self, value: ast.expr) -> Known | None:
-        """A size that is read from a shape."""
+        """Return a size that is read from a shape."""
         found = self.known(value) if not isinstance(value, ast.Name) else None
         return found if found is not None and found.fact is not None else None
 
     def holds(self, test: ast.expr) -> bool | None:
-        """Whether a condition holds, None where it is not known."""
+        """Return whether a condition holds, or None if that is not known."""
         if isinstance(test, ast.BoolOp):
             each = [self.holds(value) for value in test.values]
             wanted = isinstance(test.op, ast.Or)
@@ -222,7 +224,7 @@ class FileValues:
 
 
 def _one_of(whole: Known, place: Known | None) -> Known | None:
-    """One size of a shape."""
+    """Return a single size of a shape."""
     if place is None or type(place.value) is not int:
         return None
     rank = len(whole.value)
@@ -233,7 +235,7 @@ def _one_of(whole: Known, place: Known | None) -> Known | None:
 
 
 def reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]:
-    """The parts of a condition that make it hold, or not."""
+    """Yield the parts of a condition that make it true, or false."""
     if isinstance(test, ast.BoolOp):
         for value in test.values:
             if frame.holds(value) is held:
@@ -246,7 +248,7 @@ def reasons(frame: FileValues, test: ast.expr, held: bool) -> Iterator[ast.expr]
 
 
 def operands(test: ast.expr) -> list[ast.expr]:
-    """Both sides of a comparison, and what their arithmetic is of."""
+    """Return both sides of a comparison, and the operands of their arithmetic."""
     sides = [test]
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]

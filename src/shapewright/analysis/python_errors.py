@@ -1,12 +1,11 @@
 """Findings for exceptions that the program's own Python raised.
 
-`B, T, C = x.shape` with four dims, an assertion of a size, a `raise` below a comparison
-of sizes: the message says what the sizes were, and where they came from. For a method
-whose signature a library does not call that way, the finding points to where the method
-is defined.
+For `B, T, C = x.shape` with four dims, an assertion about a size, or a `raise` below a
+comparison of sizes, the message gives the sizes and where they came from.
 
-`TypeError: Net.on_epoch_end() missing 1 required positional argument: 'outputs'` is
-raised where a library calls it; what is to be mended stands where it is defined.
+For a method that a library calls with other arguments (`TypeError: Net.on_epoch_end()
+missing 1 required positional argument: 'outputs'`), the finding points to the
+definition of the method, because that is what must be changed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MOST = 4
 
 
 def explain_python_error(program: Program, finding: Finding) -> Finding:
-    """The finding of an error of the program's own, with the sizes that led to it."""
+    """Extend the finding of a program's own error by the sizes that led to it."""
     found = program.node(finding.span)
     if program.ending is None or found is None:
         return finding
@@ -50,7 +49,7 @@ def explain_python_error(program: Program, finding: Finding) -> Finding:
 
 
 def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
-    """`B, T, C = x.shape` with another number of dims."""
+    """Explain `B, T, C = x.shape` where `x` has another number of dims."""
     if frame.ending.error != "ValueError" or "to unpack" not in frame.ending.message:
         return None
     holder = frame.text.parents.get(id(node))
@@ -80,7 +79,7 @@ def _unpacked(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
 def _inner(
     frame: FileValues, finding: Finding, node: ast.Tuple | ast.List, holder: ast.expr
 ) -> Finding | None:
-    """`out, (h, c) = rnn(x)` where the second is one tensor."""
+    """Explain `out, (h, c) = rnn(x)` where the second item is a single tensor."""
     given = frame.text.parents.get(id(holder))
     if not isinstance(given, ast.Assign) or not isinstance(holder, ast.Tuple):
         return None
@@ -99,7 +98,9 @@ def _inner(
 def _values(
     frame: FileValues, finding: Finding, names: str, several: str, given: ast.expr
 ) -> Finding | None:
-    """`q, k, v = layer(x).chunk(2, -1)`: a call that gives fewer or more tensors."""
+    """Explain `q, k, v = layer(x).chunk(2, -1)`: the call returns fewer or more
+    tensors.
+    """
     span = frame.text.span(given)
     op = next((o for o in reversed(frame.program.trace.ops) if o.span == span), None)
     fact = frame.tensor(given)
@@ -117,7 +118,7 @@ def _values(
 
 
 def _owner_of(node: ast.expr) -> ast.expr | None:
-    """`x` of `x.shape`, `x.size()`, `x.shape[1:]`."""
+    """Return `x` of `x.shape`, `x.size()` or `x.shape[1:]`."""
     if isinstance(node, ast.Subscript):
         return _owner_of(node.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -126,7 +127,7 @@ def _owner_of(node: ast.expr) -> ast.expr | None:
 
 
 def _asserted(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
-    """`assert x.shape[1] == self.n`, as it was."""
+    """Explain a failed `assert x.shape[1] == self.n` with its values."""
     kinds = ast.Assert
     statement = node if isinstance(node, kinds) else frame.text.around(node, kinds)
     if frame.ending.error != "AssertionError":
@@ -140,7 +141,7 @@ def _asserted(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | N
 
 
 def _raised(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
-    """`raise ValueError` below a comparison of sizes."""
+    """Explain a `raise ValueError` below a comparison of sizes."""
     below = frame.text.around(node, ast.If) if isinstance(node, ast.Raise) else None
     if not isinstance(below, ast.If):
         return None
@@ -151,7 +152,7 @@ def _raised(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | Non
 def _compared(
     frame: FileValues, finding: Finding, test: ast.expr, held: bool
 ) -> Finding | None:
-    """What was compared, what it was, and where its sizes came from."""
+    """Describe what was compared, with the values and the origin of the sizes."""
     parts = list(reasons(frame, test, held))
     said: list[str] = []
     related: list[Related] = []
@@ -173,7 +174,7 @@ def _compared(
 
 
 def _sentence(frame: FileValues, part: ast.expr) -> str | None:
-    """`h.shape[-1]` is 32, `self.n` is 64."""
+    """Write the values of a comparison: `h.shape[-1]` is 32, `self.n` is 64."""
     said = []
     for each in operands(part):
         known = frame.known(each)
@@ -184,18 +185,18 @@ def _sentence(frame: FileValues, part: ast.expr) -> str | None:
 
 
 def _shown_value(known: Known) -> str:
-    """A number, or a shape as a tuple."""
+    """Return a number, or a shape as a tuple, as text."""
     return repr(known.value)
 
 
 def _sized(frame: FileValues, part: ast.expr) -> bool:
-    """Whether a comparison is about the shape of a tensor."""
+    """Whether a comparison involves the shape of a tensor."""
     known = [frame.known(each) for each in operands(part)]
     return any(each is not None and each.fact is not None for each in known)
 
 
 def _sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
-    """Where each side of a comparison came from."""
+    """Yield the origin of both sides of a comparison."""
     for each in operands(part):
         known = frame.known(each)
         if known is None:
@@ -211,7 +212,7 @@ def _sources(frame: FileValues, part: ast.expr) -> Iterator[Related]:
 
 
 def _assigned(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
-    """Where an attribute of the module was set."""
+    """Yield the assignment of a module's attribute."""
     holder = frame.text.around(node, ast.ClassDef)
     written = frame.written(node)
     for each in ast.walk(holder) if holder is not None else ():
@@ -225,7 +226,7 @@ def _assigned(frame: FileValues, node: ast.Attribute) -> Iterator[Related]:
 
 
 def _read_beyond(frame: FileValues, finding: Finding, node: ast.AST) -> Finding | None:
-    """`x.shape[3]` of three dims."""
+    """Explain `x.shape[3]` where `x` has three dims."""
     if frame.ending.error != "IndexError" or not isinstance(node, ast.Subscript):
         return None
     part, place = frame.part(node.value), frame.known(node.slice)
@@ -249,7 +250,7 @@ def _made(
     dim: int | None = None,
     span: Span | None = None,
 ) -> list[Related]:
-    """The call that made a tensor, or what it came in as."""
+    """Return the call that produced a tensor, or the input that it came in as."""
     shown = f"`{name}` {shape_text(fact)}" if name else shape_text(fact)
     op = frame.program.producers.get(fact.tensor)
     if op is not None and op.span is not None:
@@ -270,7 +271,7 @@ def _as_finding(
     message: str,
     related: Iterable[Related],
 ) -> Finding:
-    """The finding in better words; those of Python are kept."""
+    """Return the finding with a better message; Python's own message is kept."""
     said = f"{frame.ending.error}: {frame.ending.message}".rstrip(": ")
     return replace(
         finding, code=code, message=message, related=tuple(related), torch_message=said
@@ -296,14 +297,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True, slots=True)
 class _Defined:
-    """A function and where it stands."""
+    """A function and its place."""
 
     span: Span
     arguments: ast.arguments
 
 
 def explain_signature(program: Program, finding: Finding) -> Finding:
-    """The finding of an error, with the function of the program that it is about."""
+    """Explain a call error with the program's function that it concerns."""
     found = _called_otherwise(program, finding)
     if found is not None:
         return found
@@ -314,7 +315,9 @@ def explain_signature(program: Program, finding: Finding) -> Finding:
 
 
 def _called_otherwise(program: Program, finding: Finding) -> Finding | None:
-    """A call whose arguments are not those of the function: it is told at that."""
+    """Explain a call whose arguments do not match the function, pointing at its
+    definition.
+    """
     match = CALLED.match(finding.torch_message)
     if match is None:
         return None
@@ -331,7 +334,7 @@ def _called_otherwise(program: Program, finding: Finding) -> Finding | None:
 
 
 def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
-    """Whether it is the program's own call that gives other arguments."""
+    """Whether the program itself makes the call with the wrong arguments."""
     if program.ending is not None and program.ending.library:
         return False
     last = name.rpartition(".")[2]
@@ -346,12 +349,12 @@ def _is_called_here(program: Program, finding: Finding, name: str) -> bool:
 
 
 def _shown(name: str) -> str:
-    """`main.<locals>.hook` as `hook`, `Net.step` as it is."""
+    """Return `hook` for `main.<locals>.hook`; leave `Net.step` unchanged."""
     return name.rpartition("<locals>.")[2]
 
 
 def _defined(program: Program, name: str) -> Iterator[_Defined]:
-    """The functions of the program of a qualified name."""
+    """Yield the program's functions with this qualified name."""
     parts = [part for part in name.split(".") if part != "<locals>"]
     for text in _own_texts(program):
         if text.tree is not None:
@@ -360,7 +363,7 @@ def _defined(program: Program, name: str) -> Iterator[_Defined]:
 
 
 def _within(node: ast.AST, parts: list[str]) -> Iterator[Function]:
-    """The functions of these nested names, in what a node holds itself."""
+    """Yield the functions with these nested names, directly inside a node."""
     for each in _held(node):
         name = "<lambda>" if isinstance(each, ast.Lambda) else each.name
         if name != parts[0]:
@@ -372,7 +375,7 @@ def _within(node: ast.AST, parts: list[str]) -> Iterator[Function]:
 
 
 def _held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
-    """Functions and classes in a node, but those within another."""
+    """Yield functions and classes in a node, without those nested in others."""
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
         each = waiting.pop(0)
@@ -383,7 +386,7 @@ def _held(node: ast.AST) -> Iterator[Function | ast.ClassDef]:
 
 
 def _refuses(arguments: ast.arguments, said: str) -> bool:
-    """Whether arguments are those of which Python says so."""
+    """Whether Python's message about arguments applies to this signature."""
     positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     names = {*positional, *(each.arg for each in arguments.kwonlyargs)}
     missing = MISSING.match(said)
@@ -399,7 +402,7 @@ def _refuses(arguments: ast.arguments, said: str) -> bool:
 
 
 def _span_of(text: SourceText, node: Function) -> Span:
-    """The head of a function, on its first line."""
+    """Return the first line of a function's head as a span."""
     if isinstance(node, ast.Lambda):
         return text.span(node)
     line = text.lines[node.lineno - 1].rstrip()
@@ -409,7 +412,7 @@ def _span_of(text: SourceText, node: Function) -> Span:
 
 
 def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
-    """What a library's message names and the program wrote: its functions and texts."""
+    """Yield the program's functions and texts that a library's message mentions."""
     for word in dict.fromkeys(QUOTED.findall(finding.torch_message)):
         name = word.rpartition(".")[2]
         places: list[tuple[Span, str]] = []
@@ -424,7 +427,7 @@ def _mentioned(program: Program, finding: Finding) -> Iterator[Related]:
 
 
 def _own_texts(program: Program) -> Iterator[SourceText]:
-    """The files of the program itself."""
+    """Yield the program's own files."""
     for file in dict.fromkeys((*program.trace.sources, *program.sources)):
         text = program.text(file)
         if text is not None and not any(part in file for part in INSTALLED):

@@ -1,4 +1,6 @@
-"""A state dict that does not fit: what change explains it, and what to write."""
+"""Explain a state dict that does not fit: the change behind it, and the
+code to write.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from shapewright.program.spans import Span
 
 
 def explained_load(span: Span, one: Misloaded) -> Finding:
-    """The finding of a refused `load_state_dict`."""
+    """Return the finding for a refused `load_state_dict`."""
     return Finding(
         "state-dict-mismatch",
         "error",
@@ -25,7 +27,7 @@ def explained_load(span: Span, one: Misloaded) -> Finding:
 
 
 def _sentence(one: Misloaded) -> str:
-    """What kind of change explains all that does not fit."""
+    """Describe the change that explains all mismatches."""
     theirs, ours = prefix_of(one)
     if theirs:
         return (
@@ -56,7 +58,7 @@ def _sentence(one: Misloaded) -> str:
 
 
 def _details(one: Misloaded) -> Iterator[str]:
-    """Shapes and keys, a few of each."""
+    """Yield lines with a few of the mismatched shapes and keys."""
     for key, ours, theirs in one.resized[:6]:
         yield f"`{key}`: {ours} in the model, {theirs} in the state dict"
     for word, keys in (("missing", one.missing), ("unexpected", one.unexpected)):
@@ -66,12 +68,12 @@ def _details(one: Misloaded) -> Iterator[str]:
 
 
 def _owner(key: str) -> str:
-    """The module of a key."""
+    """Return the module of a key."""
     return key.rpartition(".")[0] or key
 
 
 def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
-    """Keys renamed, or those left out that do not fit."""
+    """Suggest renaming keys, or leaving out those that do not fit."""
     found = program.node(span)
     if found is None or not isinstance(found[1], ast.Call) or not found[1].args:
         return []
@@ -94,13 +96,13 @@ def fixes(program: Program, span: Span, one: Misloaded) -> list[Fix]:
 
 
 def _renamed(text: SourceText, given: ast.expr, form: str) -> Fix:
-    """The dict with other keys."""
+    """Return the fix that renames the keys of the dict."""
     new = form % text.written(given)
     return Fix("fits", f"`{new}`", (Edit(text.span(given), new),))
 
 
 def _loosened(text: SourceText, call: ast.Call, fix: Fix | None) -> Fix:
-    """The load with `strict=False`."""
+    """Return the fix that loads with `strict=False`."""
     edits = fix.edits if fix is not None else ()
     span = text.span(call)
     end = Span(

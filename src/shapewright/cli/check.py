@@ -29,7 +29,7 @@ TARGET is what `shapewright trace` takes.
 
 
 def add_arguments(parser: Parser) -> None:
-    """What `shapewright check` takes."""
+    """Add the arguments of `shapewright check`."""
     add = parser.add_argument
     shared.add_specs(parser)
     shared.add_report_format(parser, "blocks with source")
@@ -59,7 +59,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the targets, print what was found, return the exit code."""
+    """Check the targets, print the findings, return the exit code."""
     from shapewright.inputs.errors import InputError
 
     code, left = 0, list(options.targets)
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 def _checked(
     target: str, options: argparse.Namespace, parent: child_process.Here
 ) -> int:
-    """Check one target, and have what was found printed and written."""
+    """Check a target, and have its findings printed and written."""
     from shapewright import api
 
     report = api.check_target(
@@ -115,7 +115,7 @@ def _checked(
 def _shown(
     report: Report, options: argparse.Namespace, parent: child_process.Here
 ) -> None:
-    """The report, or the difference that its fixes make, printed."""
+    """Print the report, or the diff of its fixes."""
     from shapewright.commands.check.fixes import chosen, difference
 
     if not options.diff:
@@ -132,7 +132,7 @@ def _shown(
 
 
 def _tell_beside(report: Report) -> None:
-    """What a format of findings alone does not show, on stderr."""
+    """Print on stderr what a format of findings alone does not show."""
     if report.chosen is not None and not report.exit_code:
         print(f"{report.target}: no findings {report.chosen}", file=sys.stderr)
     for each in report.skipped:
@@ -142,7 +142,7 @@ def _tell_beside(report: Report) -> None:
 def _report_of_ended(
     target: str, child: child_process.Ended, options: argparse.Namespace
 ) -> Report:
-    """What there is to say where the program took the check with it."""
+    """Return the report of a check whose process the program ended."""
     from shapewright.cli.child_process import trace_of_ended
     from shapewright.record.report import Report
 
@@ -151,7 +151,7 @@ def _report_of_ended(
 
 
 def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
-    """Have the fixes written, and say so on stderr."""
+    """Have the fixes written, and list them on stderr."""
     from shapewright.commands.check.fixes import changed, chosen
 
     fixes = chosen(report, unsafe)
@@ -166,7 +166,7 @@ def _written(report: Report, unsafe: bool, parent: child_process.Here) -> None:
 
 
 def rendered(report: Report, options: argparse.Namespace) -> str:
-    """The report in the format that was asked for."""
+    """Return the report in the requested format."""
     if options.format == "json":
         from shapewright.views.data_formats import report_json
 

@@ -47,29 +47,29 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 0.1
-"""Seconds between two looks whether the child lives, where its pipe stays open."""
+"""Seconds between two checks whether the child lives, if its pipe stays open."""
 
 GRACE = 2.0
 """Seconds that a child has to end itself after Ctrl-C."""
 
 
 STILL = 300.0
-"""Seconds in which a program that computes nothing is taken to wait for ever."""
+"""Seconds without computation after which a program is assumed to wait for ever."""
 
 STILL_ASKED = 3600.0
-"""The same where somebody sits before a terminal, for whom it may wait."""
+"""The limit for a program at a terminal, where it may wait for the user."""
 
 
 class _Failed(Exception):
-    """We failed in the child; the text is its traceback."""
+    """An error of ours in the child; the text is its traceback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended that gave no answer: its exit code, or below 0 the signal.
+    """The end of a child without an answer: its exit code, or the negative signal.
 
-    `told` is the last that it had to tell. `still` is for how long it had computed
-    nothing when it was ended for that.
+    `told` is the last state that it reported. `still` is how long it had computed
+    nothing if it was ended for that.
     """
 
     code: int
@@ -91,15 +91,15 @@ class Ended:
 
 
 class Here:
-    """What a command has its results done with: printed, and written to files.
+    """The output of a command: results are printed, and written to files.
 
-    This one does it at once, where the work is done in this process.
+    This class does it at once, for work in this process.
     """
 
     folder: str | None = None  # the only one in which the work may write
 
     def tell(self, told: Any) -> None:
-        """Keep the last that there is to say, should the process end without a word."""
+        """Keep the last state to report, in case the process ends without a word."""
 
     def show(self, text: str) -> None:
         """Print a result."""
@@ -110,17 +110,17 @@ class Here:
         output.save(file, content)
 
     def warn(self, text: str) -> None:
-        """Print what is no result."""
+        """Print text that is not a result."""
         sys.stderr.write(text)
 
     def replace(self, file: str, text: str) -> None:
-        """Change a file of the program, as the user asked for."""
+        """Change a file of the program, as the user requested."""
         from shapewright.commands.check.fixes import replace
 
         replace(Path(file), text)
 
     def done(self, code: int) -> None:
-        """Choose the exit code, although the work cannot go on to its end."""
+        """Set the exit code, although the work cannot be completed."""
 
 
 class _Distant(Here):
@@ -152,7 +152,7 @@ class _Distant(Here):
         self.send("done", code)
 
     def send(self, kind: str, *values: Any) -> None:
-        """One message: its length, and a tuple."""
+        """Send a message: its length, and a tuple."""
         message = pickle.dumps((kind, *values))
         left = memoryview(len(message).to_bytes(8, "big") + message)
         while left:
@@ -160,7 +160,7 @@ class _Distant(Here):
 
 
 class _Sent(io.TextIOBase):
-    """`sys.stderr`, where that is no file that a child has too."""
+    """A stand-in for `sys.stderr` if that is not a file that the child shares."""
 
     def __init__(self, parent: Here) -> None:
         self.parent = parent
@@ -183,7 +183,7 @@ Work = Callable[[Here], int]
 
 
 def run(work: Work, ended: Callable[[Ended], int]) -> int:
-    """The exit code of `work`, done in a child; of `ended` where that gave none."""
+    """Return the exit code of `work` in a child, or of `ended` if it gave none."""
     main = threading.current_thread() is threading.main_thread()  # which has signals
     if not (main and hasattr(os, "fork")):
         return work(Here())
@@ -213,7 +213,7 @@ def run(work: Work, ended: Callable[[Ended], int]) -> int:
 
 
 def _work(work: Work, parent: _Distant) -> NoReturn:
-    """In the child: work, answer, end without what the program left for the exit."""
+    """Work in the child, answer, and end without the program's exit handlers."""
     leave = os._exit
     code = 1
     try:
@@ -242,7 +242,7 @@ def _work(work: Work, parent: _Distant) -> NoReturn:
 
 
 class _Messages:
-    """What a child sends, done here as soon as it has come whole."""
+    """The messages of a child, acted on as soon as they are complete."""
 
     def __init__(self) -> None:
         self.received = b""
@@ -251,7 +251,7 @@ class _Messages:
         self.here = Here()
 
     def take(self, part: bytes) -> None:
-        """Do what is whole now."""
+        """Receive a part, and act on complete messages."""
         self.received += part
         while len(self.received) >= 8:
             end = 8 + int.from_bytes(self.received[:8])
@@ -261,7 +261,7 @@ class _Messages:
             self.do(*pickle.loads(message))
 
     def do(self, kind: str, *values: Any) -> None:
-        """Do what a message asks for, or raise what it says."""
+        """Act on a message, or raise its error."""
         if kind == "unusable":
             raise Unusable(*values)
         if kind == "interrupted":
@@ -275,7 +275,7 @@ class _Messages:
 
 
 def _awaited(child: int, reading: int, messages: _Messages) -> int:
-    """How a child ended, whose messages are taken.
+    """Handle a child's messages until it ends; return its status.
 
     Ctrl-C reaches it too: it ends itself, or is ended.
     """
@@ -326,7 +326,7 @@ def _awaited(child: int, reading: int, messages: _Messages) -> int:
 
 
 def _ended(child: int) -> int:
-    """How a child ends that says no more; what does not end is ended."""
+    """Return the status of a child that sends no more; kill it if it does not end."""
     status = wait_for_end(child, GRACE)
     if status is None:
         os.kill(child, signal.SIGKILL)
@@ -335,7 +335,7 @@ def _ended(child: int) -> int:
 
 
 def _is_asked() -> bool:
-    """Whether somebody may type what the program reads."""
+    """Whether a user may type the program's input."""
     try:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # closed
@@ -343,7 +343,7 @@ def _is_asked() -> bool:
 
 
 FATAL = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else ()
-"""Signals of which we die, and the child with us."""
+"""Signals that end this process, and the child with it."""
 
 
 def _dying(child: int) -> Callable[[int, FrameType | None], None]:
@@ -355,7 +355,7 @@ def _dying(child: int) -> Callable[[int, FrameType | None], None]:
 
 
 def _last(shared: int) -> Any:
-    """The last that a child had to tell, where there is any."""
+    """Return the last state that a child reported, if any."""
     size = int.from_bytes(os.pread(shared, 8, 0))
     kept = os.pread(shared, size, 8)
     try:
@@ -365,14 +365,14 @@ def _last(shared: int) -> Any:
 
 
 def trace_of_ended(target: str, child: Ended, timeout: float | None) -> Trace:
-    """The trace of a program whose process ended, with a finding that says how."""
+    """Return the trace of a program whose process ended, with a finding."""
     return trace_of(target, finding_of_ended(child, timeout))
 
 
 def finding_of_ended(
     child: Ended, timeout: float | None, seen: str = "", span: Span | None = None
 ) -> Finding:
-    """How the process ended; `seen` says where the program was seen last."""
+    """Return a finding on the end of the process; `seen` is its last known place."""
     from shapewright.findings.finding import Finding
 
     code, message = "program-exit", str(child)
@@ -385,7 +385,7 @@ def finding_of_ended(
 def trace_of(
     target: str, finding: Finding, sources: Mapping[str, Source] | None = None
 ) -> Trace:
-    """A trace of no call, which was not completed, with a finding."""
+    """Return an incomplete trace without calls, with a finding."""
     from shapewright.record.trace import Trace
 
     return Trace(

@@ -1,4 +1,4 @@
-"""`shapewright explain`: an operator call, drawn; or a finding's page."""
+"""`shapewright explain`: draw an operator call, or show a finding's page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ A finding's code, as in error[torch-error], prints what it means and what to do.
 
 
 def add_arguments(parser: Parser) -> None:
-    """What `shapewright explain` takes."""
+    """Add the arguments of `shapewright explain`."""
     add = parser.add_argument
     add("--ascii", action="store_true", help="draw with plain characters only")
     add(
@@ -75,7 +75,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the call or the line, return 0, or 1 where torch refuses it."""
+    """Draw the call or the line, return 0, or 1 if torch refuses it."""
     from shapewright.inputs.program_lines import is_line
 
     options.call = options.call.strip()
@@ -128,7 +128,7 @@ def _draw(
 def _drawn(
     options: argparse.Namespace, of_line: bool, folder: str | None = None
 ) -> Drawing:
-    """The drawing of what was asked for."""
+    """Return the drawing that was requested."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
@@ -150,7 +150,7 @@ def _drawn(
 
 
 def _writable(file: Path, code: bool) -> None:
-    """Raise `Unusable` for an ending that asks for what cannot be written there."""
+    """Raise `Unusable` if the ending of the file does not fit its content."""
     if file.suffix not in (("", ".txt", ".md") if code else ("", ".txt", ".svg")):
         from shapewright.views.drawing.drawing import unsaved
 
@@ -165,7 +165,7 @@ def _writable(file: Path, code: bool) -> None:
 
 
 def _page_of(code: str) -> str | None:
-    """The page of a finding's code; None for what is no code."""
+    """Return the page of a finding's code; None if it is no code."""
     from shapewright.findings.finding import codes, page
     from shapewright.inputs.errors import did_you_mean
 
@@ -179,7 +179,7 @@ def _page_of(code: str) -> str | None:
 
 
 def _shown(text: str, file: Path | None, parent: child_process.Here) -> int:
-    """Have a text printed, or written to a file."""
+    """Print a text, or write it to a file."""
     if file is None:
         parent.show(text)
     else:

@@ -24,7 +24,7 @@ COMMANDS = {
     "solve": solve,
     "rehearse": rehearse,
 }
-"""Every command, by name: a module with `SUMMARY`, `add_arguments` and `run`."""
+"""All commands, by name: modules with `SUMMARY`, `add_arguments` and `run`."""
 
 INTERRUPTED = 130
 OUR_BUG = 101
@@ -52,11 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command() -> int:
-    """`main` as a whole process, which collects garbage no more than it needs.
+    """Run `main` as a whole process, with less garbage collection.
 
     Importing torch makes some 160,000 objects that stay. With Python's thresholds the
-    collector looks through them again and again, and once more at exit: together a
-    third of the time of `import torch`.
+    collector visits them again and again, and once more at exit: together a third of
+    the time of `import torch`.
     """
     gc.set_threshold(50_000)
     try:
@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def version() -> str:
-    """All versions that matter: `shapewright 0.1.0, torch 2.13.0, Python 3.11.7`."""
+    """Return all relevant versions:
+    `shapewright 0.1.0, torch 2.13.0, Python 3.11.7`.
+    """
     import platform
 
     names = (f"{name} {_installed(name)}" for name in ("shapewright", "torch"))
@@ -120,7 +122,7 @@ def _installed(name: str) -> str:
 
 
 def _report(error: BaseException, command: Sequence[str]) -> str:
-    """The text of a bug report: the command, versions and the traceback.
+    """Return the text of a bug report: the command, versions and the traceback.
 
     The versions are found without importing torch.
     """

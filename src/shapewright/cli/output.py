@@ -1,5 +1,5 @@
-"""Where a result goes, stdout or a file that is ours to overwrite; what the terminal
-can show; the progress line on stderr.
+"""Write results to stdout or to a file of ours; find what the terminal can show; print
+a progress line on stderr.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PIPE_WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """Width in columns, whether to colour, whether it can show `├` and `→`.
+    """The width in columns, whether to colour, whether it can show `├` and `→`.
 
     Example: ``Display(width=100, color=False)`` when piped, whatever the terminal.
     """
@@ -37,14 +37,16 @@ class Display:
 
 
 def of(stream: TextIO) -> Display:
-    """The display behind `stream`, by its kind and by NO_COLOR and FORCE_COLOR."""
+    """Return the display behind `stream`, by its kind and by
+    NO_COLOR and FORCE_COLOR.
+    """
     terminal = stream.isatty()
     width = shutil.get_terminal_size().columns if terminal else PIPE_WIDTH
     return Display(width, _color(terminal), _unicode(stream))
 
 
 def _color(terminal: bool) -> bool:
-    """NO_COLOR wins over FORCE_COLOR; each counts when it is set and not empty."""
+    """Whether to use colour; NO_COLOR, set and not empty, wins over FORCE_COLOR."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -63,7 +65,7 @@ def _unicode(stream: TextIO) -> bool:
 Report = Callable[[str], None]
 
 PATIENCE = 1.0
-"""Seconds of work before anything is shown; most runs are over by then."""
+"""Seconds of work before anything is shown; most runs take less."""
 
 PAUSE = 0.1
 """Seconds between two changes of the line."""
@@ -73,7 +75,7 @@ CLEAR = "\r\x1b[K"
 
 @contextmanager
 def on(stream: IO[str], patience: float = PATIENCE) -> Iterator[Report | None]:
-    """What to call with the state of the work; None where nobody would see it."""
+    """Yield a function to call with progress; None if it would not be visible."""
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
@@ -85,7 +87,7 @@ def on(stream: IO[str], patience: float = PATIENCE) -> Iterator[Report | None]:
 
 
 class _Line:
-    """One line of a terminal, written over and over."""
+    """A line of a terminal, written over and over."""
 
     def __init__(self, stream: IO[str], due: float) -> None:
         self.stream = stream
@@ -93,7 +95,7 @@ class _Line:
         self.shown = False
 
     def show(self, state: str) -> None:
-        """Show `state` in place of what stood there, but not too often."""
+        """Show `state` in place of the earlier state, but not too often."""
         now = time.monotonic()
         if now < self.due:
             return
@@ -104,29 +106,29 @@ class _Line:
         self.stream.flush()
 
     def clear(self) -> None:
-        """Leave nothing behind."""
+        """Clear the line."""
         if self.shown:
             self.stream.write(CLEAR)
             self.stream.flush()
 
 
 MARK = "# shapewright "
-"""How a text file of ours begins; the rest of that line says what it shows."""
+"""The beginning of our text files; the rest of that line names the content."""
 
 DRAWING = "<!-- shapewright "
-"""How a drawing of ours begins."""
+"""The beginning of our drawings."""
 
 RECORD = re.compile(r'\{\s*"version":\s*\d+,\s*"kind":\s*"traces?",\s*"target":')
-"""How a JSON file of ours begins."""
+"""The beginning of our JSON files."""
 
 PICTURE = re.compile(rb"\x89PNG.{33}tEXtSoftware\0shapewright ", re.DOTALL)
-"""How a PNG of ours begins: signature, size, and then who made it."""
+"""The beginning of our PNGs: signature, size, and then the program's name."""
 
 
 def writable(path: Path) -> None:
     """Raise `Unusable` unless `path` can be written without losing anything.
 
-    A file that is not there, is empty, is not a regular file (`/dev/null`) or was
+    A file that does not exist, is empty, is not a regular file (`/dev/null`) or was
     written by us may be written.
     """
     if path.is_dir():
@@ -159,7 +161,7 @@ def _ours(path: Path) -> bool:
 
 
 def save(path: Path, content: str | bytes) -> None:
-    """Write `content` to `path`, all of it or nothing."""
+    """Write `content` to `path`, completely or not at all."""
     writable(path)
     raw = content.encode() if isinstance(content, str) else content
     if path.exists() and not _regular(path):
@@ -183,7 +185,7 @@ def save(path: Path, content: str | bytes) -> None:
 
 
 def _mode(target: Path) -> int:
-    """The permissions that the file has, or that a new file gets."""
+    """Return the permissions that the file has, or that a new file gets."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -192,9 +194,9 @@ def _mode(target: Path) -> int:
 
 
 def leave(code: int) -> None:
-    """End with all of the result written, whatever the program left running.
+    """End with the whole result written, whatever the program left running.
 
-    Its threads would keep the process alive, and what it does at exit may print.
+    Its threads would keep the process alive, and its exit handlers may print.
     """
     own = {threading.main_thread(), threading.current_thread()}
     with contextlib.suppress(BrokenPipeError, ValueError):

@@ -18,10 +18,10 @@ PIPE_WIDTH = 88
 """Columns of everything that is not written to a terminal."""
 
 PROOF_SECONDS = 60.0
-"""Seconds that `--prove` takes where it is given no number."""
+"""Seconds that `--prove` takes if it is given no number."""
 
 Hint = Callable[[Sequence[str], int], str]
-"""What to say of an option that is not known, from all arguments and its index."""
+"""Function that explains an unknown option, from all arguments and its index."""
 
 DESCRIPTION = """\
 Know every shape of a PyTorch program before you run it. The program runs with tensors
@@ -52,8 +52,8 @@ def _no_hint(given: Sequence[str], index: int) -> str:
 class Parser(argparse.ArgumentParser):
     """argparse, with one sentence for a mistake and no abbreviated options.
 
-    `hint` says more of an unknown option, `extra` what is wrong with a word too many;
-    where that is None, such words are further targets.
+    `hint` explains an unknown option, `extra` what is wrong with a superfluous word; if
+    that is None, such words are further targets.
     """
 
     hint: Hint = staticmethod(_no_hint)
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         raise Unusable(_sentence(message))
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """argparse's, but an unknown option is met where its neighbours are known."""
+        """Parse as argparse does; report an unknown option by its neighbours."""
         found, unknown = super().parse_known_args(args, namespace)
         for option in unknown:
             if option.startswith("-"):
@@ -83,12 +83,12 @@ class Parser(argparse.ArgumentParser):
         return found, []
 
     def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
-        """Help is a result, and goes where results go."""
+        """Print help to stdout, as a result."""
         (file or sys.stdout).write(self.format_help())
 
 
 def _sentence(message: str) -> str:
-    """argparse's message, in our words where they say more."""
+    """Return argparse's message, or our words if they are clearer."""
     message = message.removeprefix("argument ")
     if message.startswith("the following arguments are required: TARGET"):
         return "no target given; name one, as in `model.py:Net`"
@@ -107,7 +107,9 @@ def _sentence(message: str) -> str:
 
 
 def _close(given: str, known: Sequence[str]) -> str:
-    """`; did you mean `--by`?` for the closest known name, or nothing."""
+    """Return `; did you mean `--by`?` for the closest known name, or
+    an empty string.
+    """
     from difflib import get_close_matches
 
     close = get_close_matches(given.partition("=")[0], known, n=1)
@@ -115,7 +117,9 @@ def _close(given: str, known: Sequence[str]) -> str:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """argparse's, in which an option names its value once, as from Python 3.13 on."""
+    """argparse's formatter, which shows an option's value once, as from
+    Python 3.13 on.
+    """
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         said = super()._format_action_invocation(action)
@@ -126,13 +130,13 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Help as wide as the terminal, and always the same when piped."""
+    """Return a formatter as wide as the terminal, or of fixed width when piped."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return _HelpFormatter(prog, 2, 26, width)
 
 
 def seconds(text: str) -> float:
-    """A number of seconds, as `--timeout` takes it."""
+    """Return a number of seconds, as `--timeout` accepts it."""
     found = _read_seconds(text)
     if found is None or not 0 < found < float("inf"):
         raise argparse.ArgumentTypeError(f"needs a number of seconds, got `{text}`")
@@ -140,7 +144,7 @@ def seconds(text: str) -> float:
 
 
 def _read_seconds(text: str) -> float | None:
-    """The number that a text is, None where it is none."""
+    """Return the number in a text, None if there is none."""
     try:
         return float(text)
     except ValueError:
@@ -155,10 +159,10 @@ _CALL = re.compile(r"-(?!-|o|i(?!\d))[^=]*\[", re.DOTALL)
 
 
 def split_arguments(given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """What argparse reads, and the arguments of the script that stand after `--`.
+    """Return the arguments for argparse, and those of the script after `--`.
 
-    Example: ``trace train.py --by op -- --epochs 3`` gives
-    ``["trace", "train.py", "--by", "op"]`` and ``("--epochs", "3")``.
+    Example: ``trace train.py --by op -- --epochs 3`` gives ``["trace", "train.py",
+    "--by", "op"]`` and ``("--epochs", "3")``.
     """
     ours = list(given)
     if not ours or ours[0] not in ANYWHERE:
@@ -177,7 +181,7 @@ def split_arguments(given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _with_proof_time(ours: Sequence[str]) -> list[str]:
-    """`--prove` with its usual time where no number follows: a target is none."""
+    """Add the default time to a `--prove` that is not followed by a number."""
     following = [*ours[1:], ""]
     return [
         f"--prove={PROOF_SECONDS:g}"
@@ -198,19 +202,19 @@ ARGUMENTS = "a script's own arguments stand after `--`"
 
 
 def add_specs(parser: argparse.ArgumentParser, help: str = SPECS) -> None:
-    """`-i SPEC`, as often as there are inputs."""
+    """Add `-i SPEC`, which may be repeated for several inputs."""
     parser.add_argument(
         "-i", "--input", dest="specs", action="append", metavar="SPEC", help=help
     )
 
 
 def spec_of(options: argparse.Namespace) -> str | None:
-    """All inputs as one spec, None where none is given."""
+    """Return all inputs as one spec, None if none is given."""
     return ", ".join(options.specs) if options.specs else None
 
 
 def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
-    """`--format` of a report; `full` says what its longest form shows."""
+    """Add `--format` of a report; `full` describes its longest form."""
     parser.add_argument(
         "--format",
         choices=("full", "concise", "json", "github", "sarif"),
@@ -223,14 +227,14 @@ def add_report_format(parser: argparse.ArgumentParser, full: str) -> None:
 def add_timeout(
     parser: argparse.ArgumentParser, help: str, default: float | None = None
 ) -> None:
-    """`--timeout S`; what happens after it is the command's."""
+    """Add `--timeout S`; the command decides what happens after it."""
     parser.add_argument(
         "--timeout", type=seconds, default=default, metavar="S", help=help
     )
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """`--allow-writes`."""
+    """Add `--allow-writes`."""
     parser.add_argument(
         "--allow-writes",
         action="store_true",
@@ -240,14 +244,14 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def files_of(options: argparse.Namespace, folder: str | None) -> ProgramFiles:
-    """What becomes of the program's files; `folder` is the only one to write in."""
+    """Return the handling of the program's files, which may write in `folder` only."""
     from shapewright.runtime.files.program_files import ProgramFiles
 
     return ProgramFiles(options.allow_writes, folder)
 
 
 def add_target(parser: Parser, *, several: bool = False) -> None:
-    """The target of a command, or several of them."""
+    """Add the target of a command, or several of them."""
     if several:
         parser.add_argument("targets", metavar="TARGET", nargs="+", help=TARGET)
         parser.extra = None
@@ -258,6 +262,6 @@ def add_target(parser: Parser, *, several: bool = False) -> None:
 
 
 def hint_at_dashes(given: Sequence[str], index: int) -> str:
-    """Where an unknown option belongs that may be the script's."""
+    """Return where an unknown option belongs that may be the script's."""
     script = any(each.partition(":")[0].endswith(".py") for each in given[:index])
     return f"; {ARGUMENTS}" if script else ""

@@ -34,7 +34,7 @@ Options stand before SCRIPT.py; what follows it belongs to the script.
 
 
 def add_arguments(parser: Parser) -> None:
-    """What `shapewright rehearse` takes."""
+    """Add the arguments of `shapewright rehearse`."""
     add = parser.add_argument
     add(
         "--device",
@@ -63,7 +63,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def _hint_at_script(given: Sequence[str], index: int) -> str:
-    """Where an unknown option belongs: to the script, behind its name."""
+    """Return the hint that an option of the script's belongs behind its name."""
     for at in range(index + 1, len(given)):
         if given[at].endswith(".py"):
             words = *given[:index], given[at], *given[index:at], *given[at + 1 :]
@@ -95,7 +95,7 @@ def _rehearsed(
     heard: Callable[[Rehearsal, str, int], None],
     files: ProgramFiles,
 ) -> Report:
-    """What the rehearsal finds."""
+    """Return the report of the rehearsal."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
@@ -114,7 +114,7 @@ def _rehearsed(
 
 
 def _unfinished(options: argparse.Namespace, child: Ended) -> Report:
-    """What there is to say where the program took the rehearsal with it."""
+    """Return the report of a rehearsal whose process the program ended."""
     from shapewright.cli.child_process import finding_of_ended, trace_of
     from shapewright.program.spans import Span
     from shapewright.record.report import Report
@@ -135,7 +135,7 @@ def _unfinished(options: argparse.Namespace, child: Ended) -> Report:
 
 
 def _files(story: Moment) -> Iterator[str]:
-    """The files that a story names."""
+    """Yield the files that a story names."""
     if story.file:
         yield story.file
     for inner in story.inner:
@@ -143,7 +143,7 @@ def _files(story: Moment) -> Iterator[str]:
 
 
 def _source_of(file: str) -> Source:
-    """A file of the program, as it is now."""
+    """Return a file of the program, as it is now."""
     from shapewright.record.ops import Source
 
     try:
@@ -155,7 +155,7 @@ def _source_of(file: str) -> Source:
 
 
 def _shown(report: Report, options: argparse.Namespace) -> str:
-    """The report in the format that was asked for."""
+    """Return the report in the requested format."""
     from shapewright.cli.check import rendered
 
     if options.format != "full":

@@ -1,4 +1,4 @@
-"""`shapewright solve`: which sizes a program takes, and what comes out."""
+"""`shapewright solve`: the sizes that a program accepts, and its outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TARGET is what `shapewright trace` takes, but no script.
 
 
 def add_arguments(parser: Parser) -> None:
-    """What `shapewright solve` takes."""
+    """Add the arguments of `shapewright solve`."""
     add = parser.add_argument
     shared.add_specs(
         parser,
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
-    """Which sizes the target takes."""
+    """Return the sizes that the target accepts."""
     from shapewright import api
     from shapewright.inputs.errors import InputError
 
@@ -116,7 +116,7 @@ def _solved(options: argparse.Namespace, folder: str | None) -> Solution:
 
 
 def _rendered(solution: Solution, options: argparse.Namespace) -> str:
-    """The solution in the format that was asked for."""
+    """Return the solution in the requested format."""
     if options.format == "json":
         from shapewright.views.data_formats import solution_json
 

@@ -33,7 +33,7 @@ TARGET is what to run:
 
 
 def add_arguments(parser: Parser) -> None:
-    """What `shapewright trace` takes."""
+    """Add the arguments of `shapewright trace`."""
     add = parser.add_argument
     shared.add_specs(parser)
     add(
@@ -145,7 +145,7 @@ def _saved(
     file: Path,
     parent: child_process.Here,
 ) -> None:
-    """The result in a file; what must not be missed, on stderr."""
+    """Save the result in a file; print what must not be missed on stderr."""
     rendered = _rendered(outcome, options, Display())
     trace = outcome.trace
     mark = "" if rendered.startswith("{") else f"{output.MARK}trace\n"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
-    """The calls of a line, each called again and drawn."""
+    """Draw the calls of a line; every call is run again for that."""
     from shapewright.runtime.operator_calls.recorded_calls import replay
     from shapewright.views.drawing.line_calls import line_calls, nearest, variants
     from shapewright.views.drawing.line_page import (
@@ -56,7 +56,7 @@ def drawn_line(line: Line, made: Trace, watch: Watch) -> DrawnLine:
 
 
 def explained(text: str) -> Drawing:
-    """The drawing of a call in text; a tensor by itself with its storage."""
+    """Return the drawing of a call in text; a lone tensor is drawn with its storage."""
     from shapewright.inputs.operator_calls import parse_call
     from shapewright.views.drawing.drawing import Drawing
 
@@ -70,7 +70,8 @@ def explained(text: str) -> Drawing:
 
 
 def explain_call(text: str) -> Drawn:
-    """What an operator does with each element: ``explain_call("f32[3, 1] + f32[4]")``.
+    """Show what an operator does with each element: ``explain_call("f32[3, 1] +
+    f32[4]")``.
 
     The call is read as data and run on made-up values; see `shapewright explain`.
     Raises `InputError` for text that is not a call of a known operator.
@@ -101,7 +102,7 @@ CAUSES = 4
 
 
 class Explaining(ContextDecorator):
-    """The context manager of `shapewright.explaining`; a decorator too."""
+    """The context manager of `shapewright.explaining`, also usable as a decorator."""
 
     __slots__ = ()
 
@@ -118,7 +119,9 @@ class Explaining(ContextDecorator):
             note(error)
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        """A function that runs in the block; a coroutine until its end."""
+        """Return a function that runs inside the block; a coroutine stays in it to its
+        end.
+        """
         code = getattr(function, "__code__", None)  # a layer has none
         if code is None or not code.co_flags & CO_COROUTINE:
             return super().__call__(function)
@@ -132,7 +135,7 @@ class Explaining(ContextDecorator):
 
 
 def note(error: BaseException) -> None:
-    """Add the explanation to an error of torch's, or to that which it came from."""
+    """Add the explanation to a torch error, or to the error that caused it."""
     each: BaseException | None = error
     for _ in range(CAUSES):
         if not isinstance(each, Exception) or "torch" not in sys.modules:
@@ -147,7 +150,7 @@ def note(error: BaseException) -> None:
 
 
 def _is_noted(error: Exception) -> bool:
-    """Whether it has its explanation already."""
+    """Whether an error already has its explanation."""
     notes = getattr(error, "__notes__", ())
     return any(isinstance(one, str) and one.startswith(OURS) for one in notes)
 
@@ -157,7 +160,9 @@ OURS = ("error[", "shapewright: ")
 
 
 def _text_of(error: Exception) -> str:
-    """The note, empty where nothing can be said; a fault of ours is one short line."""
+    """Return the note; empty if there is no explanation, one short line for a bug of
+    ours.
+    """
     try:
         from shapewright.commands.check import explain_error
         from shapewright.views.terminal.findings import note_text
@@ -170,7 +175,7 @@ def _text_of(error: Exception) -> str:
 
 
 def _shows_unicode() -> bool:
-    """Whether stderr, where errors are printed, can show a line beside the source."""
+    """Whether stderr, where errors are printed, can show the box-drawing line."""
     try:
         "│".encode(getattr(sys.stderr, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

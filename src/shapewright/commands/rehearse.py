@@ -1,4 +1,6 @@
-"""Rehearses a script or a training function: run, explained, and its story."""
+"""Rehearse a script or a training function: run it, explain it, and
+summarise the run.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def _new_memo() -> Memo:
-    """What torch answers, which all runs of a command share."""
+    """Return a cache of torch's answers, shared by all runs of a command."""
     from shapewright.engine.memo import Memo
 
     return Memo()
@@ -53,7 +55,7 @@ def _new_memo() -> Memo:
 
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """A script and how it is run, each time from the beginning.
+    """A script and the settings of its runs, which all start from the beginning.
 
     Without a `device` it is the machine's own. `full` reads all the data.
     """
@@ -66,7 +68,7 @@ class _Script:
     memo: Memo = field(default_factory=_new_memo)
 
     def rehearsal(self, **how: Any) -> RehearsalRequest:
-        """What is asked of one run, beside what is asked of all."""
+        """Return the request for a run: these settings and those common to all runs."""
         from shapewright.runtime.files.program_files import ProgramFiles
         from shapewright.runtime.training.rehearsal import RehearsalRequest
 
@@ -93,7 +95,7 @@ class _Script:
     def run(
         self, rehearsal: RehearsalRequest, request: RunRequest, seen: Constructions
     ) -> RunResult:
-        """What one run showed; `seen` takes note of what the program builds."""
+        """Run the script once; `seen` records what the program builds."""
         from shapewright.inputs.callables import load_script
         from shapewright.inputs.python_files import changing
         from shapewright.runtime.files.program_files import noted
@@ -126,7 +128,8 @@ class _Script:
         gone: Place | None = None,
         alone: bool = False,
     ) -> Program:
-        """One run, and what is reasoned about; a try of a fix ends at `gone`.
+        """Run once and return the program to analyse; the trial of a fix ends at
+        `gone`.
 
         Where no story stands beside it (`alone`), it says itself which loops were cut.
         """
@@ -141,7 +144,7 @@ class _Script:
 
 
 def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
-    """A script for which `sys.exit()` without a fault is its end."""
+    """Return a script for which `sys.exit()` without an error counts as its end."""
 
     def run() -> None:
         try:
@@ -155,7 +158,7 @@ def _to_its_end(script: Callable[[], object]) -> Callable[[], None]:
 
 
 def _told_alone(made: RunResult) -> RunResult:
-    """The result with its loops over elements noted, and what was cut."""
+    """Return the result with notes on its loops over elements and on cut loops."""
     made = with_loops(made)
     story = made.rehearsed.story if made.rehearsed is not None else None
     told = tuple(Assumption(text) for text in _shortened(story))
@@ -165,7 +168,7 @@ def _told_alone(made: RunResult) -> RunResult:
 
 
 def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
-    """What a command that shows no story says of a run whose loops were cut."""
+    """Return notes on cut loops, for a command that shows no story."""
     if told is None:
         return ()
     loops = list(_cut_loops(told.story))
@@ -181,7 +184,7 @@ def _shortened(told: Rehearsal | None) -> tuple[str, ...]:
 
 
 def _cut_loops(moment: Moment) -> Iterator[str]:
-    """A sentence on each loop of a story that went on at a later turn."""
+    """Yield a sentence for every loop of a story that was cut short."""
     turns = moment.turns
     if turns and turns != tuple(range(1, len(turns) + 1)):
         of = "" if moment.total is None else f" of {moment.total:,}"
@@ -197,7 +200,7 @@ FEWEST_TRIES = 6
 
 
 def _tries(calls: int) -> int:
-    """How many runs of so many calls are made to try ways to mend a script."""
+    """Return how many runs may be spent on repairs, for runs of so many calls."""
     return max(FEWEST_TRIES, min(ALL_TRIES, CALLS_TRIED // max(1, calls)))
 
 
@@ -210,7 +213,7 @@ def rehearse_command(
     heard: Heard | None = None,
     files: ProgramFiles | None = None,
 ) -> Report:
-    """What `shapewright rehearse` finds, and the story of the run."""
+    """Return what `shapewright rehearse` finds, and the story of the run."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.target import parse_target
     from shapewright.runtime.claimed_machine import Machine, UnknownDevice
@@ -234,7 +237,9 @@ def check_script(
     strict: bool = False,
     files: ProgramFiles | None = None,
 ) -> Report:
-    """What `shapewright check` finds in a script: a rehearsal, without its story."""
+    """Return what `shapewright check` finds in a script: a rehearsal
+    without its story.
+    """
     from shapewright.inputs.target import parse_target
 
     made = _Script(parse_target(script), arguments, files=files)
@@ -244,8 +249,8 @@ def check_script(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What of a script is told: the `first` finding alone, every implicit broadcast
-    (`strict`), all of it without a story (`alone`).
+    """What to report of a script: only the `first` finding, every implicit broadcast
+    (`strict`), or everything without a story (`alone`).
     """
 
     first: bool = False
@@ -260,7 +265,7 @@ def _checked(
     wanted: _Wanted,
     heard: Heard | None = None,
 ) -> Report:
-    """A script run and explained; its fixes are tried in child processes."""
+    """Run and explain a script; its fixes are tried in child processes."""
     from shapewright.engine.engine import EngineOptions
     from shapewright.engine.failures.run_ends import Stopped
     from shapewright.inputs.configuration import ignored_codes
@@ -342,7 +347,7 @@ def trace_script(
     files: ProgramFiles | None = None,
     limit: Limit | None = None,
 ) -> Trace:
-    """The trace of a script, whose loops end where their turns bring nothing new.
+    """Trace a script; its loops end when further iterations bring nothing new.
 
     It is run once more with all turns if it failed behind a cut and time is left.
     """
@@ -361,7 +366,7 @@ def trace_script(
 
 
 def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
-    """Whether something failed behind a cut of a loop that does not train.
+    """Whether something failed after a cut of a loop that does not train.
 
     What the turns that were left out leave behind may be more than is known of it; a
     whole run decides.
@@ -374,7 +379,7 @@ def _is_doubtful(program: Program, rehearsed: Rehearsed | None) -> bool:
 
 
 def _is_late(program: Program, gone: Place, later: int | None) -> bool:
-    """Whether a run comes to what failed there only after a turn of some loop.
+    """Whether a run reaches the failure at `gone` only after an iteration of some loop.
 
     `later` is how many calls there were before the second turn of any.
     """
@@ -392,7 +397,9 @@ def rehearse_function(
     device: str | None = None,
     full: bool = False,
 ) -> Report:
-    """What `shapewright.rehearse` finds in a function, and the story of the run."""
+    """Return what `shapewright.rehearse` finds in a function, and the story
+    of the run.
+    """
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.inputs.call_mistakes import refuse_sizes
@@ -454,7 +461,7 @@ def rehearse_function(
 
 
 def _holding(file: str) -> Callable[[str], bool]:
-    """Whether a file belongs to the program of a function: it, and its folder's."""
+    """Return a predicate for the files of a function's folder, and its own file."""
     from shapewright.inputs.python_files import ProgramFolder
 
     files = (

@@ -1,5 +1,5 @@
-"""`trace` and `check` of a command-line target: one model, a script, or everything that
-a file defines.
+"""The commands `trace` and `check` for a model, a script, or everything that a file
+defines.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command gets: the trace, as far as the program came.
+    """The result of a command: the trace, as far as the program came.
 
     Of a script that only defines things there are `parts`, a trace of each of them that
     could be run, and `skipped`. `chosen` are inputs that nobody gave.
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 with findings; a note alone is none."""
+        """Return 0 if clean, 1 with findings; a mere note does not count."""
         if self.parts:
             return max(Outcome(each).exit_code for each in self.parts)
         found = any(each.severity != "note" for each in self.trace.findings)
@@ -82,7 +82,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How one target is run, or each of several: what `trace_target` is given."""
+    """How to run one or several targets: the settings of `trace_target`."""
 
     arguments: Sequence[str]
     timeout: float | None
@@ -93,7 +93,9 @@ class Manner:
 
 
 def trace_command(target: str, spec: str | None, how: Manner) -> Outcome:
-    """What `shapewright trace` shows; the parts of a file that only defines things."""
+    """Return what `shapewright trace` shows; for a file of definitions,
+    all its parts.
+    """
     outcome = _trace_one(target, spec, how)
     if how.watch is not None:
         return outcome
@@ -119,7 +121,7 @@ def _trace_one(
     how: Manner,
     declared: bool = True,
 ) -> Outcome:
-    """One target traced, as `trace_command` says."""
+    """Trace a single target, as `trace_command` describes."""
     from shapewright.inputs.errors import ProgramError
     from shapewright.inputs.python_files import read_source
     from shapewright.inputs.spec import parse
@@ -182,7 +184,7 @@ Check = Callable[[str, bool], Report]
 def _with_definitions(
     report: Report, target: str, check: Check, first: bool = False
 ) -> Report:
-    """The report of a script, or of all that a file defines if it does nothing else.
+    """Return the report of a script, or of all its definitions if it does nothing else.
 
     Raises `InputError` where nothing in the file can be checked.
     """
@@ -227,7 +229,7 @@ def _refuse_empty(report: Report, target: str) -> None:
 
 @dataclass(slots=True)
 class _Checks:
-    """The checks of one file under way."""
+    """The checks of a file, in progress."""
 
     target: str
     file: str
@@ -239,7 +241,9 @@ class _Checks:
     checked: list[Runnable] = field(default_factory=list)
 
     def conduct(self) -> None:
-        """Check what nothing else uses first; what ran inside it is covered."""
+        """Check the parts that no other part uses first; parts that ran inside are
+        covered.
+        """
         declared = True
         roots = outermost(self.runnables)
         rest = [each for each in reversed(self.runnables) if each not in roots]
@@ -263,7 +267,9 @@ class _Checks:
             self.checked.append(runnable)
 
     def _is_covered(self, runnable: Runnable, root: bool) -> bool:
-        """Whether it ran inside what was checked already, as it is built there."""
+        """Whether a part already ran inside a checked part, constructed in the same
+        way.
+        """
         if runnable.kind == "class" and not runnable.needs and not root:
             instances = [each for each in self.checked if each.kind == "instance"]
             return any(runnable.name in each.uses for each in instances)
@@ -282,7 +288,7 @@ class _Checks:
         return f"{self.target}:{runnable.name}"
 
     def report(self, script: Report) -> Report:
-        """One report of all."""
+        """Return a report that combines all checks."""
         if not self.parts:
             raise InputError(_nothing_checked(self.target, self.skipped))
         findings: dict[object, Finding] = {}
@@ -310,7 +316,7 @@ def _needing(target: str, runnable: Runnable) -> str:
 
 
 def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
-    """The sentence for a file of which nothing could be checked."""
+    """Return the sentence for a file in which nothing could be checked."""
     lines = "".join(f"\n  {each}" for each in skipped)
     first = skipped[-1].target if skipped else f"{target}:Net"
     return (
@@ -320,7 +326,7 @@ def _nothing_checked(target: str, skipped: Sequence[Skipped]) -> str:
 
 
 def _choices(parts: Sequence[Report]) -> ChosenInputs | None:
-    """The inputs that were chosen for each part, the others left out."""
+    """Return the inputs that were chosen for the parts, without other parts."""
     chosen = [(part.target, part.chosen) for part in parts if part.chosen is not None]
     if not chosen:
         return None
@@ -337,7 +343,9 @@ def check_command(
     strict: bool,
     files: ProgramFiles | None,
 ) -> Report:
-    """What `shapewright check` finds; the parts of a file that only defines things."""
+    """Return what `shapewright check` finds; for a file of definitions, in all its
+    parts.
+    """
 
     def check_one(name: str, given: str | None, declared: bool) -> Report:
         from shapewright.commands import check

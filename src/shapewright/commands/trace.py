@@ -1,4 +1,4 @@
-"""From a target, or a model, and its inputs to a trace."""
+"""Load a target or a model, run it on its inputs, and return the trace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Given = Callable[["Loaded", "Spec", "RunRequest"], "RunResult"]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What ran, and what it was given, so that it can run again with other inputs.
+    """The target of a run with its inputs, so that it can run again with other inputs.
 
     `module` is the model, if any; `spec` is there where the inputs were made from one;
     `chosen` where nobody gave them.
@@ -47,7 +47,7 @@ class Fed:
     chosen: ChosenInputs | None = None
 
     def running(self) -> AbstractContextManager[Any]:
-        """The program's folder and modules in place."""
+        """Return a context with the program's folder and modules in place."""
         return nullcontext() if self.program is None else self.program.running()
 
 
@@ -59,7 +59,7 @@ def run_target(
     took: list[Fed] | None = None,
     declared: bool = True,
 ) -> RunResult:
-    """Load a target and run it; what it was given in the end is added to `took`.
+    """Load a target and run it; its final inputs are appended to `took`.
 
     Without `declared`, the `example_inputs` of its file are not for this target.
     """
@@ -91,7 +91,7 @@ def run_target(
 def run_once(
     loaded: Loaded, given: Spec, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult:
-    """The target on a spec, at its stated and usual sizes."""
+    """Run the target on a spec, at its stated and usual sizes."""
     from shapewright.inputs.call_mistakes import refuse_sizes
     from shapewright.inputs.spec import materialize
     from shapewright.runtime.run import record
@@ -112,7 +112,7 @@ def _note(
     kwargs: Kwargs,
     spec: Spec | None,
 ) -> None:
-    """Remember what ran last."""
+    """Record the last run."""
     if took is not None:
         took[:] = [
             Fed(loaded.callable, loaded.module, args, kwargs, spec, loaded.program)
@@ -122,7 +122,7 @@ def _note(
 def searched(
     target: Any, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
-    """Trace with inputs that nobody gave; None where it takes none."""
+    """Trace with inputs that the user did not give; None if the target takes none."""
     from pathlib import Path
 
     from shapewright.inputs.callables import loaded_object
@@ -136,7 +136,9 @@ def searched(
 def _first_that_runs(
     loaded: Loaded, request: RunRequest, took: list[Fed] | None = None
 ) -> RunResult | None:
-    """The first of the declared inputs that runs to its end, else what is found."""
+    """Return the first declared inputs that run to the end, else inputs found by
+    search.
+    """
     from shapewright.inputs.errors import InputError
 
     declared = _declared_for(loaded)
@@ -161,7 +163,7 @@ def _first_that_runs(
 
 
 def _no_input_runs(loaded: Loaded, found: Found) -> str:
-    """The sentence for a search that failed, where the program may well be right."""
+    """Return the sentence for a failed search, where the program may well be right."""
     return (
         f"no input was found that runs `{loaded.said}`; the best guess was"
         f" {found.candidate.inputs}, which ended with: {found.failed};"
@@ -170,14 +172,14 @@ def _no_input_runs(loaded: Loaded, found: Found) -> str:
 
 
 def _spec_of(candidate: Candidate) -> Spec | None:
-    """The spec that a candidate is, if it is one."""
+    """Return the candidate's inputs if they are a spec."""
     from shapewright.inputs.spec import Spec
 
     return candidate.inputs if isinstance(candidate.inputs, Spec) else None
 
 
 def found_inputs(loaded: Loaded) -> Candidate | None:
-    """Inputs with which a target runs: declared, or else found by search.
+    """Return inputs with which a target runs: declared, or else found by search.
 
     The `inputs` of what is found are a `Spec`; of what an author declares they may be a
     function. None where nothing runs. The program must be running
@@ -195,7 +197,7 @@ def found_inputs(loaded: Loaded) -> Candidate | None:
 
 
 def _declared_for(loaded: Loaded) -> tuple[Candidate, ...]:
-    """What the model's author or library declares."""
+    """Return the inputs that the model's author or library declares."""
     from shapewright.inputs.callables import declared_by
 
     if loaded.examples or loaded.module is None:
@@ -209,7 +211,7 @@ def on_candidate(
     request: RunRequest,
     took: list[Fed] | None = None,
 ) -> RunResult:
-    """A run on these inputs, which says what they are."""
+    """Run on these inputs, and note them in the result."""
     from shapewright.runtime.run import record
 
     args, kwargs = candidate.arguments(made_of)
@@ -225,7 +227,7 @@ def on_candidate(
 def _chosen_in(
     loaded: Loaded, candidate: Candidate, request: RunRequest
 ) -> ChosenInputs | None:
-    """What is said of inputs that were looked for; None where they were declared."""
+    """Return the note on inputs found by search; None if they were declared."""
     from shapewright.inputs.search.hypotheses import chosen_inputs
 
     spec = _spec_of(candidate) if candidate.chosen else None
@@ -235,7 +237,7 @@ def _chosen_in(
 
 
 def _described(candidate: Candidate) -> str:
-    """`f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
+    """Describe a candidate: `f32[1, 3, 224, 224] (found by search: sizes by ...)`."""
     from shapewright.inputs.spec import Spec
 
     if isinstance(candidate.inputs, Spec):
@@ -246,7 +248,7 @@ def _described(candidate: Candidate) -> str:
 def fed(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, int]]:
-    """Spec strings among the arguments become tensors."""
+    """Convert spec strings among the arguments to tensors."""
     if not any(isinstance(v, str) for v in (*args, *kwargs.values())):
         return args, kwargs, {}
     from shapewright.inputs.errors import InputError
@@ -278,7 +280,7 @@ def fed(
 
 
 def with_loops(made: RunResult) -> RunResult:
-    """The result with a finding on each loop over elements, where the run met one."""
+    """Add a finding for every loop over elements that the run met."""
     if not made.stepped:
         return made
     from shapewright.analysis.python_loops import python_loops
@@ -292,7 +294,7 @@ def with_loops(made: RunResult) -> RunResult:
 
 
 def unborn(target: str, error: ProgramError) -> Trace:
-    """The trace of a program that failed before its first call."""
+    """Return the trace of a program that failed before its first call."""
     span = source = None
     if error.file is not None:
         line = error.line or 1
@@ -312,7 +314,7 @@ def unborn(target: str, error: ProgramError) -> Trace:
 
 
 def _whole_line(file: str, line: int) -> tuple[Span, Source | None]:
-    """The span of a line's text, and the file that it stands in."""
+    """Return the span of a line's text, and its source file."""
     from shapewright.engine.call_sites import source_of
 
     source = source_of(file)

@@ -1,7 +1,8 @@
-"""What autocast does to the operands of a call, by the cast lists of torch.
+"""The casts that autocast applies to the operands of a call, by torch's cast lists.
 
-Meta tensors have no autocast: the lists are applied here, as the claimed device's. They
-are those of torch's `autocast_mode.cpp`; a test compares them with its dispatcher.
+Autocast does not act on meta tensors, so this module applies the lists of the claimed
+device. They come from torch's `autocast_mode.cpp`; a test compares them with torch's
+dispatcher.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LOWER = {
         rnn_relu_cell rnn_tanh_cell""".split()
     ),
 }
-"""Computed in the dtype of autocast."""
+"""Ops that run in the autocast dtype."""
 
 FULL = {
     "cpu": frozenset(
@@ -73,7 +74,7 @@ FULL = {
         upsample_nearest2d upsample_nearest3d upsample_trilinear3d""".split()
     ),
 }
-"""Computed in float32."""
+"""Ops that run in float32."""
 
 WIDEST = {
     "cpu": frozenset("cat index_copy stack".split()),
@@ -82,7 +83,7 @@ WIDEST = {
         tensordot vdot""".split()
     ),
 }
-"""Computed in the widest dtype of the operands."""
+"""Ops that run in the widest dtype of their operands."""
 
 REFUSED = {"cpu": frozenset[str](), "cuda": frozenset({"binary_cross_entropy"})}
 UNSAFE = """\
@@ -106,7 +107,7 @@ CALLED = {
     "lstm": "mkldnn_rnn_layer", "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
     "affine_grid": "bmm", "_transformer_encoder_layer_fwd": "addmm",
 }  # fmt: skip
-"""Python's names, and those of kernels, for the names of the lists."""
+"""Maps Python and kernel names to the names used in the lists."""
 
 OPEN = frozenset("""
     bilinear corrcoef cosine_similarity cov einsum gru gru_cell
@@ -116,17 +117,17 @@ OPEN = frozenset("""
     pairwise_distance rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell tensordot
     triplet_margin_with_distance_loss upsample
 """.split())  # fmt: skip
-"""Made of other calls, some of which autocast touches: torch answers, not a rule."""
+"""Composite ops that contain autocast ops: torch answers them, not a rule."""
 
 CUDNN = frozenset("lstm gru rnn_tanh rnn_relu".split())
-"""On a GPU these run in cuDNN, which computes in the dtype of autocast."""
+"""Ops that run in cuDNN on a GPU, and there in the autocast dtype."""
 
 DTYPE_GIVEN = frozenset("prod softmax log_softmax cumprod cumsum sum norm".split())
-"""A dtype that the program asks for wins."""
+"""Ops whose explicit `dtype` argument overrides autocast."""
 
 
 def state() -> Any:
-    """What of autocast an answer depends on: the devices it is on for, and dtypes."""
+    """Return the device types with autocast enabled, each with its autocast dtype."""
     return tuple(
         (kind, torch.get_autocast_dtype(kind))
         for kind in ("cpu", "cuda")
@@ -135,14 +136,14 @@ def state() -> Any:
 
 
 def kind_of(metas: list[Meta]) -> str | None:
-    """The kind of device whose autocast is on for these operands."""
+    """Return the device type whose autocast applies to these operands, or None."""
     kinds = {meta.device.partition(":")[0] for meta in metas} - {"meta"}
     kind = "cuda" if "cuda" in kinds else "cpu"
     return kind if torch.is_autocast_enabled(kind) else None
 
 
 def listed(name: str, kind: str) -> bool:
-    """Whether autocast knows a call by its name."""
+    """Return whether an autocast list has a function of this name."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
         return True
@@ -153,7 +154,7 @@ def listed(name: str, kind: str) -> bool:
 def _target_dtype(
     name: str, kind: str, dtypes: list[torch.dtype]
 ) -> torch.dtype | None:
-    """The dtype that float operands of this call are cast to; None leaves them."""
+    """Return the dtype to which float operands are cast; None means no cast."""
     called = CALLED.get(name, name)
     if kind == "cuda" and name in CUDNN:
         return torch.get_autocast_dtype(kind)
@@ -170,18 +171,18 @@ def _target_dtype(
 
 
 def eligible(dtype: torch.dtype) -> bool:
-    """Autocast touches floats but float64."""
+    """Return whether autocast may cast this dtype: any float but float64."""
     return dtype.is_floating_point and dtype != torch.float64
 
 
 def refuse(name: str, metas: list[Meta]) -> BaseException | None:
-    """The error of a call that autocast forbids."""
+    """Return the error of a call that autocast forbids, else None."""
     kind = kind_of(metas)
     return RuntimeError(UNSAFE) if kind and name in REFUSED[kind] else None
 
 
 def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
-    """The arguments of a rule after autocast; None where no rule may answer."""
+    """Return a rule's arguments after autocast; None if no rule may answer."""
     kind = kind_of([info.meta for info in infos])
     if kind is None or _ruled_out(name, arguments[1], kind):
         return None if kind else arguments
@@ -205,15 +206,15 @@ def cast(name: str, arguments: Any, infos: list[Info]) -> Any:
 
 
 def _ruled_out(name: str, kwargs: dict[str, Any], kind: str) -> bool:
-    """Whether what the call is made of decides."""
+    """Return whether the casts depend on the calls inside a composite op."""
     return name in OPEN and not listed(name, kind)
 
 
 def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str | None]:
-    """Operands that torch is about to run on, after autocast.
+    """Return the operands on which torch is about to run, after autocast.
 
-    The second part is the kind of device whose lists hold for the kernels of a call
-    that autocast does not know by name.
+    The second item is the device type whose lists apply to the kernels of a call that
+    is in no list itself, else None.
     """
     kind = kind_of([info.meta for info in infos])
     if kind is None:
@@ -226,7 +227,7 @@ def cast_tensors(name: str, physical: Any, infos: list[Info]) -> tuple[Any, str 
 
 
 def below(name: str, kind: str, physical: Any) -> Any:
-    """The operands of one kernel or call after autocast."""
+    """Return the operands of a kernel or call after autocast."""
     dtypes = [tensor.dtype for tensor in nests.tensors(physical)]
     dtype = _target_dtype(name, kind, dtypes)
     if dtype is None:
@@ -236,12 +237,12 @@ def below(name: str, kind: str, physical: Any) -> Any:
     )
 
 
-# -- CUDA's autocast, where no CUDA is -------------------------------------------------
+# -- CUDA autocast on a machine without CUDA -------------------------------------------
 
 
 @contextmanager
 def claimed() -> Iterator[None]:
-    """`torch.autocast("cuda")` is on for tensors that claim to be there."""
+    """Let `torch.autocast("cuda")` take effect for tensors that claim to be on CUDA."""
     common: Any = torch.cuda.amp.common
     known, supported = common.amp_definitely_not_available, torch.cuda.is_bf16_supported
 

@@ -1,16 +1,16 @@
 """The autograd graph of data-free tensors.
 
-A remembered answer gets a node of torch's own graph; a tensor that torch did not
-compute is joined to the tensors that it came from.
+A memoized answer gets an autograd node; a tensor that torch did not compute is
+connected to the tensors from which it came.
 
 torch's data-free kernels take some 100 to 300 us a call, and as much in a backward
-pass. The first call of each kind is torch's; what it saved, and which inputs its graph
-leads to, is read from its nodes. Calls like it get outputs of the same metadata, on a
-node that saves the same tensors: a write in place or a second backward pass is refused
-as torch refuses it. Gradients of tensors that are no parameters are row-major here,
-whatever torch's formula would lay. A program that asks for gradients of gradients is
-run without this from there on: their nodes could not be named. Runs that share a memo
-share these answers.
+pass. torch runs the first call of each kind; its nodes show which tensors it saved and
+which inputs its graph reaches. Equal calls later get outputs with the same metadata,
+on a node that saves the same tensors, so an in-place write or a second backward pass
+raises as in torch. Gradients of tensors that are not parameters are row-major here,
+whatever strides torch's formula would give. When a program asks for gradients of
+gradients, this is switched off, since their nodes could not be named. Runs that share a
+memo share these answers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 MOST_NODES = 4096
-"""Nodes of one call's graph that are looked at."""
+"""Largest number of nodes inspected in the graph of one call."""
 
 
 class _Hung(torch.autograd.Function):
-    """A call whose answer was remembered."""
+    """The autograd node of a call whose answer was memoized."""
 
     of_ours = True
 
@@ -61,7 +61,7 @@ class _Hung(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, *gradients: Any) -> Any:
         plan: Hanging = context.plan
-        saved = context.saved_tensors  # which refuses what was written or freed
+        saved = context.saved_tensors  # raises if a tensor was written or freed
         found: list[Tensor | None] = [None] * len(context.like)
         given = [each for each in gradients if each is not None]
         if given:
@@ -69,14 +69,14 @@ class _Hung(torch.autograd.Function):
                 if context.needs_input_grad[at + 2]:
                     shape, dtype = context.like[at]
                     found[at] = torch.empty(shape, dtype=dtype, device=META)
-        if torch.is_grad_enabled():  # of second order: the gradients hang on both
+        if torch.is_grad_enabled():  # second order: gradients depend on both
             known = [*given, *saved[: len(plan.saved)]]
             found = [None if one is None else _tie(one, known) for one in found]
         return None, None, *found
 
 
 class _Tied(torch.autograd.Function):
-    """A gradient that further gradients go through."""
+    """The autograd node of a gradient that is itself differentiable."""
 
     of_ours = True
 
@@ -98,7 +98,7 @@ class _Tied(torch.autograd.Function):
 
 
 def _tie(one: Tensor, known: list[Tensor]) -> Tensor:
-    """A gradient that hangs on others."""
+    """Connect a gradient to the tensors on which it depends."""
     function: Any = _Tied.apply
     hung: Tensor = function([one], *known)
     return hung
@@ -106,14 +106,14 @@ def _tie(one: Tensor, known: list[Tensor]) -> Tensor:
 
 @cache
 def _named(node: str) -> Any:
-    """`_Hung`, whose nodes have this name."""
+    """Return a subclass of `_Hung` whose nodes have this name."""
     kind: Any = type("Hung", (_Hung,), {})
     kind._backward_cls.__name__ = node
     return kind
 
 
 def _blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
-    """Tensors of the metadata that came out, at some places."""
+    """Create data-free outputs of a plan for the given output indices."""
     return [
         torch.empty_strided(
             meta.shape, meta.stride, dtype=meta.torch_dtype, device=META
@@ -123,7 +123,7 @@ def _blanks(plan: Hanging, group: tuple[int, ...]) -> list[Tensor]:
 
 
 def may_hang(engine: Engine) -> bool:
-    """Whether answers may be remembered here."""
+    """Return whether answers may be memoized with their graph at this point."""
     return engine.hangs and not (
         engine.verify or in_transform() or in_dispatch_mode() or saving_hooks()
     )
@@ -132,12 +132,12 @@ def may_hang(engine: Engine) -> bool:
 def hang(
     engine: Engine, plan: Hanging, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """What a call like one before gives."""
+    """Return the outputs of a call that equals an earlier call."""
     answer = plan.answer
     if plan.reached:
         inputs = [engine.blank_of(each) for each in nests.tensors((args, kwargs))]
         outs: list[Any] = [None] * len(answer.metas)
-        for name, group in plan.groups:  # a node has one name
+        for name, group in plan.groups:  # a node has a single name
             made_there = _named(name).apply(plan, group, *inputs)
             for at, each in zip(group, made_there, strict=True):
                 outs[at] = each
@@ -161,7 +161,7 @@ def learn(
     kwargs: Kwargs,
     out: Any,
 ) -> None:
-    """Remember a call that torch has just answered, where that is safe."""
+    """Memoize a call that torch has just answered, if that is safe."""
     if len(engine.events) != before + 1:
         return
     answer: Answer = engine.events[-1][0]
@@ -195,14 +195,14 @@ def learn(
 
 
 def is_cut(tensor: Tensor) -> bool:
-    """Whether it is a view of a leaf made without gradients, which has no edge."""
+    """Return whether a tensor is a no-grad view of a leaf, which has no edge."""
     return tensor.requires_grad and tensor.grad_fn is None and tensor._is_view()
 
 
 def _graph_of(
     inputs: list[Tensor], outs: list[Tensor]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """The inputs that a call's graph reaches; the inputs and outputs that it saved."""
+    """Find the inputs that a graph reaches, and the inputs and outputs it saved."""
     graphless = torch.is_inference_mode_enabled()
     edges = {
         (edge.node, edge.output_nr): at
@@ -249,7 +249,7 @@ def _graph_of(
 
 
 class _Joined(torch.autograd.Function):
-    """Hangs a substitute on its inputs, so that backward finds its way."""
+    """Connects a substitute tensor to its inputs, so that backward reaches them."""
 
     of_ours = True
 
@@ -271,7 +271,7 @@ class _Joined(torch.autograd.Function):
 
 
 def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
-    """What comes out, with a node that leads to what went in."""
+    """Return the outputs with an autograd node that leads to the input tensors."""
     blanks = [engine.blank_of(tensor) for tensor in tensors]
 
     def with_node(tensor: Tensor) -> Tensor:
@@ -289,7 +289,7 @@ def joined(engine: Engine, out: Any, tensors: list[Tensor]) -> Any:
 
 
 def tied(engine: Engine, out: Any, tensors: list[Tensor], before: list[Tensor]) -> Any:
-    """The same for what no record knows yet: its node is called as torch calls it."""
+    """Do as `joined` for tensors that are not recorded yet; keep the node's name."""
     if not engine.graph or not torch.is_grad_enabled():
         return out
     blanks = [engine.blank_of(tensor) for tensor in tensors]

@@ -1,4 +1,4 @@
-"""Where calls stand in the program: noted while it runs, spans when read."""
+"""Source positions of calls: code offsets during the run, spans when read."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ INSTALLED = ("site-packages", "dist-packages")
 SKIP, USER, BOUNDARY = range(3)
 
 Site = tuple[tuple[CodeType, int], ...]
-"""Code objects and instruction offsets of the user's frames, innermost first."""
+"""Code objects and instruction offsets of user frames, innermost first."""
 
 
 def classify(filename: str) -> int:
-    """Whether a frame of this file is the user's: not torch's, ours or Python's."""
+    """Return `USER` for a file of the user; `SKIP` for torch's, ours or Python's."""
     if filename.startswith((TORCH, OURS)):
         return SKIP
     if filename.startswith(STDLIB) and not filename.startswith(SITE_PACKAGES):
@@ -44,7 +44,7 @@ def classify(filename: str) -> int:
 
 @cache
 def is_installed(filename: str) -> bool:
-    """Whether a file is of an installed library, not of the program."""
+    """Return whether a file belongs to an installed library, not to the program."""
     return filename.startswith(SITE_PACKAGES) or any(
         each in filename for each in INSTALLED
     )
@@ -63,12 +63,12 @@ class Sites:
         self.codes: list[CodeType] = []  # kept alive, so that an id names one code
 
     def bound(self, code: CodeType) -> None:
-        """Frames of this code end the walk: the module call knows its own site."""
+        """End the walk at frames of this code: the module call knows its own site."""
         self.codes.append(code)
         self.kinds[id(code)] = BOUNDARY
 
     def kind_of(self, code: CodeType) -> int:
-        """Whether frames of this code are the user's."""
+        """Classify this code as `SKIP`, `USER` or `BOUNDARY`."""
         kind = self.kinds.get(id(code))
         if kind is None:
             self.codes.append(code)
@@ -76,7 +76,7 @@ class Sites:
         return kind
 
     def here(self) -> Site:
-        """The user's frames between the running call and its module call."""
+        """Return the user frames between the running call and its module call."""
         frame: FrameType | None = sys._getframe(2)
         get = self.kinds.get
         found: Site = ()
@@ -97,7 +97,7 @@ _texts: dict[str, tuple[int, int, Source]] = {}
 
 
 def source_of(filename: str) -> Source | None:
-    """The file's text and hash as it is now; read again only when it changed."""
+    """Return a file's current text and hash; read it again only if it changed."""
     if STAND_INS and filename in STAND_INS:
         text = STAND_INS[filename]
         return Source(filename, hashlib.sha256(text.encode()).hexdigest(), text)
@@ -118,7 +118,7 @@ def source_of(filename: str) -> Source | None:
 
 
 def _cell(filename: str) -> Source | None:
-    """What was typed into a notebook or at a prompt: Python keeps its lines."""
+    """Return the source of a notebook cell or prompt, kept in Python's `linecache`."""
     text = "".join(linecache.getlines(filename))
     if not text:
         return None
@@ -126,7 +126,7 @@ def _cell(filename: str) -> Source | None:
 
 
 class Positions:
-    """Spans of instructions, each code object read once."""
+    """Source spans of instructions; every code object is read once."""
 
     def __init__(self, folder: str, sources: dict[str, Source]) -> None:
         self.folder = folder
@@ -137,7 +137,7 @@ class Positions:
         self.lines: dict[str, list[str]] = {}
 
     def frame(self, code: CodeType, offset: int) -> Frame:
-        """The frame that stands at this instruction."""
+        """Return the source frame of this instruction."""
         key = (id(code), offset)
         found = self.spans.get(key)
         if found is None:
@@ -165,12 +165,12 @@ class Positions:
         )
 
     def relative(self, filename: str) -> str:
-        """Relative to the folder in which the run began, where it lies below it."""
+        """Return the path relative to the run's start folder if it lies below it."""
         prefix = self.folder + os.sep
         return filename.removeprefix(prefix)
 
     def characters(self, filename: str, line: int, column: int | None) -> int:
-        """A column as editors count: characters from 1, not bytes from 0."""
+        """Convert a byte column from 0 to a character column from 1, as in editors."""
         if column is None:
             return 1
         lines = self.lines.get(filename)
@@ -190,7 +190,7 @@ BINARY: dict[str, str] = {
 
 
 def operator_at(site: Site, name: str) -> str:
-    """`+` for an `add` that was written as `x + y`; else the name as it is."""
+    """Return `+` for an `add` written as `x + y`; other names unchanged."""
     if not site:
         return name
     code, offset = site[0]
@@ -209,7 +209,7 @@ def operator_at(site: Site, name: str) -> str:
 
 
 def _comparison(argument: int) -> str:
-    """The operator of a COMPARE_OP; newer Pythons keep flags in its low bits."""
+    """Return the operator of a COMPARE_OP; newer Pythons keep flags in low bits."""
     shift = 0 if sys.version_info < (3, 12) else 4 if sys.version_info < (3, 13) else 5
     index = argument >> shift
     return str(dis.cmp_op[index]) if index < len(dis.cmp_op) else ""

@@ -1,7 +1,7 @@
-"""Devices are claimed, not used: tensors, generators, defaults, and what a GPU refuses.
+"""Claimed devices of tensors, generators and defaults, and the errors of a real GPU.
 
-torch makes one only where the device is; ours draws on the CPU, where the draws of a
-run are made, and says that it stands elsewhere.
+Devices are claimed, not used. torch creates a generator only on a device that exists;
+ours draws on the CPU, like all draws of a run, and claims to be on another device.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SAYINGS = {
     "mps": "PyTorch is not linked with support for mps devices",
     "xpu": "Torch not compiled with XPU enabled",
 }
-"""What torch says of devices that are not there."""
+"""torch's error messages for devices that do not exist."""
 
 FREE_OF_DEVICES = frozenset("copy_ index __getitem__ to _pack_padded_sequence".split())
 
 
 def normal_device(device: Any, home: str = "cpu") -> str:
-    """A device as facts name it: `cpu`, `cuda:0`."""
+    """Return a device's name as facts write it: `cpu`, `cuda:0`."""
     if device is None:
         return home
     if isinstance(device, int):
@@ -43,7 +43,7 @@ def normal_device(device: Any, home: str = "cpu") -> str:
 
 
 def device_asked(engine: Engine, device: Any) -> str:
-    """The same for a device that the program names: one that is there."""
+    """Return the name of a requested device, checked against the machine's devices."""
     name = normal_device(device)
     kind = name.partition(":")[0]
     if engine.machine is not None and kind in SAYINGS and kind != engine.machine:
@@ -58,7 +58,7 @@ def device_asked(engine: Engine, device: Any) -> str:
 
 
 def _without(engine: Engine, kind: str) -> str:
-    """The run goes on without a device that the machine has not; it is told of once."""
+    """Report a missing device once and fall back to the home device."""
     engine.find(
         "missing-device",
         f"`{kind}` is asked for, and the machine that is rehearsed has none",
@@ -69,19 +69,19 @@ def _without(engine: Engine, kind: str) -> str:
 
 
 def no_such_gpu() -> RuntimeError:
-    """What torch says of the number of a GPU that the machine has not."""
+    """Return torch's error for a GPU index that the machine does not have."""
     kind: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
     return kind("CUDA error: invalid device ordinal")
 
 
 def claim_of(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
-    """The device that a result claims: the one asked for, else that of its inputs."""
+    """Return the device of a result: as requested, else as of its inputs."""
     if kwargs.get("device") is not None:
         return device_asked(engine, kwargs["device"])
     claim = None
     for info in infos:
         device = info.meta.device
-        if device == "meta":  # whatever else goes in: no numbers come out
+        if device == "meta":  # whatever the other inputs are: the result has no data
             return device
         if claim is None or (device != claim and info.meta.shape):
             claim = device if claim in (None, "cpu") else claim
@@ -89,7 +89,7 @@ def claim_of(engine: Engine, infos: list[Info], kwargs: Kwargs) -> str:
 
 
 def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
-    """An op on two claimed devices fails on a GPU; here it becomes a finding."""
+    """Report an op on two claimed devices, which fails on a real GPU, as a finding."""
     first = infos[0].meta.device if infos else ""
     if all([info.meta.device == first for info in infos]):  # noqa: C419
         return False
@@ -120,10 +120,10 @@ def check_devices(engine: Engine, name: str, infos: list[Info]) -> bool:
 
 @contextmanager
 def claimed_defaults(engine: Engine) -> Iterator[None]:
-    """`with torch.device("cuda"):` adds its device to what the program asks only.
+    """Let `with torch.device("cuda"):` affect only calls of the program.
 
-    Its mode may stand below ours (`set_default_device` puts it at the foot of the
-    stack), where it would add the device to what we ask of torch.
+    Its mode may be below ours (`set_default_device` puts it at the bottom of the
+    stack), where it would also add the device to our own calls of torch.
     """
     kind: Any = _device.DeviceContext
     original = kind.__torch_function__
@@ -150,7 +150,7 @@ _GENERATOR: Any = torch.Generator
 
 
 class _AsGenerator(type(_GENERATOR)):  # type: ignore[misc]
-    """`isinstance(x, torch.Generator)` holds of generators from before the run."""
+    """Makes `isinstance(x, torch.Generator)` true for generators of before the run."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return type.__instancecheck__(_GENERATOR, value)
@@ -161,7 +161,7 @@ class _AsGenerator(type(_GENERATOR)):  # type: ignore[misc]
 
 @contextmanager
 def generators_claimed(engine: Engine) -> Iterator[None]:
-    """For the time of a run, a generator may claim to be on a GPU."""
+    """Let generators claim to be on a GPU during a run."""
     original: Any = torch.Generator
 
     class Generator(original, metaclass=_AsGenerator):  # type: ignore[misc]
@@ -194,7 +194,7 @@ def generators_claimed(engine: Engine) -> Iterator[None]:
 
 
 def must_be_on(engine: Engine, generator: Any, device: str) -> None:
-    """A tensor is drawn by a generator of its own device."""
+    """Raise torch's error if a generator is not on the device of the drawn tensor."""
     kind, asked = generator.device.type, device.partition(":")[0]
     if kind != asked and asked != "meta":
         engine.raise_theirs(

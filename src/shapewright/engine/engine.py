@@ -1,8 +1,8 @@
-"""The mode that sees every call: the per-op path.
+"""The function mode that sees every torch call of a run.
 
-A call goes to its plan, found by function. Most plans end in `call_op`: the memo first,
-then a rule, then torch itself on data-free tensors. Everything here runs once per op of
-the user's program, so it avoids work that can be done when the record is read.
+Each torch function has a plan that answers its calls. Most plans end in `call_op`: try
+the memo, then a rule, then torch itself on data-free tensors. The code here runs once
+per op of the user's program, so it leaves all it can until the record is read.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 Plan = Callable[["Engine", Any, Args, Kwargs | None], Any]
-"""How calls of one function are treated."""
+"""A function that answers the calls of one torch function."""
 
 MOST_FAILURES = 200
 KNOWN_LIMIT = 1 << 15
 """Tensors of at most this many elements keep their values: torch computes them in one
 thread, in microseconds."""
 HELD_LIMIT = 1 << 20
-"""The same of whole numbers that the program read or was given: labels, lengths and
+"""The limit for integers that the program read or was given: labels, lengths and
 indices of a data set. They decide shapes; a call on a million takes a millisecond."""
 
 
@@ -50,11 +50,11 @@ class NeedsGraph(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class GoingOn:
-    """How a run goes on after calls that torch refuses.
+    """Options for continuing a run after calls that torch refuses.
 
-    `most` of them are passed, and the next ends the run; so does one at the line
-    `gone`. A `quick` run does not look for all that repairs a call. A run that `heeds`
-    leaves alone what the program catches itself.
+    The run passes over `most` failures and ends at the next; a failure at the line
+    `gone` ends it, too. `quick` stops looking for further repairs of a call. `heeds`
+    leaves errors alone that the program catches itself.
     """
 
     most: int = MOST_FAILURES
@@ -65,13 +65,13 @@ class GoingOn:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How an engine answers.
+    """Options of an engine.
 
     `graph` runs torch's own kernels and autograd (on data-free tensors) below every
-    call; without it, remembered and ruled answers carry no autograd graph. `verify`
-    asks torch for each remembered or ruled answer again; `inside` records the kernels
+    call; without it, memoized and ruled answers carry no autograd graph. `verify`
+    compares every memoized or ruled answer with torch's; `inside` records the kernels
     within a call. Tensors of at most `known` elements keep their values, by default
-    `KNOWN_LIMIT`, none without `values`. `watch` is given the plan of each function.
+    `KNOWN_LIMIT`; without `values` none do. `watch` wraps the plan of every function.
     """
 
     graph: bool = False
@@ -86,9 +86,9 @@ class EngineOptions:
 
 
 class Engine(SeenTensors, TorchFunctionMode):
-    """Sees each outermost torch call of one run and answers it without data.
+    """The function mode that answers every outermost torch call of a run without data.
 
-    Its parts read its attributes; they are written by its methods alone.
+    Other modules may read its attributes, but only its methods write them.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class Engine(SeenTensors, TorchFunctionMode):
         known = KNOWN_LIMIT if options.values else -1
         self.known_limit = known if options.known is None else options.known
         self.held_limit = HELD_LIMIT if options.values else -1
-        self.lost = False  # values were known, and let go as too large
+        self.lost = False  # known values were dropped as too large
         self.watch = options.watch
-        self.comparisons = options.comparisons  # of sizes, where they are watched
+        self.comparisons = options.comparisons  # of sizes, if these are tracked
         self.recording = options.recording
         self.plans: dict[Any, Plan] = {}
         self.theirs: dict[int, tuple[Tensor, Info]] = {}
@@ -117,27 +117,27 @@ class Engine(SeenTensors, TorchFunctionMode):
         self.call = 0  # the module call that is running
         self.threads = {get_ident()}  # whose calls are this run's
         self.started = 0  # threads that the program began
-        self.needs_graph = False  # said in a thread of the program
+        self.needs_graph = False  # set by a thread of the program
         self.reshaped = False  # a tensor of the user's claims other metadata
         self.assumptions: dict[tuple[str, Any], int] = {}
         self.findings: dict[tuple[str, str, Any], tuple[str, int]] = {}
         self.notes: dict[str, int] = {}
         self.error: BaseException | None = None  # raised by torch, not by us
-        self.replaced: set[tuple[str, int]] = set()  # loops over batches not as made
+        self.replaced: set[tuple[str, int]] = set()  # loops over batches, replaced
         passed = options.going_on
         self.failures: list[Failure] | None = None if passed is None else []
         self.going_on = passed or GoingOn()
-        self.hangs = False  # with a graph, calls like one before get what that got
+        self.hangs = False  # with a graph, equal calls reuse an earlier answer
         self.grads: dict[int, Any] = {}
         self.grads_read: dict[int, tuple[Any, Any]] | None = None  # and of what
         self.home_of_factories = self.home
-        self.machine: str | None = None  # what it claims to be: `cpu`, `cuda`, `mps`
-        self.gpus: int | None = None  # as many as the machine is said to have
+        self.machine: str | None = None  # the claimed machine: `cpu`, `cuda`, `mps`
+        self.gpus: int | None = None  # number of GPUs of the machine
         self.gpu = 0  # which of them `cuda` means
         self.met: list[Info] = []
         self.life = Life()
-        self.nested = False  # batches are held as nested tensors
-        self.waits = Waits()  # loops that wait for values that are not known
+        self.nested = False  # the program holds nested tensors of ours
+        self.waits = Waits()  # loops that wait for unknown values
         self.chosen = ChosenValues()  # where unknown data were read
         self.rests = False  # the error that ended the run, on one of these
         self.supposed = Supposed()  # what unknown tensors hold
@@ -163,10 +163,10 @@ class Engine(SeenTensors, TorchFunctionMode):
                 return self.raise_theirs(told)
             return self.fault(error, func, args, kwargs)
 
-    # -- what `mode.Mode` answers with: each part of the engine may ask for it ----
+    # -- implemented by `mode.Mode`; any part of the engine may call these ----
 
     def plan_for(self, func: Any) -> Plan:
-        """How calls of a function are treated in this run."""
+        """Return the plan that answers calls of a function in this run."""
         raise NotImplementedError
 
     def call_op(self, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
@@ -192,81 +192,81 @@ class Engine(SeenTensors, TorchFunctionMode):
     def check_overlap(
         self, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
     ) -> None:
-        """Raise what real kernels raise where operands share memory."""
+        """Raise the error of real kernels for operands that share memory."""
         raise NotImplementedError
 
     def refusal_of(
         self, error: Exception, args: Args, kwargs: Kwargs | None
     ) -> Exception:
-        """What the program is told of an error of torch's."""
+        """Return the error that the program gets for an error of torch's."""
         raise NotImplementedError
 
     def fault(
         self, error: Exception, func: Any, args: Args, kwargs: Kwargs | None
     ) -> Any:
-        """Our own fault: note it, and let torch answer without a record."""
+        """Handle an error of our own: note it and let torch answer, unrecorded."""
         raise NotImplementedError
 
-    # -- what its parts tell it ------------------------------------------------------
+    # -- state set by other parts -----------------------------------------------------
 
     def enter(self, call: int) -> None:
-        """A module call begins, or goes on after one within it."""
+        """Set the running module call, at its start or after a nested call ends."""
         self.call = call
 
     def raised(self, error: BaseException | None) -> None:
-        """What is raised now is the program's error; None: it was passed over."""
+        """Set the program's current error; None if it was passed over."""
         self.error = error
 
     def end_with(self, on_supposed: bool) -> None:
-        """The error that ended the run rests on values that were supposed, or not."""
+        """Note whether the error that ended the run rests on assumed values."""
         self.rests = on_supposed
 
     def lose(self) -> None:
-        """Values were known, and are let go as too large."""
+        """Note that known values were dropped because they are too large."""
         self.lost = True
 
     def begin_thread(self, number: int) -> None:
-        """The program began a thread, whose calls are the run's."""
+        """Treat calls in a new thread of the program as calls of this run."""
         self.threads.add(number)
         self.started += 1
 
     def close(self, plans: dict[Any, Plan]) -> None:
-        """The run is over: calls of threads that go on are treated by these plans."""
+        """End the run: calls of threads that go on are answered by these plans."""
         self.plans = plans
 
     def ask_for_graph(self) -> None:
-        """A thread of the program needs torch's own graph."""
+        """Note that a thread of the program needs torch's own graph."""
         self.needs_graph = True
 
     def hold_nested(self) -> None:
-        """The program has a nested tensor of ours."""
+        """Note that the program holds a nested tensor of ours."""
         self.nested = True
 
     def hang(self, on: bool) -> None:
-        """Calls like one before get the graph that it got, from now on, or do not."""
+        """Turn the reuse of graphs for equal calls on or off from here on."""
         self.hangs = on
 
     def watch_gradients(self, read: dict[int, tuple[Any, Any]]) -> None:
-        """Gradients that the program reads are noted there."""
+        """Note the gradients that the program reads in `read`."""
         self.grads_read = read
 
     def make_on(self, device: str) -> None:
-        """Where tensors are made of which the program does not say it."""
+        """Set the device of new tensors for which the program names no device."""
         self.home_of_factories = device
 
     def claim(self, machine: str, gpus: int | None = None) -> None:
-        """What the machine claims to be, and how many GPUs it has."""
+        """Set the device type that the machine claims and its number of GPUs."""
         self.machine, self.gpus = machine, gpus
 
     def use_gpu(self, number: int) -> None:
-        """The GPU that `cuda` means from now on."""
+        """Set the GPU that `cuda` means from now on."""
         if number != self.gpu:
             self.gpu = number
-            self.memo.answers.clear()  # which claim the other
+            self.memo.answers.clear()  # they claim the previous GPU
 
     @contextmanager
     def known_up_to(self, limit: int) -> Iterator[None]:
-        """Values of tensors of so many elements are kept meanwhile, if any are."""
+        """Raise the size limit of kept values in the block, if any are kept."""
         before = self.known_limit
         if before > 0:
             self.known_limit = max(before, limit)
@@ -277,7 +277,7 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """Calls meanwhile are not recorded."""
+        """Do not record calls in the block."""
         before, self.recording = self.recording, False
         try:
             yield
@@ -286,7 +286,7 @@ class Engine(SeenTensors, TorchFunctionMode):
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
-        """Calls answered meanwhile leave nothing in the record, and none is passed."""
+        """Undo all that calls in the block record; do not pass over failed calls."""
         error, failures = self.error, self.failures
         assumptions, findings = dict(self.assumptions), dict(self.findings)
         notes, events = dict(self.notes), len(self.events)
@@ -302,7 +302,7 @@ class Engine(SeenTensors, TorchFunctionMode):
     # -- running torch -----------------------------------------------------------
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call torch; what it raises is the program's error, not ours."""
+        """Call torch; an exception from it counts as the program's error."""
         try:
             return func(*args, **kwargs)
         except BaseException as error:
@@ -328,7 +328,7 @@ class Engine(SeenTensors, TorchFunctionMode):
             )
 
     def assume(self, message: str) -> None:
-        """Note what had to be supposed, at the line of the program that asked."""
+        """Note an assumption at the running line of the program."""
         key = (message, (self.sites.here(), self.call))
         self.assumptions[key] = self.assumptions.get(key, 0) + 1
 
@@ -338,7 +338,7 @@ class Engine(SeenTensors, TorchFunctionMode):
     def find(
         self, code: str, message: str, torch_message: str = "", once: bool = False
     ) -> None:
-        """Something to tell of the line of the program that runs."""
+        """Add a finding at the running line of the program."""
         key = (code, message, (self.sites.here(), self.call))
         words, count = self.findings.get(key, (torch_message, 0))
         self.findings[key] = words, 1 if once else count + 1

@@ -1,7 +1,7 @@
-"""Events folded into the frozen record: all that can wait until the record is read.
+"""Conversion of a run's events into the frozen record, done when it is read.
 
-Where a program has no loop over elements, the finding `python-loop` costs one look at
-each event when the run is over.
+For a program without a loop over elements, the finding `python-loop` costs a single
+pass over the events after the run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from shapewright.record.ops import Fact, ModuleCall, Op, State
 
 
 class Fold:
-    """Folds one run. Numbers become dense, versions are replayed in order."""
+    """Converts the events of a run: numbers become dense, versions are replayed."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Fold:
         self.own: dict[str, tuple[State, ...]] = {}
 
     def fact(self, info: Info) -> Fact:
-        """The fact of a tensor at this point of the replay."""
+        """Return the fact of a tensor at this point of the replay."""
         storage = info.storage.number
         version = self.versions.get(storage, 0)
         key = (id(info), version, info.number)
@@ -86,11 +86,11 @@ class Fold:
         return found
 
     def number_of(self, number: int) -> int:
-        """The number that facts have for a tensor of that number in the run."""
+        """Return the dense number in facts for a tensor's number in the run."""
         return self.tensors.setdefault(number, len(self.tensors) + 1)
 
     def last(self, nest: Any, writes: dict[int, int]) -> Any:
-        """A nest as it stood at the end of the run, all writes done."""
+        """Return a nest as it was at the end of the run, after all writes."""
         self.versions = writes
         try:
             return self.nest(nest)
@@ -98,7 +98,7 @@ class Fold:
             self.versions = {}
 
     def ops(self) -> list[Op]:
-        """All ops, in order."""
+        """Return all ops in order."""
         self.versions = {}
         return [self.op(index, event) for index, event in enumerate(self.events)]
 
@@ -139,7 +139,7 @@ class Fold:
         )
 
     def function(self, answer: Answer, shown: str) -> str:
-        """torch's function, where the name that is shown does not tell."""
+        """Return the dotted name of torch's function, empty if `shown` implies it."""
         if isinstance(answer.func, str):
             return ""
         key = (answer.func, shown)
@@ -160,14 +160,14 @@ class Fold:
         return operator_at(site, name) if name.startswith("Tensor.") else name
 
     def chain(self, site: Site, call: RunningCall | None) -> tuple[Frame, ...]:
-        """All user frames of a call, outermost first."""
+        """Return all user frames of a call, outermost first."""
         outer = self.outer(call)
         return outer + tuple(
             [self.positions.frame(code, offset) for code, offset in reversed(site)]
         )
 
     def place(self, site: Site, number: int) -> tuple[Span | None, str]:
-        """The user's line and the module path of something that a run met."""
+        """Return the user's span and the module path of a call site."""
         call = self.calls[number] if self.calls else None
         return innermost(self.chain(site, call)), call.path if call else ""
 
@@ -181,7 +181,7 @@ class Fold:
         return found
 
     def module_calls(self) -> list[ModuleCall]:
-        """All module calls, in the order in which they began."""
+        """Return all module calls in the order in which they began."""
         if not self.own:
             self.all_states()
         return [self.module_call(call) for call in self.calls]
@@ -209,7 +209,7 @@ class Fold:
         )
 
     def all_states(self) -> list[State]:
-        """Parameters and buffers, a tied one with the name where it first stands."""
+        """Return parameters and buffers; a tied tensor has its first name, too."""
         first: dict[int, str] = {}
         own: dict[str, list[State]] = {}
         every = []
@@ -225,7 +225,7 @@ class Fold:
         return every
 
     def nest(self, value: Any) -> Any:
-        """A snapshot with facts in it."""
+        """Replace the infos in a snapshot by facts."""
         if isinstance(value, Info):
             return self.fact(value)
         if isinstance(value, dict):
@@ -238,10 +238,10 @@ class Fold:
 
 
 def _supposed(events: list[tuple[Any, ...]], at: dict[Any, str]) -> dict[int, str]:
-    """The tensors whose shape rests on what was supposed, by number, and on what.
+    """Map the number of every tensor whose shape rests on an assumption to its text.
 
-    First those that the supposing call made, by the sizes that none of its inputs has;
-    then whatever is made from them and has one of these sizes.
+    Start at the outputs of the call that assumed, with their first size if none of its
+    inputs has it; follow outputs made from these that have any of these sizes.
     """
     words: dict[int, str] = {}
     sizes: dict[int, set[int]] = {}
@@ -272,7 +272,7 @@ OPAQUE_WORDS = {
 
 
 def innermost(frames: tuple[Frame, ...]) -> Span | None:
-    """The innermost span that is the user's own, not an installed library's."""
+    """Return the innermost span of the user's code, not of an installed library."""
     for frame in reversed(frames):
         if not is_installed(frame.span.file):
             return frame.span
@@ -285,12 +285,12 @@ UNBIND = torch.Tensor.unbind
 INDEXING = frozenset({GETITEM, SETITEM, UNBIND, torch.unbind})
 
 AT_LEAST = 8
-"""Different places that one expression reached. Fewer steps than that cost less than
-the attention that a note asks for, and small examples are often written out."""
+"""Least number of different indices at one expression for a finding. Fewer steps cost
+less than reading the note, and small examples are often written out."""
 
 
 def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
-    """The expressions that reached at least `AT_LEAST` different places of tensors."""
+    """Return the expressions that reach at least `AT_LEAST` places of tensors."""
     indexed = [event for event in events if event[0].func in INDEXING]
     if len(indexed) < AT_LEAST and all(len(e[2]) < AT_LEAST for e in indexed):
         return ()
@@ -317,7 +317,7 @@ def stepped(events: list[tuple[Any, ...]], fold: Fold) -> tuple[Span, ...]:
 
 
 def _whole_numbers(answer: Any) -> tuple[tuple[int, int], ...]:
-    """The numbers among the indices of `x[...]`, with where they stand."""
+    """Return the integers among the indices of `x[...]`, with their positions."""
     given = answer.arguments[0]
     if answer.func is UNBIND or len(given) < 2:
         return ()

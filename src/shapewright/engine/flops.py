@@ -1,4 +1,4 @@
-"""FLOPs of what torch runs below a call, by torch's own formulas."""
+"""FLOP counts of the kernels below a call, by torch's own formulas."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class _Counter(TorchDispatchMode):
-    """Adds up the formulas of the kernels below one call.
+    """Dispatch mode that sums the FLOPs of the kernels below a call.
 
-    `casts` is the kind of device by whose lists autocast casts their operands.
+    `casts` is the device type whose autocast lists apply to their operands.
     """
 
     def __init__(self, casts: str | None) -> None:
@@ -58,7 +58,7 @@ def counted(
     kwargs: dict[str, Any],
     casts: str | None = None,
 ) -> tuple[Any, int | None]:
-    """Run a call on data-free tensors and count what its kernels would compute."""
+    """Run a call on data-free tensors; return its result and its FLOPs."""
     counter = _Counter(casts)
     above = casts is not None and engine.graph and _is_of_python(func)
     with counter, _casting(counter) if above else nullcontext():
@@ -67,12 +67,12 @@ def counted(
 
 
 def _is_of_python(func: Any) -> bool:
-    """Whether a function of torch is Python, made of calls that can be seen."""
+    """Return whether a function is Python code of `torch.nn.functional`."""
     return isinstance(func, FunctionType) and func.__globals__ is vars(functional)
 
 
 class _Casting(TorchFunctionMode):
-    """Casts the operands of what a function calls, where autograd sees it."""
+    """Function mode that casts operands above autograd, so backward sees the cast."""
 
     def __init__(self, counter: _Counter) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _Casting(TorchFunctionMode):
         if kind is None or not autocast.listed(name, kind):
             return func(*args, **(kwargs or {}))
         args, kwargs = autocast.below(name, kind, (args, kwargs or {}))
-        self.counter.casts = None  # what it is made of is left alone
+        self.counter.casts = None  # no casts inside this call
         try:
             return func(*args, **kwargs)
         finally:
@@ -94,13 +94,13 @@ class _Casting(TorchFunctionMode):
 
 @contextmanager
 def _casting(counter: _Counter) -> Iterator[None]:
-    """A Python function of torch runs its own text, each call in it as autocast's.
+    """Run the body of a Python function of torch with autocast for every inner call.
 
     Below autograd a cast comes too late: a backward pass would meet two dtypes.
     """
     names = [name for name in vars(functional) if name.startswith("has_torch_function")]
     with ExitStack() as stack:
-        for name in names:  # else it hands itself to the mode, which is off within
+        for name in names:  # else it passes itself to the mode, off in here
             stack.callback(setattr, functional, name, getattr(functional, name))
             setattr(functional, name, lambda *args: False)
         stack.enter_context(_Casting(counter))

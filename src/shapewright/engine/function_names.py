@@ -35,7 +35,7 @@ PREFIXES = {
 
 
 def plain_name(func: Any) -> str:
-    """The last part of a function's name: `relu` for `torch.nn.functional.relu`."""
+    """Return the last part of a name: `relu` for `torch.nn.functional.relu`."""
     if isinstance(func, torch._ops.OpOverloadPacket):
         return str(func.__name__)
     if isinstance(func, torch._ops.OpOverload):
@@ -49,7 +49,7 @@ def plain_name(func: Any) -> str:
 
 
 def display_name(func: Any) -> str:
-    """The name in the record: `F.relu`, `torch.cat`, `Tensor.view`, `+`."""
+    """Return the name in the record: `F.relu`, `torch.cat`, `Tensor.view`, `+`."""
     name = plain_name(func)
     if isinstance(func, torch._ops.OpOverloadPacket | torch._ops.OpOverload):
         text = str(func)
@@ -83,7 +83,7 @@ BY_SYMBOL = {
 
 
 def dotted_name(func: Any) -> str:
-    """Where torch has the function: `torch.nn.functional.relu`, `torch.Tensor.add`."""
+    """Return the full name: `torch.nn.functional.relu`, `torch.Tensor.add`."""
     name = plain_name(func)
     return (
         f"torch.Tensor.{name}" if name in OPERATORS else long_name(display_name(func))
@@ -91,7 +91,7 @@ def dotted_name(func: Any) -> str:
 
 
 def long_name(shown: str) -> str:
-    """The dotted name that a name in the record stands for, where it tells."""
+    """Return the full dotted name for a name in the record, as far as known."""
     if shown in BY_SYMBOL:
         return f"torch.Tensor.{BY_SYMBOL[shown]}"
     for short, long in LONG.items():

@@ -1,8 +1,8 @@
-"""Who a tensor is during a run: its metadata, its number, its storage.
+"""The identity of a tensor during a run: its metadata, number and storage.
 
-torch's own `id()` and addresses repeat within a run, so identity is a counter given at
-first sight. What is known of a tensor hangs on the tensor itself (`tensor._sw`) when
-the run made it, and in a table when it belongs to the user.
+`id()` and addresses repeat within a run, so tensors are numbered when first seen. The
+`Info` of a tensor is stored on the tensor itself (`tensor._sw`) if the run created it,
+and in a table if it belongs to the user.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import torch
 META = torch.device("meta")
 
 FROM_FILE = "_read_from_file"
-"""An attribute of tensors that were read from a file, the device that they claim.
+"""The attribute of tensors read from a file that holds their claimed device.
 
-Their whole numbers are kept.
+Their integer values are kept.
 """
 
 numbers = count(1)
@@ -30,10 +30,10 @@ DTYPE_NAMES: dict[torch.dtype, str] = {
 }
 DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 
-# What a tensor physically is.
+# The physical kinds of tensors.
 BLANK = 0  # a meta tensor: no data
-VALUED = 1  # a small CPU tensor that the run made: its values are known
-THEIRS = 2  # a tensor that existed before the run: never touched, stood in for
+VALUED = 1  # a small CPU tensor created by the run: values known
+THEIRS = 2  # a tensor from before the run: never touched, replaced by a twin
 
 
 class Meta:
@@ -74,12 +74,12 @@ class Meta:
 
 
 class Storage:
-    """One storage: its number, the device it claims, whether its values are known.
+    """A storage: its number, its claimed device, and whether its values are known.
 
     `assumed` says in words why the values are only representatives, or is None.
     `blank` is the data-free twin and `clone` the copy to compute with, of a storage
-    that is not physically data-free; both are made when first needed. `viewed` says
-    that a view of it was made, so that autograd has to follow a write into it.
+    that is not physically data-free; both are created on first use. `viewed` is True
+    once it has a view, so that autograd has to follow a write into it.
     """
 
     __slots__ = ("assumed", "blank", "clone", "device", "known", "number", "viewed")
@@ -97,7 +97,7 @@ class Storage:
 
 
 class Info:
-    """What the run knows of one tensor. Replaced, never changed, when metadata change.
+    """What the run knows of a tensor; replaced, never changed, on new metadata.
 
     `grad_fn` is the name of its autograd node, None for a leaf.
     """
@@ -125,12 +125,12 @@ class Info:
 
 
 def is_whole(dtype: torch.dtype) -> bool:
-    """Whether a dtype is of whole numbers or of truths."""
+    """Return whether a dtype is an integer or bool dtype."""
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def numel(shape: tuple[int, ...]) -> int:
-    """Elements of a tensor of this shape."""
+    """Return the number of elements of a tensor of this shape."""
     total = 1
     for size in shape:
         total *= size
@@ -143,7 +143,7 @@ Metas = dict[tuple[Any, ...], Meta]
 def intern_meta(
     metas: Metas, tensor: torch.Tensor, device: str, requires_grad: bool
 ) -> Meta:
-    """The interned metadata of a strided tensor."""
+    """Return the interned metadata of a strided tensor."""
     offset: Any = tensor.storage_offset()
     key = (tensor.shape, tensor.stride(), tensor.dtype, offset, device, requires_grad)
     meta = metas.get(key)
@@ -155,10 +155,10 @@ def intern_meta(
 
 
 def opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
-    """Metadata of a tensor without strides, or whose strides are not its own."""
+    """Return metadata of a tensor without strides, or with a wrapper's strides."""
     try:
         shape = tuple(tensor.shape)
-    except RuntimeError:  # a nested tensor has no one shape; an uninitialised one none
+    except RuntimeError:  # a nested or uninitialised tensor has no single shape
         shape = ()
     stride = tuple(tensor.stride()) if layout == "functorch" else ()
     rg = bool(tensor.requires_grad)
@@ -166,7 +166,7 @@ def opaque_meta(tensor: torch.Tensor, device: str, layout: str) -> Meta:
 
 
 def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides, as torch numbers them: a dim of size 0 counts as 1."""
+    """Return row-major strides; as in torch, a dim of size 0 counts as 1."""
     stride = [1] * len(shape)
     step = 1
     for position in range(len(shape) - 1, -1, -1):

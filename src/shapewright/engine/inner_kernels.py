@@ -1,4 +1,4 @@
-"""What torch runs inside a call: its kernels, with their shapes, when asked for."""
+"""The kernels that torch runs inside a call, with their shapes, on request."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 MOST = 200
-"""Kernels that are listed of one call; the rest is counted."""
+"""Largest number of kernels listed for a call; further ones are only counted."""
 
 
 class _Seen(TorchDispatchMode):
-    """Writes down each kernel below one call: name, shapes in, shapes out."""
+    """Dispatch mode that lists the kernels below a call: name, shapes in and out."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -43,13 +43,13 @@ class _Seen(TorchDispatchMode):
 
 
 def _shown(tensor: Tensor) -> str:
-    """`f32[8, 4]`."""
+    """Return a tensor as text: `f32[8, 4]`."""
     dtype = DTYPE_NAMES[tensor.dtype]
     return f"{SHORT.get(dtype, dtype)}[{', '.join(map(str, tensor.shape))}]"
 
 
 def looked_into(plan: Plan) -> Plan:
-    """The plan of a function, each of its ops noted with the kernels inside."""
+    """Wrap a plan so that every op is noted with the kernels inside."""
 
     def looked(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
         before = len(engine.events)
@@ -68,7 +68,7 @@ def looked_into(plan: Plan) -> Plan:
 
 
 def _copy_of(engine: Engine, tensor: Tensor) -> Tensor:
-    """A data-free tensor with the same metadata that nobody else sees."""
+    """Return a private data-free tensor with the same metadata."""
     meta = engine.info(tensor).meta
     if meta.layout != "strided":
         return engine.blank_of(tensor)
@@ -81,7 +81,7 @@ def _copy_of(engine: Engine, tensor: Tensor) -> Tensor:
 
 
 def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
-    """The kernels of a call on data-free tensors, a line each."""
+    """Yield a line of text for every kernel of a call on data-free tensors."""
     seen = _Seen()
     try:
         with torch._C.DisableTorchFunction(), torch.no_grad(), seen:
@@ -95,7 +95,7 @@ def _kernels(func: Any, args: Any, kwargs: Any) -> Iterator[str]:
 
 
 def _noted(answer: Answer, lines: tuple[str, ...]) -> Answer:
-    """The same answer with more notes; the remembered one stays as it is."""
+    """Return a copy of an answer with more notes; the memoized answer is unchanged."""
     copy = Answer(
         answer.func,
         answer.arguments,

@@ -1,4 +1,4 @@
-"""What is remembered of a call: its answer, by all that the answer depends on."""
+"""Memoized answers to calls, keyed by everything on which an answer depends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Answer:
     """The answer to one call, shared by every later call with the same key.
 
     `arguments` is `(args, kwargs)` with metadata where tensors stood. `metas` and
-    `grad_fns` belong to the tensors that come out, `template` to the nest they come in
-    (None: one tensor). `raised` is the error that the call raises instead; `hidden` are
-    the inputs that it writes besides (running statistics), by place among the tensors.
+    `grad_fns` describe the output tensors, `template` their nest (None: one tensor).
+    `raised` is the error that the call raises instead; `hidden` are the indices of
+    further inputs that it writes (running statistics), among the tensors.
     """
 
     __slots__ = (
@@ -67,10 +67,10 @@ class Answer:
 
 
 class Hanging:
-    """What is remembered of a call: its answer, and what its graph holds.
+    """A memoized answer with its autograd graph.
 
-    `reached` are the inputs, by place, to which gradients come; `saved` and `made` are
-    the inputs and outputs that backward reads.
+    `reached` are the indices of the inputs that get gradients; `saved` and `made` are
+    the indices of the inputs and outputs that backward reads.
     """
 
     __slots__ = ("answer", "groups", "made", "reached", "saved", "template")
@@ -95,10 +95,9 @@ class Hanging:
 
 
 class RecurrentPlan:
-    """What calls with the same key get: an answer, and where gradients are asked for
-    the graph of a miniature.
+    """A memoized recurrent call: its answer and, for gradients, a miniature's graph.
 
-    Its nodes give tensors of the `layouts`; the output may be a view of the first.
+    Its nodes return tensors of the `layouts`; the output may be a view of the first.
     """
 
     __slots__ = ("answer", "is_view", "layouts", "mirror")
@@ -117,7 +116,7 @@ class RecurrentPlan:
 
 
 class Memo:
-    """Answers and interned metadata. Two runs that share one ask each question once."""
+    """Memoized answers and interned metadata, which several runs may share."""
 
     __slots__ = ("answers", "hung", "metas", "recurrent", "refused")
 
@@ -130,7 +129,7 @@ class Memo:
 
 
 def arguments(answer: Answer) -> tuple[tuple[str, Any], ...]:
-    """The non-tensor arguments, by position or name."""
+    """Return the non-tensor arguments, by position or name."""
     args, kwargs = answer.arguments
     found = [(str(i), _readable(v)) for i, v in enumerate(args) if not _tensors(v)]
     found += [(name, _readable(v)) for name, v in kwargs.items() if not _tensors(v)]
@@ -148,7 +147,7 @@ def _tensors(value: Any) -> bool:
 
 
 def _readable(value: Any) -> Any:
-    """A plain value, or its text."""
+    """Return a plain value unchanged and any other value as text."""
     if isinstance(value, bool | int | float | str | type(None)):
         return value
     if isinstance(value, Meta):
@@ -171,13 +170,13 @@ def _readable(value: Any) -> Any:
 
 PLAIN_OF_TORCH = torch.dtype | torch.device | torch.layout | torch.memory_format
 UNTOLD = "?"
-"""The place of a tensor of which it is not known."""
+"""The place of a tensor whose place in the call is unknown."""
 
 
 def places(answer: Answer, count: int) -> tuple[str, ...]:
-    """Where each of `count` tensors stands in the call.
+    """Return the place of each of `count` tensors in the call.
 
-    Empty where they fill, in order, the positions that other arguments leave free.
+    Empty if they fill, in order, the positions that other arguments leave free.
     """
     args, kwargs = answer.arguments
     found = [place for n, value in enumerate(args) for place in _within(value, str(n))]

@@ -1,7 +1,7 @@
-"""The engine of a run with all that answers its calls.
+"""The complete engine of a run: `Engine` with the methods that answer calls.
 
-`engine.Engine` keeps what a run knows, and each part of the engine is given one. What
-the parts ask of each other in a circle goes through its methods, which stand here.
+`engine.Engine` holds the state of a run and is passed to all parts of the engine. Parts
+that depend on each other in a circle call each other through the methods defined here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shapewright.engine.layers.nested_tensors import call_of_padded, refusal
 
 
 class Mode(Engine):
-    """Answers the calls of a run."""
+    """The function mode that answers the calls of a run."""
 
     def plan_for(self, func: Any) -> Plan:
         plan: Plan = plan_for(func)
@@ -73,7 +73,7 @@ class Mode(Engine):
     def fault(
         self, error: Exception, func: Any, args: Any, kwargs: dict[str, Any] | None
     ) -> Any:
-        """Our own fault: note it, and let torch answer without a record."""
+        """Handle an error of our own: note it and let torch answer, unrecorded."""
         name = plain_name(func)
         where = error.__traceback__
         while where is not None and where.tb_next is not None:

@@ -1,6 +1,6 @@
-"""Module calls: `nn.Module._call_impl` is replaced for the time of a run.
+"""Recording of module calls by replacing `nn.Module._call_impl` during a run.
 
-A scripted or traced module has no Python inside: it is one opaque op.
+A scripted or traced module has no Python code inside: it is recorded as one opaque op.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RunningCall:
-    """One running or finished call of a module; folded into a `ModuleCall` later."""
+    """A running or finished call of a module; becomes a `ModuleCall` later."""
 
     __slots__ = (
         "depth",
@@ -93,7 +93,7 @@ class Calls:
             self.alive[id(module)] = module
 
     def path_of(self, module: nn.Module) -> str:
-        """The module's path in the root; a name of its own for a stranger."""
+        """Return a module's path in the root; a module outside it gets a new name."""
         path = self.paths.get(id(module))
         if path is None:
             name = type(module).__name__
@@ -110,7 +110,7 @@ class Calls:
     def begin(
         self, path: str, name: str, key: int, site: Site, args: Any, kwargs: Any
     ) -> RunningCall:
-        """Open a call: everything until `end` belongs to it."""
+        """Begin a call: all ops until `end` belong to it."""
         engine = self.engine
         records = self.records
         number = self.counts[key] = self.counts.get(key, 0) + 1
@@ -131,13 +131,13 @@ class Calls:
         return call
 
     def end(self, call: RunningCall) -> None:
-        """Close a call, returned or failed."""
+        """End a call that has returned or failed."""
         self.engine.enter(call.parent or 0)
         call.end = len(self.engine.events)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """torch tells us of every module call in this thread.
+        """Record every module call in this thread.
 
         `_call_impl` is replaced rather than `__call__`: that one is a slot, and to
         replace it takes milliseconds where a library has defined thousands of modules.
@@ -154,7 +154,7 @@ class Calls:
 
 
 def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
-    """The replacement of `nn.Module._call_impl`."""
+    """Return the replacement of `nn.Module._call_impl`."""
     engine = calls.engine
     thread = get_ident()
     here = engine.sites.here
@@ -201,7 +201,7 @@ def _watcher(calls: Calls, original: Callable[..., Any]) -> Any:
 
 
 class _Below(TorchDispatchMode):
-    """Sees the kernels of a scripted module and stands in for its real tensors."""
+    """Counts a scripted module's kernels; runs them without data unless `real`."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -270,10 +270,10 @@ def _without_data(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What the module gives for data-free tensors.
+    """Run a scripted module on data-free tensors and return its outputs.
 
-    What asks for devices above the kernels (`lstm`) meets real weights there: a copy of
-    the module computes on real tensors then, where these are small.
+    Code that checks devices above the kernels (`lstm`) meets real weights there: then
+    a copy of the module computes on real tensors, if these are small.
     """
     with torch._C.DisableTorchFunction():
         physical = nests.swap((args, kwargs), engine.blank_of)
@@ -293,5 +293,5 @@ def _without_data(
 
 
 def _bare(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor without its numbers, which mean nothing."""
+    """Drop the data of a tensor, whose values mean nothing."""
     return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)

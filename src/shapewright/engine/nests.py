@@ -1,4 +1,4 @@
-"""Walks over nests of arguments and results."""
+"""Functions that traverse nests (tuples, lists, dicts) of arguments and results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ATOMS = frozenset(
 
 
 class _Knower(Protocol):
-    """Who knows the metadata of the tensors of a run."""
+    """An object that knows the metadata of a run's tensors."""
 
     def info(self, tensor: Tensor) -> Info: ...
 
 
 class _Unhashable:
-    """Stands in a key for what can't be compared: the key then matches nothing."""
+    """Replaces a value that can't be compared, so that a key matches no other key."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -37,7 +37,7 @@ UNHASHABLE = _Unhashable()
 
 
 def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> int:
-    """Append what an answer can depend on; return how many tensors are known."""
+    """Append to `key` all that an answer depends on; count tensors of known values."""
     kind = type(value)
     if isinstance(value, Tensor):
         info = engine.info(value)
@@ -76,7 +76,7 @@ def key_of(engine: _Knower, value: Any, key: list[Any], infos: list[Info]) -> in
 
 
 def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """The same nest with every tensor changed."""
+    """Return the nest with `change` applied to every tensor."""
     if isinstance(value, Tensor):
         return change(value)
     kind = type(value)
@@ -102,7 +102,7 @@ def swap(value: Any, change: Callable[[Tensor], Any]) -> Any:
 
 
 def visit(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
-    """Look at every tensor in a nest."""
+    """Call `look` with every tensor in a nest."""
     if isinstance(value, Tensor):
         look(value)
     elif isinstance(value, tuple | list):
@@ -114,7 +114,7 @@ def visit(value: Any, look: Callable[[Tensor], Any], depth: int = 0) -> None:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """Every tensor in a nest, in order."""
+    """Return all tensors in a nest, in order."""
     found: list[Tensor] = []
     visit(value, found.append)
     return found
@@ -123,7 +123,7 @@ def tensors(value: Any) -> list[Tensor]:
 def on_meta(
     physical: tuple[tuple[Any, ...], dict[str, Any]], device: str = "meta"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same arguments with every stated device replaced."""
+    """Return the arguments with every device among them replaced."""
     args, kwargs = physical
     if "device" in kwargs and kwargs["device"] is not None:
         kwargs = {**kwargs, "device": device}
@@ -143,7 +143,7 @@ def on_meta(
 
 
 def plain(value: Any, meta_of: Callable[[Tensor], Any]) -> Any:
-    """Arguments as a rule reads them: metadata for tensors, names for torch's types."""
+    """Convert arguments for a rule: metadata for tensors, names for torch's types."""
     kind = type(value)
     if kind in UNCHANGED:
         return value
@@ -175,7 +175,7 @@ UNCHANGED = frozenset({int, float, bool, str, type(None), complex})
 
 
 def snapshot(value: Any, look: Callable[[Tensor], Info], depth: int = 0) -> Any:
-    """A nest with tensors replaced by what is known of them, and nothing kept alive."""
+    """Copy a nest with infos in place of tensors, keeping no object alive."""
     if isinstance(value, Tensor):
         return look(value)
     kind = type(value)

@@ -1,6 +1,6 @@
-"""Private parts of torch that the engine relies on, each with its reason.
+"""Private APIs of torch on which the engine relies, with the reason for each.
 
-Everything here is found by feature, not by version, and is undone after a run.
+They are looked up by feature, not by version, and every patch is undone after a run.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch.nested._internal import nested_tensor as jagged_tensors
 from torch.nn import parameter
 
 FUNCTION_GETTER = type(vars(torch._C.TensorBase)["shape"].__get__)
-"""What a function mode sees for `x.shape`: a bound `__get__`; torch names no type."""
+"""The type of the bound `__get__` that a function mode sees for `x.shape`."""
 
 
 GROUPING = (torch._C, "_group_tensors_by_device_and_dtype")
-"""Where optimizers ask for tensors of one device and dtype; torch.optim reads it."""
+"""The function by which torch.optim groups tensors by device and dtype."""
 
 
 INNER_NESTED_MAKERS = (
@@ -32,50 +32,50 @@ INNER_NESTED_MAKERS = (
     (jagged_tensors, "jagged_from_tensor_and_lengths"),
     (jagged_tensors, "nested_view_from_values_offsets_lengths"),
 )
-"""What the functions of `torch.nested` call, by name, each time.
+"""The inner functions that the functions of `torch.nested` look up in every call.
 
-A program may have imported those before a run replaced them.
+A program may have imported the outer functions before a run replaced them.
 """
 
 
 is_transformed: Callable[[torch.Tensor], bool] = (
     torch._C._functorch.is_functorch_wrapped_tensor
 )
-"""Whether vmap, grad or another functorch transform wraps it.
+"""Return whether vmap, grad or another functorch transform wraps a tensor.
 
 There is no public test, and a wrapper's strides and values are not its own.
 """
 
 
 unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
-"""The tensor that the innermost transform wraps."""
+"""Return the tensor that the innermost transform wraps."""
 
 
 def in_transform() -> bool:
-    """Whether the program stands inside `torch.func` (vmap, grad, jvp ...)."""
+    """Return whether a `torch.func` transform (vmap, grad ...) is active."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def in_dispatch_mode() -> bool:
-    """Whether a mode below autograd is on, such as one of fake tensors."""
+    """Return whether a dispatch mode, such as `FakeTensorMode`, is active."""
     return torch._C._len_torch_dispatch_stack() > 0
 
 
 def saving_hooks() -> bool:
-    """Whether the program looks at what autograd saves, as checkpoints do.
+    """Return whether saved-tensor hooks are active, as in checkpointing.
 
-    torch has no public way to ask.
+    torch has no public API for this.
     """
     top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
     return top is None or top(False) is not None
 
 
 UninitializedTensor: type = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
-"""What lazy parameters and buffers have in common; the stubs leave it out."""
+"""The common base of lazy parameters and buffers, missing from the stubs."""
 
 
 def outside_transforms() -> AbstractContextManager[Any]:
-    """For the time of a block, as if the program stood in no transform."""
+    """Suspend all `torch.func` transforms in the block."""
     if not in_transform():
         return nullcontext()
     from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
@@ -86,9 +86,9 @@ def outside_transforms() -> AbstractContextManager[Any]:
 def nested_of_lengths(
     lengths: list[int], width: int, dtype: torch.dtype
 ) -> torch.Tensor:
-    """A strided nested tensor of samples `(length, width)`, whose memory is untouched.
+    """Return a strided nested tensor of samples `(length, width)` on untouched memory.
 
-    torch makes one of data that are there, or of one buffer, which is private.
+    torch's public functions copy existing data; the one for a buffer is private.
     """
     sizes = torch.tensor([[length, width] for length in lengths])
     steps = torch.tensor([[width, 1] for _ in lengths])
@@ -99,9 +99,9 @@ def nested_of_lengths(
 
 
 def function_modes() -> list[Any]:
-    """The function modes that are on, ours and the program's; torch has no other way.
+    """Return the active function modes, ours and the program's; no public API does.
 
-    Example: `with torch.device("cuda"):` is one of them.
+    Example: `with torch.device("cuda"):` is a function mode.
     """
     depth = torch._C._len_torch_function_stack()
     return [torch._C._get_function_stack_at(index) for index in range(depth)]
@@ -109,7 +109,7 @@ def function_modes() -> list[Any]:
 
 @contextmanager
 def modes_put_aside() -> Iterator[None]:
-    """For the time of a block no function mode is on; torch can only pop one by one."""
+    """Deactivate all function modes in the block; torch can only pop one by one."""
     with ExitStack() as stack:
         for _ in range(torch._C._len_torch_function_stack()):
             stack.enter_context(torch.overrides._pop_mode_temporarily())
@@ -119,12 +119,12 @@ def modes_put_aside() -> Iterator[None]:
 any_autocast: Callable[[], bool] = getattr(
     torch._C, "_is_any_autocast_enabled", torch.is_autocast_enabled
 )
-"""One call for all devices; the public one asks a device at a time."""
+"""Return whether autocast is on for any device; the public API takes one device."""
 
 
 @cache
 def casts(name: str, kind: str) -> bool:
-    """Whether autocast of this torch, for `cpu` or `cuda`, has `aten::name` in a list.
+    """Return whether this torch's autocast lists for `kind` have `aten::name`.
 
     The lists grow from version to version (`rms_norm` after 2.6).
     """
@@ -137,7 +137,7 @@ def casts(name: str, kind: str) -> bool:
 
 
 step_aside: list[Callable[[], AbstractContextManager[None]]] = []
-"""Contexts in which our patches of torch are off, while torch's compiler is imported.
+"""Contexts that undo our patches of torch while torch's compiler is imported.
 
 It compares the signatures of torch's own functions at import.
 """
@@ -147,7 +147,7 @@ It compares the signatures of torch's own functions at import.
 def patched_but_aside(
     patch: Callable[[], None], unpatch: Callable[[], None]
 ) -> Iterator[None]:
-    """Patch torch in the block, but not while `step_aside` is asked for."""
+    """Patch torch in the block, except inside the contexts of `step_aside`."""
 
     @contextmanager
     def unpatched() -> Iterator[None]:
@@ -168,12 +168,12 @@ def patched_but_aside(
 
 @contextmanager
 def without_dynamo() -> Iterator[None]:
-    """Answer torch's lazy import of its compiler by the function itself.
+    """Replace `torch._dynamo` by a stand-in while it is not yet imported.
 
     `torch/_compile.py` imports `torch._dynamo` (1 to 2 s, with sympy) at the first call
     of a meta kernel written in Python, only to learn that nothing is being compiled.
-    While this is in force, a stand-in module hands the function back; at any other use
-    the stand-in steps aside for the real module. The cached answers are removed after.
+    In this context a stand-in module returns the function unchanged; any other use
+    imports the real module instead. The cached answers are removed on exit.
     """
     if "torch._dynamo" in sys.modules:
         yield
@@ -193,12 +193,12 @@ def without_dynamo() -> Iterator[None]:
 
 
 def is_stand_in() -> bool:
-    """Whether `torch._dynamo` is at present only the stand-in."""
+    """Return whether `torch._dynamo` is currently the stand-in."""
     return isinstance(sys.modules.get("torch._dynamo"), _StandIn)
 
 
 def import_compiler() -> None:
-    """Torch's compiler for real, for what imports modules of it."""
+    """Import torch's real compiler in place of the stand-in."""
     module = sys.modules.get("torch._dynamo")
     if isinstance(module, _StandIn):
         vars(torch).pop("_dynamo", None)
@@ -206,7 +206,7 @@ def import_compiler() -> None:
 
 
 class _StandIn(types.ModuleType):
-    """Stands for `torch._dynamo` until what means nothing uncompiled is not enough."""
+    """A stand-in for `torch._dynamo` until more than its no-op functions is used."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -217,7 +217,7 @@ class _StandIn(types.ModuleType):
         return function
 
     def graph_break(self, *_: object, **__: object) -> None:
-        """Each step of an optimizer calls it in torch 2.6, to no effect outside."""
+        """Do nothing; in torch 2.6 every step of an optimizer calls this."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # inspect asks every module; that is no use of it
@@ -233,7 +233,7 @@ class _StandIn(types.ModuleType):
 
 
 class _DeviceContext:
-    """What `torch.set_default_device` set in this thread; torch tells no more of it."""
+    """Access to the device that `torch.set_default_device` set in this thread."""
 
     @staticmethod
     def get() -> Any:

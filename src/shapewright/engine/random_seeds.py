@@ -1,8 +1,8 @@
-"""Random numbers of a run: the same each time, whatever was drawn before it.
+"""Reproducible random numbers for a run, whatever was drawn before it.
 
-Small tensors are drawn for real, so a run would take another way each time. It begins
-at a seed of our own; a program that sets one has its own. What asks the machine for a
-a seed gets ours. The states of before are put back with the rest of the process.
+Small tensors are drawn for real, so unseeded runs could take different paths. A run
+begins with our seed; a seed set by the program takes effect as usual. Functions that
+would ask the machine for a seed get ours. The former states are restored afterwards.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from shapewright.engine.replacement import resemble
 
 SEED = 0
 _lent: list[dict[int, tuple[torch.Generator, torch.Tensor]]] = []
-"""Generators of the program that a run drew from, with their states of before."""
+"""The program's generators that a run used, with their earlier states."""
 
 
 def lend(generator: torch.Generator) -> None:
-    """A run is about to draw from a generator that may be the user's."""
+    """Save the state of a generator before a run draws from it."""
     if _lent and id(generator) not in _lent[-1]:
         _lent[-1][id(generator)] = generator, generator.get_state()
 
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Begin at our seed, and let nothing ask the machine for another."""
+    """Seed the default generators with `SEED`; prevent seeding by the machine."""
     torch.default_generator.manual_seed(SEED)
     random.seed(SEED)
     numpy = sys.modules.get("numpy")
@@ -54,7 +54,7 @@ def seeded() -> Iterator[None]:
 
 @functools.cache
 def _replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Functions that would ask the machine for a seed, and what is in their place."""
+    """Return the functions that seed from the machine, with their replacements."""
     found = [(random, "seed", _given(random.seed))]
     found += [(space, "seed", _started(torch.seed)) for space in (torch, torch.random)]
     if numpy is not None:
@@ -65,7 +65,7 @@ def _replacements(numpy: Any) -> list[tuple[Any, str, Callable[..., Any]]]:
 
 
 def _given(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is called with our seed where it is called with none."""
+    """Wrap a function so that a call without a seed uses ours."""
 
     def replaced(*args: Any, **kwargs: Any) -> Any:
         none = not kwargs and args in ((), (None,))
@@ -75,7 +75,7 @@ def _given(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _started(original: Callable[[], int]) -> Callable[[], int]:
-    """`torch.seed`, which gives the number at which it starts anew."""
+    """Return a replacement of `torch.seed` that sets and returns our seed."""
 
     def replaced() -> int:
         torch.default_generator.manual_seed(SEED)

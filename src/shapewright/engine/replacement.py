@@ -1,4 +1,4 @@
-"""Attributes and settings of others, replaced for the time of a block."""
+"""Context managers that temporarily replace attributes and settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 Replacement = TypeVar("Replacement")
 
 CACHE_METHODS = ("cache_info", "cache_clear", "cache_parameters")
-"""What `functools.lru_cache` gives to a function."""
+"""Methods that `functools.lru_cache` adds to a function."""
 
 
 @contextmanager
 def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """`owner.name` is what `make` makes of it, and afterwards what it was."""
+    """Replace `owner.name` by `make(owner.name)` in the block."""
     original = vars(owner)[name]
     setattr(owner, name, resembling(original, make))
     try:
@@ -26,10 +26,10 @@ def replaced(owner: Any, name: str, make: Callable[[Any], Any]) -> Iterator[None
 
 
 def resembling(original: Any, make: Callable[[Any], Any]) -> Any:
-    """What `make` makes of it, with the looks of the original.
+    """Return `make(original)` with the name and attributes of the original.
 
-    What the original wraps is replaced as well: who calls `f.__wrapped__()` to get
-    past a cache must not get past the replacement.
+    A function that the original wraps is replaced as well: calling `f.__wrapped__()`
+    to bypass a cache must not bypass the replacement.
     """
     made = resemble(make(original), original)
     inner = getattr(original, "__wrapped__", None)
@@ -42,7 +42,7 @@ def resemble(replacement: Replacement, original: Any) -> Replacement:
     """Give a function or class the name, documentation and attributes of another.
 
     Example: the stand-in of a function under `functools.lru_cache` has `cache_clear`,
-    and `inspect.signature` tells the signature of the original.
+    and `inspect.signature` returns the signature of the original.
     """
     looks: Any = getattr(replacement, "__func__", replacement)
     model: Any = getattr(original, "__func__", original)
@@ -61,7 +61,7 @@ def resemble(replacement: Replacement, original: Any) -> Replacement:
                 setattr(looks, method, getattr(model, method))
         looks.__wrapped__ = original
     elif _is_class(model):
-        with suppress(TypeError, ValueError):  # one that is written in C tells none
+        with suppress(TypeError, ValueError):  # C code may have no signature
             looks.__signature__ = signature(model)
     return replacement
 
@@ -72,7 +72,7 @@ def _is_class(value: object) -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """torch computes in this thread alone: no fork copies its pool of threads."""
+    """Limit torch to this thread, so that no fork copies its thread pool."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""What a run knows of each tensor, made at first sight."""
+"""The table of what a run knows of every tensor, filled when first seen."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ COPIED = frozenset({"sparse_coo", "sparse_csr", "sparse_csc", "nested"})
 
 
 class Life:
-    """Held by every tensor that a run made: its references tell how many live."""
+    """An object that all tensors made by a run hold: its references count them."""
 
     __slots__ = ()
 
 
 class SeenTensors:
-    """The tensors of one run: their metadata, their storages, and what stands for them.
+    """The tensors of a run: their metadata, storages and stand-ins.
 
-    A tensor that the run made carries what is known of it; of others a table does.
+    The `Info` of a tensor created by the run is on the tensor, of others in a table.
     """
 
     memo: Memo
@@ -60,7 +60,7 @@ class SeenTensors:
     life: Life
 
     def info(self, tensor: Tensor) -> Info:
-        """What the run knows of a tensor, made at first sight."""
+        """Return the `Info` of a tensor, creating it at first sight."""
         info: Info | None = getattr(tensor, "_sw", None)
         if info is not None:
             return info
@@ -68,11 +68,11 @@ class SeenTensors:
         return pair[1] if pair is not None else self.adopt(tensor)
 
     def known(self, tensor: Tensor) -> bool:
-        """Was it seen before?"""
+        """Return whether the tensor was seen before."""
         return getattr(tensor, "_sw", None) is not None or id(tensor) in self.theirs
 
     def adopt(self, tensor: Tensor, device: str | None = None) -> Info:
-        """First sight of a tensor that no recorded call made."""
+        """Register a tensor that no recorded call returned."""
         with torch._C.DisableTorchFunction():
             kind = type(tensor)
             if (
@@ -89,7 +89,7 @@ class SeenTensors:
         return info
 
     def plain_sight(self, tensor: Tensor, claim: str) -> Info:
-        """First sight of a data-free tensor: a model built on meta has thousands."""
+        """Create the info of a data-free tensor quickly; meta models have thousands."""
         rg = tensor.requires_grad
         meta = intern_meta(self.memo.metas, tensor, claim, rg)
         key = tensor.untyped_storage()._cdata
@@ -105,7 +105,7 @@ class SeenTensors:
         return info
 
     def recall(self, seen: dict[int, tuple[Tensor, Info]]) -> None:
-        """Tensors that an earlier run of the same program saw, still as they were."""
+        """Adopt the infos of unchanged tensors from an earlier run of the program."""
         self.theirs.update(seen)
         with torch._C.DisableTorchFunction():
             for tensor, info in seen.values():
@@ -114,7 +114,7 @@ class SeenTensors:
                     info.twin = tensor.detach()
 
     def unwritten(self) -> dict[int, tuple[Tensor, Info]]:
-        """Parameters and data-free buffers of which the next run may know the same."""
+        """Return parameters and data-free buffers whose infos a next run may reuse."""
         return {
             key: (tensor, info)
             for key, (tensor, info) in self.theirs.items()
@@ -126,10 +126,10 @@ class SeenTensors:
         }
 
     def meet(self, tensor: Tensor, mine: bool = False) -> None:
-        """First sight, before the run, of a parameter, a buffer or an input.
+        """Register a parameter, buffer or input before the run.
 
-        What was claimed of it when it was built or fed holds; its values are only
-        written when it is `mine`.
+        Claims from when it was built or fed stay valid; its values are written only
+        if it is `mine`.
         """
         info: Info | None = getattr(tensor, "_sw", None)
         if info is None:
@@ -175,7 +175,7 @@ class SeenTensors:
         return info
 
     def holds(self, tensor: Tensor) -> bool:
-        """Whether the whole numbers of a large tensor are kept, as labels are."""
+        """Return whether the integers of a large tensor, such as labels, are kept."""
         count = tensor.numel()
         unknown = isinstance(tensor, Parameter) or id(tensor) in self.unknown_ids
         return (
@@ -187,7 +187,7 @@ class SeenTensors:
         )
 
     def limit_for(self, infos: list[Info]) -> int:
-        """Elements of what is made of known tensors: as many as the largest has."""
+        """Return the size limit for results of known tensors: that of the largest."""
         sizes = [numel(info.meta.shape) for info in infos if info.storage.known]
         return max([self.known_limit, *sizes]) if self.known_limit > 0 else -1
 
@@ -199,7 +199,7 @@ class SeenTensors:
         return storage
 
     def blank_of(self, tensor: Tensor) -> Tensor:
-        """The data-free tensor that stands for this one when torch runs."""
+        """Return the data-free tensor on which torch runs in place of this tensor."""
         info = self.info(tensor)
         if info.kind == BLANK:
             return info.twin if info.twin is not None and not self.graph else tensor
@@ -231,14 +231,14 @@ class SeenTensors:
         return twin
 
     def copy_of(self, tensor: Tensor, info: Info) -> Tensor:
-        """A tensor that has no data-free form; the user's own may not be written."""
+        """Copy a user's tensor that has no data-free form, as it may not be written."""
         if info.kind != THEIRS or info.meta.layout not in COPIED:
             return tensor
         copy = tensor.detach().clone()
         return copy.requires_grad_() if info.meta.requires_grad else copy
 
     def value_of(self, tensor: Tensor) -> Tensor:
-        """The CPU tensor to compute with; the user's own are copied first."""
+        """Return the CPU tensor to compute with; a user's tensor is copied first."""
         info = self.info(tensor)
         if info.kind == VALUED:
             return tensor
@@ -251,13 +251,13 @@ class SeenTensors:
             return value.requires_grad_() if meta.requires_grad else value
 
     def tell(self, tensor: Tensor, info: Info) -> Tensor:
-        """Hang what is known on a tensor that the run made."""
+        """Attach an info to a tensor that the run created."""
         tensor._sw = info  # type: ignore[attr-defined]
         tensor._sw_life = self.life  # type: ignore[attr-defined]
         return tensor
 
     def retell(self, tensor: Tensor, info: Info) -> None:
-        """Replace what is known of a tensor, whoever made it."""
+        """Replace the info of any tensor."""
         if getattr(tensor, "_sw", None) is None and id(tensor) in self.theirs:
             self.theirs[id(tensor)] = (tensor, info)
             self.reshaped = True
@@ -266,7 +266,7 @@ class SeenTensors:
 
 
 def _is_odd(tensor: Tensor) -> bool:
-    """Whether shape, stride and storage do not tell the whole of it."""
+    """Return whether shape, stride and storage do not fully describe a tensor."""
     kind = type(tensor)
     if kind is Tensor or kind is Parameter or kind is Buffer:
         return (

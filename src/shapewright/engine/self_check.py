@@ -1,7 +1,7 @@
-"""The self-check: every remembered or ruled answer is asked of torch again.
+"""The self-check: every memoized or ruled answer is compared with torch's.
 
-Small calls are asked of the CPU's kernels on representative values, others of torch's
-data-free kernels. Where torch says something else, that is a finding.
+Small calls run on the CPU's kernels with representative values, others on torch's
+data-free kernels. A difference from torch's answer is a finding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNDONE = "self-check: not compared, torch has no answer"
 
 
 LIMIT = 1 << 24
-"""Elements that are made real, all operands together, to ask the CPU's kernel."""
+"""Largest total of operand elements for which the CPU's kernels are run."""
 CHOOSES = frozenset(
     {
         "scaled_dot_product_attention",
@@ -46,7 +46,7 @@ CHOOSES = frozenset(
         "_transformer_encoder_layer_fwd",
     }
 )
-"""torch takes other kernels for them on the CPU than without data, or has none."""
+"""Calls for which torch's CPU and data-free kernels differ or are missing."""
 
 
 ASKED_AGAIN = (
@@ -55,23 +55,23 @@ ASKED_AGAIN = (
     indexing.index,
     fused_attention.fused,
 )
-"""Plans whose answers torch could give, too."""
+"""Plans whose answers can be compared with torch's."""
 
 
 class _NoAnswer(Exception):
-    """torch can't be asked."""
+    """Raised if torch gives no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way to ask torch again: what comes out, in words."""
+    """A way to repeat a call with torch; `ask` returns the outputs in words."""
 
     device: str
     ask: Callable[[], list[str]]
 
 
 def verified(plan: Plan) -> Plan:
-    """The plan of a function, each answer compared with torch's own."""
+    """Wrap a plan so that its answers are compared with torch's."""
     if plan not in ASKED_AGAIN:
         return plan
 
@@ -101,12 +101,12 @@ def verified(plan: Plan) -> Plan:
 
 
 def _odd(infos: list[Info]) -> bool:
-    """Whether a tensor has no strides of its own."""
+    """Return whether a tensor has no strides of its own."""
     return any(info.meta.layout != "strided" for info in infos)
 
 
 def _lazy(tensors: list[Tensor]) -> bool:
-    """Whether a tensor has no shape yet."""
+    """Return whether a tensor has no shape yet."""
     return any(isinstance(tensor, UninitializedTensor) for tensor in tensors)
 
 
@@ -114,7 +114,7 @@ def _lazy(tensors: list[Tensor]) -> bool:
 
 
 class _Source(torch.autograd.Function):
-    """Gives a tensor a node, and leaves its strides as they are."""
+    """Gives a tensor an autograd node and leaves its strides unchanged."""
 
     @staticmethod
     def forward(context: Any, tensor: Tensor, made: list[Tensor]) -> Tensor:
@@ -126,7 +126,7 @@ class _Source(torch.autograd.Function):
 
 
 def _prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[_Way]:
-    """Ways to ask torch: on the CPU where the call is small, and without data."""
+    """Return the ways to repeat a call: on the CPU if small, and without data."""
     ways = []
     if _count(infos) <= LIMIT and not (any_autocast() and _on_gpu(infos)):
         ways.append(_way(engine, func, call, "cpu"))
@@ -136,17 +136,17 @@ def _prepared(engine: Engine, func: Any, call: Call, infos: list[Info]) -> list[
 
 
 def _count(infos: list[Info]) -> int:
-    """The elements of all operands."""
+    """Return the total number of elements of all operands."""
     return sum(math.prod(info.meta.shape) for info in infos)
 
 
 def _on_gpu(infos: list[Info]) -> bool:
-    """Whether a tensor claims a device that is not here."""
+    """Return whether a tensor claims a device other than the CPU."""
     return any(info.meta.device != "cpu" for info in infos)
 
 
 def _way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
-    """The same call on tensors of its own, ready before the answered one may write."""
+    """Prepare the call on separate tensors, before the original can write any."""
     written = writes(plain_name(func), call[1]) or "out" in call[1]
     made: dict[int, Tensor] = {}
 
@@ -168,7 +168,7 @@ def _way(engine: Engine, func: Any, call: Call, device: str) -> _Way:
 
 
 def _lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
-    """A tensor of the same metadata that shares nothing with the run's."""
+    """Return a tensor of the same metadata that shares no memory with the run's."""
     info = engine.info(tensor)
     meta = info.meta
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
@@ -190,7 +190,7 @@ def _lone(engine: Engine, tensor: Tensor, device: str, written: bool) -> Tensor:
 
 
 def _shifted(value: Tensor, offset: int) -> Tensor:
-    """A copy with the same strides, at the same offset."""
+    """Copy a tensor with its strides, at the given storage offset."""
     size, stride = value.shape, value.stride()
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True) if n) + 1
     room = torch.zeros(offset + max(last, 0), dtype=value.dtype)
@@ -202,14 +202,14 @@ def _shifted(value: Tensor, offset: int) -> Tensor:
 
 
 def _extent(meta: Any) -> int:
-    """Bytes from the start of the storage to the last element."""
+    """Return the bytes from the start of the storage to the last element's end."""
     steps = zip(meta.shape, meta.stride, strict=True)
     last = 0 if 0 in meta.shape else sum((n - 1) * s for n, s in steps) + 1
     return int((meta.offset + last) * meta.torch_dtype.itemsize)
 
 
 def _asked(ways: list[_Way]) -> list[str]:
-    """What torch answers: on the CPU, else without data."""
+    """Return torch's answer from the first way that works: CPU, else without data."""
     state = torch.get_rng_state()
     try:
         for way in ways:
@@ -233,7 +233,7 @@ def _compare(
     outs: tuple[Info, ...],
     ways: list[_Way],
 ) -> None:
-    """Hold an answer against torch's; a difference is a finding."""
+    """Compare an answer with torch's; report a difference as a finding."""
     try:
         theirs = _asked(ways)
     except _NoAnswer:
@@ -247,7 +247,7 @@ def _compare(
 
 
 def _claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str]:
-    """What we say of the tensors that come out."""
+    """Describe our recorded outputs in words."""
     given = list(dict.fromkeys(info.number for info in ins))
     found = []
     for info in outs:
@@ -259,7 +259,7 @@ def _claimed(outs: tuple[Info, ...], ins: list[Info], written: bool) -> list[str
 
 
 def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
-    """What torch says of them."""
+    """Describe torch's outputs in words."""
     found = []
     for tensor in nests.tensors(out):
         meta = Meta(
@@ -274,7 +274,7 @@ def _described(out: Any, given: list[Tensor], written: bool) -> list[str]:
 
 
 def _words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
-    """A tensor in a few words, equal where torch's and ours agree."""
+    """Describe a tensor in a few words, the same for torch's and ours if they agree."""
     if grad_fn in (None, "_SourceBackward") or not torch.is_grad_enabled():
         grad_fn = "leaf" if requires_grad else None
     text = f"{meta.dtype}{list(meta.shape)}"
@@ -284,7 +284,7 @@ def _words(meta: Meta, requires_grad: bool, grad_fn: str | None) -> str:
 
 
 def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
-    """Hold the arithmetic of a rule against torch's own formulas."""
+    """Compare the FLOPs of a rule with torch's own formulas."""
     if answer.flops is None or not ways:
         return
     if plain_name(func) in CHOOSES and ways[-1].device == "cpu":
@@ -298,7 +298,7 @@ def _flops(engine: Engine, func: Any, answer: Answer, ways: list[_Way]) -> None:
 
 
 def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> None:
-    """We say that a call fails: so must the CPU; data-free kernels forgive too much."""
+    """Check that a refused call fails on the CPU, too; meta kernels are too lenient."""
     if not ways or ways[0].device != "cpu" or representatives.autograd_error(error):
         return  # what refuses to write a view is its base, which is not here
     try:
@@ -309,7 +309,7 @@ def _refused(engine: Engine, func: Any, ways: list[_Way], error: Exception) -> N
 
 
 def _differs(engine: Engine, func: Any, ours: str, theirs: str) -> None:
-    """Say that torch and Shapewright disagree; it is a bug of ours."""
+    """Report a disagreement with torch, which is a bug of ours."""
     engine.find(
         "self-check",
         f"`{display_name(func)}` is recorded as {ours}, torch says {theirs}",

@@ -1,4 +1,4 @@
-"""What one run has supposed so far of data that are not known."""
+"""The values that a run has assumed so far for unknown data."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from shapewright.engine.memo import INPLACE
 
 Tensor = torch.Tensor
 KEPT = 1 << 23
-"""Elements of all that was supposed and is kept; the oldest is forgotten first."""
+"""Total elements of assumed values that are kept; the oldest are dropped first."""
 MOST = 4096
-"""Objects that are remembered as made of unknown data."""
+"""Largest number of objects remembered as computed from unknown data."""
 Key = tuple[Any, ...]
 Event = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A representative. `told`: something rests on it or bound it; `sure`: it is so."""
+    """A representative. `told`: something rests on it or bounds it; `sure`: exact."""
 
     value: Tensor
     told: bool = False
@@ -32,7 +32,7 @@ class Guess:
 
 
 class Waits:
-    """How often reads that loops wait for were asked, by place."""
+    """Counts of the reads for which loops wait, by place."""
 
     def __init__(self) -> None:
         self.asked: dict[tuple[CodeType, Any], int] = {}
@@ -40,14 +40,14 @@ class Waits:
 
 
 class ChosenValues:
-    """Where unknown data were read, and the objects that were given for them."""
+    """The places that read unknown data, and the objects returned for it."""
 
     def __init__(self) -> None:
         self.places: dict[CodeType, set[int]] = {}
         self.objects: dict[int, Any] = {}
 
     def add(self, value: Any) -> None:
-        """A read was answered with this."""
+        """Note a value that was returned for a read of unknown data."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(OURS):
             frame = frame.f_back
@@ -58,19 +58,19 @@ class ChosenValues:
 
 
 class Supposed:
-    """Representatives of one run's tensors, by what made them and when."""
+    """Representatives of a run's tensors, by the call that produced them."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[Key, Guess] = OrderedDict()
-        self.unsure: set[Key] = set()  # of which constants alone do not tell
+        self.unsure: set[Key] = set()  # not decided by constants alone
         self.size = 0
         self.made: dict[int, int] = {}  # event by number of tensor
         self.wrote: dict[int, int] = {}  # last write by number of storage
         self.seen = 0
 
     def look(self, events: list[Event]) -> None:
-        """Read the events that came since the last time."""
-        if len(events) < self.seen:  # calls that were tried were taken back
+        """Process the events since the last call."""
+        if len(events) < self.seen:  # tried calls were undone
             self.made.clear()
             self.wrote.clear()
             self.seen = 0
@@ -83,7 +83,7 @@ class Supposed:
         self.seen = len(events)
 
     def keep(self, key: Key, guess: Guess) -> Guess:
-        """Give the same answer the next time."""
+        """Keep a guess, so that the next read gets the same answer."""
         if key in self.kept:
             self.size -= self.kept[key].value.numel()
         self.size += guess.value.numel()

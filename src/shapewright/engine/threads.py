@@ -1,6 +1,6 @@
-"""Threads that the program starts: torch's modes are per thread, so ours follows.
+"""Threads of the program: torch's modes are per thread, so ours is entered in each.
 
-Without it a thread would run real kernels on the user's own weights.
+Otherwise a thread would run real kernels on the user's own weights.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def followed(engine: Engine) -> Iterator[None]:
-    """Threads started during the run are answered as the run is.
+    """Answer torch calls in threads started during the run like those of the run.
 
-    One that goes on after the run ends at its next call of torch: the tensors that it
-    holds have no data.
+    A thread that outlives the run is ended at its next call of torch, since its
+    tensors have no data.
     """
     original = Thread.start
 
@@ -42,7 +42,7 @@ def followed(engine: Engine) -> Iterator[None]:
 
 
 def _follow(engine: Engine, bootstrap: Any) -> Any:
-    """What a thread runs, with the run's mode around it."""
+    """Wrap a thread's bootstrap function in the run's mode."""
 
     def inner() -> None:
         number = get_ident()
@@ -57,11 +57,11 @@ def _follow(engine: Engine, bootstrap: Any) -> Any:
 
 
 class _RunIsOver(SystemExit):
-    """Ends a thread that goes on after its run; whoever catches it may say why."""
+    """Raised to end a thread that outlives its run."""
 
 
 def _quiet(engine: Engine, report: Any) -> Any:
-    """What a thread does with an exception: nothing, where it is ours."""
+    """Wrap a thread's exception hook so that it ignores our own exceptions."""
     from shapewright.engine.engine import NeedsGraph
 
     def invoke(thread: Thread) -> None:
@@ -74,12 +74,12 @@ def _quiet(engine: Engine, report: Any) -> Any:
 
 
 class _Over(dict[Any, Any]):
-    """The plans of a run that is over."""
+    """The plans after the end of a run: every call ends its thread."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return _ended
 
 
 def _ended(*_: Any) -> NoReturn:
-    """Ends the thread."""
+    """End the thread."""
     raise _RunIsOver("the trace that this thread belonged to is over")

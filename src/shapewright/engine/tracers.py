@@ -1,8 +1,8 @@
 """Torch's own tracers inside a program: `torch.jit.trace`, `torch.export`, `torch.fx`.
 
-What they trace must be torch's own behaviour, on tensors that have data: our stand-ins
-would be written into the graph. So they run with our mode and patches put aside, on a
-copy of the model whose parameters are allocated for the time of the trace.
+They must trace torch's own behaviour on tensors with data: our stand-ins would become
+part of the graph. So they run without our mode and patches, on a copy of the model
+whose parameters are allocated for the time of the trace.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ TRACERS = (
     ("torch.export", "draft_export"),
     ("torch.export", "export_for_training"),
 )
-"""What traces a model on example inputs, or compiles its text."""
+"""Functions that trace a model on example inputs or compile its source."""
 
 SYMBOLIC = (
     ("torch.fx", "symbolic_trace"),
     ("torch.fx._symbolic_trace", "symbolic_trace"),
 )
-"""What needs no values: the graph has the model's own parameters."""
+"""Tracers that need no values: the graph holds the model's own parameters."""
 
 MAKERS = (("torch.fx.experimental.proxy_tensor", "make_fx"),)
-"""What gives a function that traces when it is called."""
+"""Functions that return a function that traces when called."""
 
 FUNCTIONAL = (("torch.func", "functionalize"),)
-"""What gives a function of the same results."""
+"""Functions that return a function with the same results."""
 
 FEW = 1 << 22
-"""Elements of the largest tensor that gets numbers; a larger one has zeros."""
+"""Largest number of elements filled with random values; larger tensors get zeros."""
 
 
 @contextmanager
 def tracers_kept() -> Iterator[None]:
-    """For the time of a run, or of the building of a model."""
+    """Make torch's tracers work during a run or while a model is built."""
     makes = (
         (TRACERS, _tracing),
         (SYMBOLIC, _looking),
@@ -73,9 +73,9 @@ def tracers_kept() -> Iterator[None]:
 
 
 def _running_engine() -> Engine | None:
-    """That of the run that goes on.
+    """Return the engine of the run in progress, or None.
 
-    It need not be the one in which a file got hold of a tracer, by
+    It may differ from the engine of the run in which a file imported a tracer by
     `from torch.jit import trace`.
     """
     from shapewright.engine.engine import Engine
@@ -86,7 +86,7 @@ def _running_engine() -> Engine | None:
 
 
 def _tracing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A tracer, run on real tensors."""
+    """Wrap a tracer so that it runs on real tensors."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
         engine = _running_engine()
@@ -100,7 +100,7 @@ def _tracing(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _looking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A tracer that looks at a model with tensors of its own kind."""
+    """Wrap a tracer that uses tensors of its own kind, such as proxies."""
 
     def trace(*args: Any, **kwargs: Any) -> Any:
         engine = _running_engine()
@@ -113,7 +113,7 @@ def _looking(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _making(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What makes a function that traces when it is called."""
+    """Wrap a function such as `make_fx`, whose result traces when called."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def trace(*inputs: Any, **named: Any) -> Any:
@@ -132,7 +132,7 @@ def _making(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _passing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What makes a function of the same results, which is run as it is."""
+    """Wrap a function such as `functionalize`: in a run, call its argument directly."""
 
     def made(function: Any, *args: Any, **kwargs: Any) -> Any:
         def called(*inputs: Any, **named: Any) -> Any:
@@ -148,7 +148,7 @@ def _passing(original: Callable[..., Any]) -> Callable[..., Any]:
 def _traced_for_real(
     engine: Engine, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    """What torch's tracer gives for copies that have data, its tensors without."""
+    """Run torch's tracer on copies with data; return its result without data."""
     real = Real(engine)
     made = engine.run(_run_for_real, (engine, real, function, args, kwargs), {})
     infos = [engine.info(tensor) for tensor in real.parameters]
@@ -160,7 +160,7 @@ def _traced_for_real(
 def _run_for_real(
     engine: Engine, real: Real, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    """Call torch's tracer on copies that have data; what it returns has data, too."""
+    """Call torch's tracer on copies with data; its result has data, too."""
     with _put_aside(engine), torch.random.fork_rng(devices=()):
         args, kwargs = real.of(args), real.of(kwargs)
         with real.in_closures(args):
@@ -168,7 +168,7 @@ def _run_for_real(
 
 
 def _without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
-    """What a traced function gave was computed from numbers that mean nothing."""
+    """Make a tracer's result data-free, since its values are meaningless."""
     with torch._C.DisableTorchFunction():
         blank = tensor.detach().to("meta")
     engine.adopt(blank, getattr(tensor, FROM_FILE, None))
@@ -177,7 +177,7 @@ def _without_data(engine: Engine, tensor: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _put_aside(engine: Engine) -> Iterator[None]:
-    """In the block torch is as without a run: no mode and none of our patches."""
+    """Remove our mode and patches from torch in the block."""
     thread = get_ident()
     with ExitStack() as stack:
         for unpatched in step_aside:
@@ -192,7 +192,7 @@ def _put_aside(engine: Engine) -> Iterator[None]:
 
 
 class Real:
-    """Copies of tensors and models that have data, the same copy for the same thing."""
+    """Copies of tensors and models with data, one copy per object."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -201,7 +201,7 @@ class Real:
         self.parameters: list[torch.Tensor] = []  # of the models that were copied
 
     def of(self, value: Any) -> Any:
-        """A tensor, a model, or a nest of them."""
+        """Return the copy of a tensor, a model, or a nest of them."""
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
         if isinstance(value, nn.Module):
@@ -216,7 +216,7 @@ class Real:
         return value
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
-        """One with the same metadata, and values: known ones, else made up."""
+        """Return a copy with the same metadata and known or invented values."""
         found = self.memo.get(id(tensor))
         if found is None:
             with torch._C.DisableTorchFunction():
@@ -246,7 +246,7 @@ class Real:
         return real
 
     def module(self, module: nn.Module) -> nn.Module:
-        """A copy of a model, with all tensors that its modules hold."""
+        """Return a copy of a model with all tensors that its modules hold."""
         if isinstance(module, torch.jit.ScriptModule):
             return module
         if id(module) not in self.memo:
@@ -260,7 +260,7 @@ class Real:
 
     @contextmanager
     def in_closures(self, args: tuple[Any, ...]) -> Iterator[None]:
-        """A function that is traced finds real tensors in what it closes over."""
+        """Put real tensors into the closures and globals of traced functions."""
         cells = [
             (cell, cell.cell_contents)
             for function in args

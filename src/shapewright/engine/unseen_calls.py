@@ -1,10 +1,10 @@
-"""Calls that no mode sees: custom functions, hooks, transforms, `set_`, groups.
+"""Calls that no mode sees: custom functions, hooks, transforms, `set_`, grouping.
 
-torch takes all modes off while `backward` runs, so without this a checkpoint would
-compute its forward again for real, on the user's weights.
+torch deactivates all modes while `backward` runs, so without this module a checkpoint
+would recompute its forward pass for real, on the user's weights.
 
-torch groups tensors in C++ by what they physically are, where it sees neither the
-device nor the dtype that a tensor claims: `AdamW(fused=True)`, `clip_grad_norm_`.
+`AdamW(fused=True)` and `clip_grad_norm_` group tensors in C++ by their physical device
+and dtype, not by those that a tensor claims.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def applied(engine: Engine) -> Iterator[None]:
-    """`Function.apply` hands stand-ins to autograd, and its results keep their node."""
+    """Make `Function.apply` pass stand-ins to autograd and keep its results' nodes."""
     kind = torch.autograd.Function
     original = kind.__dict__["apply"]
 
@@ -66,7 +66,7 @@ def applied(engine: Engine) -> Iterator[None]:
 
 
 def _stand_in(engine: Engine, value: torch.Tensor) -> torch.Tensor:
-    """Data-free, and known as the same tensor; whole numbers keep their values.
+    """Return a data-free stand-in with the same identity; integers keep their values.
 
     The user's own tensors must not enter the graph, and in it no device may mix.
     """
@@ -94,12 +94,12 @@ ENTRIES = (
     (torch._functorch.eager_transforms, "_wrap_for_grad"),
     (torch.autograd.forward_ad, "make_dual"),
 )
-"""Where a transform takes hold of a tensor."""
+"""Functions with which a transform wraps a tensor."""
 
 
 @contextmanager
 def transforms_seen(engine: Engine) -> Iterator[None]:
-    """Transforms wrap data-free tensors."""
+    """Make `torch.func` transforms wrap data-free tensors."""
     with ExitStack() as stack:
         for module, name in ENTRIES:
             stack.enter_context(_wrapped_entry(module, name, _entry(engine)))
@@ -109,7 +109,7 @@ def transforms_seen(engine: Engine) -> Iterator[None]:
 
 
 EXITS = ((torch._functorch.vmap, "_remove_batch_dim"),)
-"""Where it gives one back."""
+"""Functions with which a transform unwraps a tensor."""
 
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -117,7 +117,7 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @contextmanager
 def _wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
-    """A function of torch's, wrapped for the time of the run."""
+    """Wrap a function of torch's during the run."""
     original = vars(module)[name]
     wrapped = resembling(original, wrap)
     setattr(module, name, wrapped)
@@ -129,7 +129,7 @@ def _wrapped_entry(module: Any, name: str, wrap: Wrap) -> Iterator[None]:
 
 
 def _left(engine: Engine) -> Wrap:
-    """What a transform gives back claims the device of what was wrapped."""
+    """Return a wrapper by which an unwrapped tensor claims the wrapped one's device."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def leave(wrapped: Any, *args: Any, **kwargs: Any) -> Any:
@@ -146,7 +146,7 @@ def _left(engine: Engine) -> Wrap:
 
 
 def _entry(engine: Engine) -> Wrap:
-    """What a transform wraps is data-free, and has torch's own graph below."""
+    """Return a wrapper that passes data-free stand-ins to a transform."""
     from shapewright.engine.engine import NeedsGraph
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,11 +168,11 @@ def _entry(engine: Engine) -> Wrap:
 
 @contextmanager
 def storages_kept(engine: Engine) -> Iterator[None]:
-    """A tensor of the user's keeps its storage; what it would get is claimed."""
+    """Make `set_` only claim the new storage; a user's tensor keeps its own."""
     original = torch.Tensor.set_
 
     def set_(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        # Inside our own calls our mode is off, and torch's method is meant.
+        # In our own calls our mode is off: use torch's method.
         if engine not in torch.overrides._get_current_function_mode_stack():
             return original(tensor, *args, **kwargs)
         with torch._C.DisableTorchFunction():
@@ -193,7 +193,7 @@ def storages_kept(engine: Engine) -> Iterator[None]:
 def _claim(
     engine: Engine, original: Any, tensor: Any, args: Any, kwargs: Any
 ) -> torch.Tensor:
-    """`set_` on a stand-in, and what is known of the tensor after it."""
+    """Apply `set_` to a stand-in and update the tensor's info."""
     info = engine.info(tensor)
     source = kwargs.get("source", args[0] if args else None)
     given = engine.info(source) if isinstance(source, torch.Tensor) else None
@@ -238,12 +238,12 @@ def _claim(
 Groups = dict[tuple[torch.device, torch.dtype], tuple[list[list[Any]], list[int]]]
 
 STEPS = frozenset({torch.float32, torch.float64})
-"""What counts steps is of these, whatever the parameters are."""
+"""Dtypes of step counters, whatever dtype the parameters have."""
 
 
 @contextmanager
 def tensors_grouped(engine: Engine) -> Iterator[None]:
-    """For the time of a run, torch groups tensors by what they claim."""
+    """Make torch group tensors by their claimed device and dtype during a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def group(tensorlistlist: list[list[Any]], with_indices: bool = False) -> Any:
@@ -264,10 +264,10 @@ def tensors_grouped(engine: Engine) -> Iterator[None]:
 def _group_tensors(
     engine: Engine, lists: list[list[Any]], with_indices: bool = False
 ) -> Groups:
-    """Tensors of the first list by their device and dtype, the others with them.
+    """Group the tensors of the first list by device and dtype, with their companions.
 
-    Example: for parameters in float32 and bfloat16 there are two groups; each has as
-    many lists as went in, and the places at which its tensors stood.
+    Example: parameters in float32 and bfloat16 form two groups; each has as many
+    lists as `lists`, and the indices of its tensors.
     """
     groups: Groups = {}
     for place, first in enumerate(lists[0]):
@@ -291,7 +291,7 @@ def _group_tensors(
 
 
 def _goes_with(meta: Meta, first: Meta) -> bool:
-    """Whether torch takes a tensor with a parameter: a step may be on the CPU."""
+    """Return whether torch groups a tensor with a parameter; a step may be on CPU."""
     if meta.device == first.device:
         lower = meta.torch_dtype is torch.bfloat16  # an optimizer's state may be
         return meta.torch_dtype in (first.torch_dtype, *STEPS) or lower
@@ -299,7 +299,7 @@ def _goes_with(meta: Meta, first: Meta) -> bool:
 
 
 def under(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with the run's mode on while it runs."""
+    """Wrap a function so that it runs under the run's mode."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         modes = torch.overrides._get_current_function_mode_stack()
@@ -313,7 +313,7 @@ def under(engine: Engine, function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def backward_seen(engine: Engine) -> Iterator[None]:
-    """Backward methods of custom functions, and hooks on saved tensors, are seen."""
+    """Run backward methods of custom functions and saved-tensor hooks in our mode."""
     node: Any = BackwardCFunction
     hooks: Any = saved_tensors_hooks
     apply, start = node.apply, hooks.__init__

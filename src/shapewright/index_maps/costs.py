@@ -1,4 +1,4 @@
-"""What a call costs, counted from its index maps: in torch, and as the naive loop.
+"""The costs of a call, counted from its index maps: in torch, and as the naive loop.
 
 For `torch.matmul(f32[2, 3], f32[3, 4])` the loop goes through 24 steps, each of two
 reads, one multiplication and one addition; in Python that is 146 calls of torch.
@@ -19,12 +19,12 @@ from shapewright.sizes.expressions import Expression, Letter
 from shapewright.sizes.strides import is_contiguous
 
 MOST_STEPS = 20_000
-"""Steps of a map with conditions that are gone through to count."""
+"""Steps of a map with conditions up to which they are counted."""
 METADATA = frozenset(
     """__len__ size numel nelement dim ndimension stride storage_offset element_size
     is_contiguous is_floating_point is_complex data_ptr""".split()
 )
-"""Methods that are answered from what a tensor knows of itself, at any size."""
+"""Methods answered from a tensor's metadata, at any size."""
 SIGNS = frozenset("add sub mul div true_divide pow floor_divide remainder".split())
 COUNTED = {"add": "additions", "sub": "subtractions", "mul": "multiplications",
            "div": "divisions", "true_divide": "divisions"}  # fmt: skip
@@ -32,15 +32,15 @@ COUNTED = {"add": "additions", "sub": "subtractions", "mul": "multiplications",
 
 @dataclass(slots=True)
 class Costs:
-    """The costs of one call, over all its outputs.
+    """The costs of a call, over all its outputs.
 
-    `kind` is "view" (nothing moves), "same" (an input itself comes back), "in place",
-    "new" (there are no inputs), "copy" (elements are moved as they are) or "pass" (they
+    `kind` is "view" (nothing moves), "same" (an input itself is returned), "in place",
+    "new" (there are no inputs), "copy" (elements are moved unchanged) or "pass" (they
     are computed). `passes` is how often the innermost line of the loop runs, `calls`
-    how many calls of torch it makes; None where that line has no plain form. `reads`
-    and `_arithmetic` are what the loop does; None where values decide, or a condition
-    has too many steps to count. `moved` is the bytes of what goes in and out, of a
-    copy of what is read.
+    how many calls of torch it makes; None if that line has no plain form. `reads` and
+    `arithmetic` are the work of the loop; None if values decide, or a condition has
+    too many steps to count. `moved` is the bytes of inputs and outputs; of a copy,
+    those that are read.
     """
 
     kind: str
@@ -51,11 +51,11 @@ class Costs:
     arithmetic: dict[str, int] | None = field(default_factory=dict)
     moved: int = 0
     copied: int | None = None
-    """Bytes that `contiguous` would copy of a view; None where it copies nothing."""
+    """Bytes that `contiguous` would copy of a view; None if it copies nothing."""
 
 
 def costs(drawn: Drawn) -> Costs:
-    """What a drawn call costs."""
+    """Return the costs of a drawn call."""
     made = Costs(_kind_of(drawn))
     values = {side.name: _reader(side) for side in drawn.inputs}
     known = all(side.values is not None for side in drawn.inputs)
@@ -82,7 +82,7 @@ def dense(side: Side) -> bool:
 
 
 def _bytes_of(side: Side) -> int:
-    """The bytes of a tensor's elements, where several are one cell of it once."""
+    """Return the bytes of a tensor's elements, counting shared cells once."""
     cells = side.size
     if side.stride and cells:
         steps = zip(side.shape, side.stride, strict=True)
@@ -93,7 +93,7 @@ def _bytes_of(side: Side) -> int:
 
 
 def _bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
-    """The bytes of an input that a call reads: of a copy only what is copied."""
+    """Return the bytes of an input that a call reads; a copy reads what it copies."""
     if made.kind != "copy" or made.reads is None:
         return _bytes_of(side)
     reads = [read for one in drawn.maps for read in one.reads]
@@ -103,7 +103,7 @@ def _bytes_read(drawn: Drawn, made: Costs, side: Side) -> int:
 
 
 def _kind_of(drawn: Drawn) -> str:
-    """What a call does with memory."""
+    """Return what a call does with memory."""
     if _in_place(drawn):
         return "in place"
     if not drawn.inputs:
@@ -138,7 +138,7 @@ def _in_place(drawn: Drawn) -> bool:
 
 
 def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
-    """Add what the loop of one output does."""
+    """Add the work of the loop of an output."""
     elements = prod(one.shape)
     passes = elements * prod(loop.size for loop in one.loops)
     made.passes += passes
@@ -164,7 +164,7 @@ def _add(made: Costs, one: IndexMap, values: Mapping[str, Any] | None) -> None:
 
 
 def _reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
-    """What gives an element of a tensor's values."""
+    """Return a function that reads an element of a tensor's values."""
 
     def element(place: tuple[int, ...]) -> Any:
         found = side.values
@@ -176,7 +176,7 @@ def _reader(side: Side) -> Callable[[tuple[int, ...]], Any]:
 
 
 def _given(one: IndexMap) -> list[Read]:
-    """The reads of a step that are of tensors."""
+    """Return the reads of a step that are of tensors."""
     tables = {table.name for table in one.tables}
     return [
         read
@@ -188,7 +188,7 @@ def _given(one: IndexMap) -> list[Read]:
 def _steps_of(
     one: IndexMap, passes: int, values: Mapping[str, Any] | None
 ) -> int | None:
-    """The steps that count; None where too many conditions would have to be asked."""
+    """Return the steps that count; None if too many conditions would be evaluated."""
     conditional = any(read.when for read in one.reads)
     if not one.conditions and not conditional:
         return passes
@@ -204,13 +204,13 @@ def _steps_of(
 
 
 def _asks_values(condition: object) -> bool:
-    """Whether a condition holds or not by the values of a tensor."""
+    """Whether a condition depends on the values of a tensor."""
     sides = (getattr(condition, name, None) for name in ("left", "right", "expression"))
     return any("[" in str(side) for side in sides)
 
 
 def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
-    """The operations of the loop, by name."""
+    """Return the operations of the loop, by name."""
     found: dict[str, int] = {}
 
     def note(name: str, count: int) -> None:
@@ -233,7 +233,7 @@ def _arithmetic(one: IndexMap, elements: int, steps: int) -> dict[str, int]:
 
 
 def _calls_of_a_step(one: IndexMap) -> int | None:
-    """The calls of torch in the innermost line; None where it has no plain form."""
+    """Return the calls of torch in the innermost line; None if it has no plain form."""
     plain = one.term in ("copy", "product") or (
         one.term in SIGNS and len(one.reads) == 2 and not one.options
     )
@@ -252,7 +252,7 @@ def _calls_of_a_step(one: IndexMap) -> int | None:
 
 
 def _calls_of_conditions(one: IndexMap) -> int | None:
-    """The calls of torch in `if index[u, j] == i:`: a read, `==`, and its truth."""
+    """Return torch's calls in `if index[u, j] == i:`: a read, `==`, and its truth."""
     asking = [condition for condition in one.conditions if _asks_values(condition)]
     if not asking:
         return 0
@@ -262,7 +262,7 @@ def _calls_of_conditions(one: IndexMap) -> int | None:
 
 
 def _calls_around(one: IndexMap) -> int:
-    """The calls of torch for each output element, outside of the inner loops."""
+    """Return the calls of torch for each output element, outside of the inner loops."""
     starts = one.combine == "sum" or one.start is not None
     read = isinstance(one.start, Read) and bool(one.start.indices)
     scaled = 0 if one.scale is None else 3 if one.letters else 1
@@ -270,7 +270,7 @@ def _calls_around(one: IndexMap) -> int:
 
 
 def _calls_of_index(index: Expression) -> int | None:
-    """The calls of torch in an index: `index[i, j]` is one; None where it is a sum."""
+    """Return the calls of torch in an index: 1 for `index[i, j]`, None for a sum."""
     if "[" not in str(index):
         return 0
     parts = getattr(index, "indices", ())
@@ -286,11 +286,12 @@ def _calls_of_index(index: Expression) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedReads:
-    """Along what a tensor is read again and again: backward sums its gradient there.
+    """The dims along which a tensor is read repeatedly: backward sums its gradient
+    there.
 
     `dims` are dims of the output, `loops` letters of the map's loops. `times` is how
-    often each element is read, None where elements differ in that: windows overlap,
-    conditions leave steps out. `chosen` says that values decide what is read.
+    often each element is read, None if elements differ in that: windows overlap,
+    conditions leave steps out. `chosen` is true if values decide what is read.
     """
 
     dims: tuple[int, ...] = ()
@@ -300,7 +301,9 @@ class RepeatedReads:
 
 
 def repeats(one: IndexMap, tensor: str, shape: tuple[int, ...]) -> RepeatedReads:
-    """How a tensor of this shape is read again: `other` in (3, 1) + (4,): dim 0."""
+    """Return how a tensor of this shape is read again: `other` in (3, 1) +
+    (4,): dim 0.
+    """
     inside = [read for read in one.reads if read.tensor == tensor]
     outside = [read for then in one.then for read in then.reads]
     outside += [one.start] if isinstance(one.start, Read) else []

@@ -35,7 +35,7 @@ class Kept:
     """A tensor that stays in memory from the forward call until backward.
 
     `name` is that of the input or output which it is, or whose storage it looks at
-    (`view`); empty for one of its own, which costs `nbytes` more.
+    (`view`); empty for a tensor of its own, which costs `nbytes` more.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class InputGradient:
-    """What backward gives an input: a shape, or None and the reason."""
+    """The gradient of an input: a shape, or None and the reason."""
 
     name: str
     shape: tuple[int, ...] | None
@@ -56,12 +56,12 @@ class InputGradient:
 
 @dataclass(frozen=True, slots=True)
 class Autograd:
-    """One call as autograd records it, with a gradient asked for every input.
+    """A call as autograd records it, with a gradient asked for every input.
 
-    `nodes` are the names of what backward runs, the output's own first. `written` are
-    the inputs whose version went up, with the versions before and after. `refused`
-    are writes in place that torch does not take, each with its message. `reason` says
-    why there is no gradient.
+    `nodes` are the names of the nodes that backward runs, the output's own first.
+    `written` are the inputs whose version increased, with the versions before and
+    after. `refused` are writes in place that torch does not accept, each with its
+    message. `reason` is why there is no gradient.
     """
 
     nodes: tuple[str, ...] = ()
@@ -74,10 +74,10 @@ class Autograd:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """One of torch's own operators on the way, `depth` calls below the function.
+    """An operator of torch's on the way, `depth` calls below the function.
 
     `keys` are the dispatch keys with a kernel that it went through. A `composite`
-    operator has no kernel of its own: it is the calls that follow, one deeper.
+    operator has no kernel of its own: it consists of the calls that follow, one deeper.
     """
 
     name: str
@@ -96,11 +96,11 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class PictureNotes:
-    """All that stands beside one picture.
+    """The notes beside a picture.
 
-    `flops` is what the record of a trace counts for the call, None where it has no
-    formula. `device` is that of the first output, `default` the dtype that torch gives
-    to floats nobody asked a dtype for.
+    `flops` is what the record of a trace counts for the call, None if it has no
+    formula. `device` is that of the first output, `default` torch's default dtype for
+    floats.
     """
 
     autograd: Autograd
@@ -112,12 +112,12 @@ class PictureNotes:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A tensor that goes in or comes out, by its name in the call.
+    """An input or output tensor, by its name in the call.
 
-    `values` are nested lists, or what is indexed like them and has `some` of them in a
-    list; None where there are none to show. `shares` is the
-    name of the input whose storage an output looks at, None for a new one. `letters`
-    are the names of its sizes, None for a size without one.
+    `values` are nested lists, or an object indexed like them that has `some` of them in
+    a list; None if there are none to show. `shares` is the name of the input whose
+    storage an output looks at, None for a new tensor. `letters` are the names of its
+    sizes, None for a size without a name.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Side:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Return how many elements it has."""
         count = 1
         for size in self.shape:
             count *= size
@@ -139,7 +139,7 @@ class Side:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """Its sizes as text: `B=8` where a size has a name."""
+        """Return its sizes as text: `B=8` if a size has a name."""
         letters = self.letters or (None,) * len(self.shape)
         return tuple(
             str(size) if letter is None else f"{letter}={size}"
@@ -148,24 +148,23 @@ class Side:
 
     @property
     def shape_text(self) -> str:
-        """Its shape as text: `(8, 3)`, `(B=8, 3)`."""
+        """Return its shape as text: `(8, 3)`, `(B=8, 3)`."""
         sizes = self.written
         return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A call, what went in and came out, and how each element came about.
+    """A call, its inputs and outputs, and how each element is computed.
 
-    `maps` has one for each output, or is empty, and `reason` says why. `checked` is
-    the number of elements at which the maps were compared with torch, `error` what
-    torch says of a call that does not fit. `sizes` are the size formulas of windows,
-    with the numbers put in, one for each spatial dim. `stages` are the tensors that
-    the first map works out on the way, with values where these are few. `notes` is what
-    else there is to say of the shapes and values, `beside` what autograd and the
-    dispatcher say of the call, None where it did not run. `refusal` says what a call
-    that torch refuses needed and did not get. `broadcast` says that its tensors are
-    broadcast together.
+    `maps` has a map for each output, or is empty, and `reason` is why. `checked` is the
+    number of elements at which the maps were compared with torch, `error` torch's
+    message for a call that does not fit. `sizes` are the size formulas of windows, with
+    the numbers put in, one for each spatial dim. `stages` are the intermediate tensors
+    of the first map, with values if these are few. `notes` are further remarks on
+    shapes and values, `beside` the notes on autograd and dispatch, None if the call did
+    not run. `refusal` is what a refused call needed and did not get. `broadcast` is
+    true if its tensors are broadcast together.
     """
 
     text: str
@@ -190,9 +189,9 @@ class Stored:
     """A tensor, and the storage that it looks at.
 
     `cells` are the storage's first elements, `count` is how many there are. `base` is
-    the shape of the tensor that this one was made a view of, `version` how often the
-    storage was written in place; both are None where that is not known. `reason` says
-    why there are no values.
+    the shape of the tensor of which this tensor is a view, `version` how often the
+    storage was written in place; both are None if that is not known. `reason` is why
+    there are no values.
     """
 
     side: Side
@@ -206,7 +205,9 @@ class Stored:
 
     @property
     def reached(self) -> int:
-        """How many cells of the storage the tensor reaches."""
+        """Return how many cells of the storage the tensor reaches, -1
+        if not counted.
+        """
         side = self.side
         if not side.size:
             return 0
@@ -214,11 +215,11 @@ class Stored:
 
 
 MOST = 1 << 16
-"""Elements up to which reached cells are counted one by one."""
+"""Elements up to which reached cells are counted singly."""
 
 
 def offsets(side: Side) -> Iterator[int]:
-    """The storage cell of each element, in row-major order."""
+    """Yield the storage cell of each element, in row-major order."""
     for index in product(*(range(size) for size in side.shape)):
         terms = zip(index, side.stride, strict=True)
         yield side.offset + sum(place * step for place, step in terms)
@@ -228,7 +229,7 @@ Names = Mapping[str, str]
 
 
 def _renamed(value: Any, letters: Names, tensors: Names) -> Any:
-    """A map, or a part of one, with other letters and other names of tensors."""
+    """Return a map, or a part of it, with other letters and other names of tensors."""
     if isinstance(value, Letter):
         return Letter(letters.get(value.name, value.name))
     if type(value) is tuple:  # a window is a tuple too, of numbers only
@@ -250,7 +251,7 @@ def _renamed(value: Any, letters: Names, tensors: Names) -> Any:
 
 
 def _in_words(sentence: str, names: Names) -> str:
-    """A sentence with other names between its backticks."""
+    """Return a sentence with other names between its backticks."""
     return re.sub(r"`([^`]+)`", lambda at: f"`{names.get(at[1], at[1])}`", sentence)
 
 
@@ -260,7 +261,7 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def with_names(drawn: Drawn, names: Names) -> Drawn:
-    """The call with its inputs named as in the program, where that is unambiguous."""
+    """Return the call with the program's names for its inputs, if unambiguous."""
     own = [side.name for side in (*drawn.inputs, *drawn.outputs)]
     taken = {name for one in drawn.maps for name in _letters_of_map(one)}
     taken |= {"steps", *own}
@@ -283,7 +284,7 @@ def with_names(drawn: Drawn, names: Names) -> Drawn:
 
 
 def _told_by(beside: PictureNotes, names: Names) -> PictureNotes:
-    """What stands beside a picture, with other names of its inputs."""
+    """Return the notes beside a picture, with other names of its inputs."""
     made = beside.autograd
     autograd = replace(
         made,
@@ -304,7 +305,9 @@ def with_letters(
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
 ) -> Drawn:
-    """The call in a person's letters: `letters` has those of each input's dims."""
+    """Return the call in the user's letters: `letters` has those of
+    each input's dims.
+    """
     inputs = tuple(replace(s, letters=letters.get(s.name, ())) for s in drawn.inputs)
     maps = tuple(_lettered(one, letters, sizes) for one in drawn.maps)
     outputs = [
@@ -318,7 +321,7 @@ def with_letters(
 def _sized(
     one: IndexMap, letters: Iterable[str], shape: Iterable[int]
 ) -> tuple[str | None, ...]:
-    """The name of each dim's size, where it has one."""
+    """Return the name of each dim's size, if it has any."""
     names = dict(one.sizes)
     found = tuple(names.get(letter) for letter in letters)
     return found if any(found) and tuple(shape) else ()
@@ -329,7 +332,7 @@ def _lettered(
     letters: Mapping[str, tuple[str | None, ...]],
     sizes: Mapping[str, int],
 ) -> IndexMap:
-    """A map whose letters are those of the sizes that they run through."""
+    """Return a map whose letters are those of the sizes that they run through."""
     runs: dict[str, int] = {}
     for each in (one, *(stage.map for stage in one.stages)):
         own = dict(zip(each.letters, each.shape, strict=True))
@@ -366,7 +369,7 @@ def _lettered(
 def _of_stage(
     one: IndexMap, named: tuple[tuple[str, str], ...], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, str], ...]:
-    """The names of sizes that a stage's letters run through too."""
+    """Return the names of sizes that a stage's letters run through too."""
     own = dict(zip(one.letters, one.shape, strict=True))
     own |= {loop.letter: loop.size for loop in one.loops}
     return tuple(pair for pair in named if own.get(pair[0]) == sizes.get(pair[1]))
@@ -375,7 +378,7 @@ def _of_stage(
 def _indexed_by(
     one: IndexMap, letters: Mapping[str, tuple[str | None, ...]]
 ) -> Iterator[tuple[str, str]]:
-    """Letters that alone are the index of a dim, with the name of that dim's size."""
+    """Yield letters that alone index a dim, with the name of that dim's size."""
     for read in _reads_in(one):
         for index, size in zip(
             read.indices, letters.get(read.tensor, ()), strict=False
@@ -385,7 +388,7 @@ def _indexed_by(
 
 
 def _reads_in(value: Any) -> Iterator[Read | Element]:
-    """All reads of a map, those inside of indices and conditions too."""
+    """Yield all reads of a map, including those inside indices and conditions."""
     if isinstance(value, Read | Element):
         yield value
     if isinstance(value, tuple):
@@ -397,7 +400,7 @@ def _reads_in(value: Any) -> Iterator[Read | Element]:
 
 
 def _letters_of_map(one: IndexMap) -> set[str]:
-    """The letters of a map, and the names of its tables."""
+    """Return the letters of a map, and the names of its tables."""
     loops = {loop.letter for loop in one.loops}
     found = {*one.letters, *loops, *(table.name for table in one.tables)}
     for stage in one.stages:

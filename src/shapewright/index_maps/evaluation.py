@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from shapewright.index_maps.index_map import CallNumber, IndexMap, Read
 
 Tensors = Mapping[str, Callable[[tuple[int, ...]], Any]]
-"""A tensor by its name in the call: what gives its element at an index."""
+"""Functions that read a tensor's element at an index, by its name in the call."""
 
 
 class _Functions(Protocol):
@@ -26,12 +26,12 @@ class _Functions(Protocol):
     def of_elements(
         self, name: str, values: list[Any], options: dict[str, Any], /
     ) -> Any:
-        """Of the elements of one step, in order."""
+        """Apply a function to the elements of a step, in order."""
 
     def of_steps(
         self, name: str, values: list[Any], at: int | None, options: dict[str, Any], /
     ) -> Any:
-        """Of what all steps gave, at an index of the result."""
+        """Apply a function to the values of all steps, at an index of the result."""
 
 
 PLAIN_TERMS = ("copy", "product")
@@ -40,7 +40,7 @@ PLAIN_TERMS = ("copy", "product")
 def element(
     drawn: IndexMap, index: Sequence[int], tensors: Tensors, functions: _Functions
 ) -> Any:
-    """The output's element at `index`, as the map says."""
+    """Return the output's element at `index`, by the map."""
     letters = _around(drawn, index, staged(drawn, tensors, functions))
     made = _combined(drawn, letters, functions)
     for then in drawn.then:
@@ -50,9 +50,9 @@ def element(
 
 
 def staged(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
-    """The tensors, with the map's stages among them; theirs are kept once known.
+    """Return the tensors, with the map's stages among them, which cache their elements.
 
-    Whoever looks at many elements calls this once, and hands on what it returns.
+    To evaluate many elements, call this once and pass its result on.
     """
     every = dict(tensors)
     for stage in drawn.stages:
@@ -64,7 +64,7 @@ def staged(drawn: IndexMap, tensors: Tensors, functions: _Functions) -> Tensors:
 def _remembered(
     drawn: IndexMap, tensors: Tensors, functions: _Functions
 ) -> Callable[[tuple[int, ...]], Any]:
-    """What gives an element of a stage, worked out when it is first asked for."""
+    """Return a function that computes an element of a stage on first use."""
     known: dict[tuple[int, ...], Any] = {}
 
     def at(index: tuple[int, ...]) -> Any:
@@ -79,7 +79,7 @@ def _remembered(
 def _combined(
     drawn: IndexMap, letters: Mapping[str, Any], functions: _Functions
 ) -> Any:
-    """What the steps give together."""
+    """Return the combined value of the steps."""
     start = drawn.start
     if isinstance(start, Read):
         start = _value_of(start, letters)
@@ -107,13 +107,13 @@ def _combined(
 
 
 def _around(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> dict[str, Any]:
-    """The output letters' values, and the tensors and tables by their names."""
+    """Return the output letters' values, and the tensors and tables by their names."""
     tables = {table.name: table.element for table in drawn.tables}
     return {**tensors, **tables, **drawn.named(index)}
 
 
 def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> Any:
-    """What one step gives; None where no read applies."""
+    """Return the value of a step; None if no read applies."""
     if drawn.value is not None:
         made = drawn.value
         return made if isinstance(made, int | float) else made.value(step)
@@ -129,7 +129,7 @@ def _term(drawn: IndexMap, step: Mapping[str, Any], functions: _Functions) -> An
 
 
 def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
-    """The element that a read names."""
+    """Return the element that a read names."""
     if isinstance(read, CallNumber):
         return read.number
     at = tuple(index.value(letters) for index in read.indices)
@@ -138,8 +138,8 @@ def _value_of(read: Read, letters: Mapping[str, Any]) -> Any:
 
 
 def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """The elements of inputs that the output's element at `index` reads, each with
-    its tensor's name: those that its stages read among them.
+    """Return the elements of inputs that the output's element at `index` reads, each
+    with its tensor's name, including the reads of its stages.
 
     A table is not an input: its numbers are left out.
     """
@@ -163,7 +163,7 @@ def sources(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any
 
 
 def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]:
-    """The elements that are read in the last stage: of inputs, and of stages."""
+    """Return the elements that are read in the last stage: of inputs, and of stages."""
     letters = _around(drawn, index, tensors)
     tables = {table.name for table in drawn.tables}
     found: list[Any] = []
@@ -184,7 +184,7 @@ def direct(drawn: IndexMap, index: Sequence[int], tensors: Tensors) -> list[Any]
 
 
 def _place_of(read: Read, letters: Mapping[str, Any]) -> list[Any]:
-    """The (tensor, index) that a read names; none for a number."""
+    """Return the (tensor, index) that a read names; empty for a number."""
     if isinstance(read, CallNumber):
         return []
     return [(read.tensor, tuple(index.value(letters) for index in read.indices))]
@@ -197,10 +197,10 @@ NO_TENSORS: Mapping[str, Any] = {}
 def times_read(
     drawn: IndexMap, tensor: str, tensors: Tensors = NO_TENSORS
 ) -> Counter[Index]:
-    """How often the output reads each element of an input; those never read are absent.
+    """Return how often the output reads each element of an input, if at all.
 
-    It goes through the whole output: for tensors of a size that is shown. `tensors`
-    are needed where indices are values, as in a gather.
+    This visits the whole output: use it for tensors small enough to show. `tensors` are
+    needed if indices are values, as in a gather.
     """
     return Counter(
         at
@@ -211,10 +211,12 @@ def times_read(
 
 
 def times_met(drawn: IndexMap, tensors: Tensors = NO_TENSORS) -> dict[Index, int]:
-    """How many elements meet in each element of the output: in `fold`, in a scatter."""
+    """Return how many elements meet in each element of the output of
+    `fold` or scatter.
+    """
     return {index: len(sources(drawn, index, tensors)) for index in _indices(drawn)}
 
 
 def _indices(drawn: IndexMap) -> Iterator[Index]:
-    """The indices of the output, in row-major order."""
+    """Return the indices of the output, in row-major order."""
     return product(*map(range, drawn.shape))

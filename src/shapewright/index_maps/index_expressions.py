@@ -53,7 +53,7 @@ MOST = len(LETTERS)
 def stretched(
     shape: Shape, out: Shape, letters: Sequence[Expression] = ()
 ) -> tuple[Expression, ...]:
-    """Where an output element reads an operand that is broadcast to `out`.
+    """Return where an output element reads an operand that is broadcast to `out`.
 
     Dims that the operand lacks are left out, a stretched size of 1 is read at 0.
     """
@@ -68,14 +68,14 @@ def stretched(
 def operand(
     name: str, value: Any, out: Shape, letters: Sequence[Expression] = ()
 ) -> Read:
-    """The read of a broadcast tensor, or the number that stands in its place."""
+    """Return the read of a broadcast tensor, or the number in its place."""
     if not hasattr(value, "shape"):
         return constant(value)
     return Read(name, stretched(tuple(value.shape), out, letters))
 
 
 def letters_of(text: str) -> tuple[Letter, ...]:
-    """A letter for each character."""
+    """Return a letter for each character."""
     return tuple(Letter(name) for name in text)
 
 
@@ -85,12 +85,12 @@ Terms = list[tuple[Expression, int]]
 
 
 def sizes_of(shape: Sequence[int]) -> dict[str, int]:
-    """The sizes of an output's letters."""
+    """Return the sizes of an output's letters."""
     return dict(zip(LETTERS, shape, strict=False))
 
 
 def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
-    """The least and the largest value, or a range around them; None if unknown."""
+    """Return bounds on the value of an expression; None if unknown."""
     if isinstance(expression, Letter):
         if expression.name not in sizes:
             return None
@@ -114,9 +114,9 @@ def _bounds(expression: Expression, sizes: Sizes) -> tuple[int, int] | None:
 
 
 def _parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
-    """The terms whose factor is a multiple of `step`, and the rest.
+    """Return the terms whose factor is a multiple of `step`, and the rest.
 
-    The number in a sum is parted too: 13 is 12 and 1 where `step` is 4.
+    The number in a sum is split too: 13 is 12 and 1 if `step` is 4.
     """
     terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
     constant = expression.constant if isinstance(expression, Total) else 0
@@ -128,13 +128,13 @@ def _parted(expression: Expression, step: int) -> tuple[Terms, Expression]:
 
 
 def _steps_of(expression: Expression, divisor: int) -> list[int]:
-    """What the divisor has in common with the factors, the largest first."""
+    """Return the divisor's common factors with the terms, the largest first."""
     terms = expression.terms if isinstance(expression, Total) else ((expression, 1),)
     return sorted({gcd(factor, divisor) for _, factor in terms}, reverse=True)
 
 
 def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
-    """`expression // divisor`."""
+    """Return `expression // divisor`."""
     known = _bounds(expression, sizes)
     if known is not None and known[0] // divisor == known[1] // divisor:
         return number(known[0] // divisor)
@@ -154,7 +154,7 @@ def over(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
 
 
 def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
-    """`expression % divisor`."""
+    """Return `expression % divisor`."""
     whole, rest = _parted(expression, divisor)
     if whole:
         return modulo(rest, divisor, sizes)
@@ -171,7 +171,7 @@ def modulo(expression: Expression, divisor: int, sizes: Sizes) -> Expression:
 
 
 def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
-    """The place in row-major order of the element at `letters`."""
+    """Return the place in row-major order of the element at `letters`."""
     steps = contiguous(tuple(shape))
     pairs = zip(letters, shape, steps, strict=True)
     return total([(letter, step) for letter, size, step in pairs if size != 1])
@@ -180,7 +180,7 @@ def place(letters: Sequence[Expression], shape: Sequence[int]) -> Expression:
 def index_at(
     expression: Expression, shape: Sequence[int], sizes: Sizes
 ) -> tuple[Expression, ...]:
-    """The index of the element at a place of a tensor of this shape."""
+    """Return the index of the element at a place of a tensor of this shape."""
     found: list[Expression] = []
     for size, step in zip(shape, contiguous(tuple(shape)), strict=True):
         here = over(expression, step, sizes)
@@ -195,16 +195,16 @@ STEPS = {1: ("u",), 2: ("u", "v"), 3: ("t", "u", "v")}
 
 
 def reads_at(window: Window, place: Expression, step: Expression) -> Expression:
-    """The element that a step reads: negative or past the end in the padding."""
+    """Return the element that a step reads: negative or past the end in the padding."""
     return place * window.stride + step * window.dilation - window.before
 
 
 def inside(
     window: Window, place: Expression, step: Expression, padded: bool = False
 ) -> tuple[Within, ...]:
-    """What must hold for a step to be inside the input, or inside the padded one.
+    """Return conditions for a step to be inside the input, or inside the padded input.
 
-    Nothing where every step is.
+    Empty if every step is.
     """
     before, after = (window.before, window.after) if padded else (0, 0)
     last = (window.places - 1) * window.stride + window.reach - 1 - window.before
@@ -215,22 +215,22 @@ def inside(
 
 
 def leading(count: int) -> tuple[str, ...]:
-    """Letters of the dims before the channels."""
+    """Return the letters of the dims before the channels."""
     return ("n",) if count == 1 else tuple("ijklmpq"[:count])
 
 
 def places(dims: int) -> tuple[Letter, ...]:
-    """The letters of a window's places."""
+    """Return the letters of a window's places."""
     return tuple(Letter(name) for name in SPACE[dims])
 
 
 def steps(sizes: Sequence[int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
-    """Loops through a window, and their letters; no loop along a size of 1."""
+    """Return loops through a window, and their letters; no loop along a size of 1."""
     return looped(dict(zip(STEPS[len(sizes)], sizes, strict=True)))
 
 
 def looped(sizes: dict[str, int]) -> tuple[tuple[Loop, ...], tuple[Expression, ...]]:
-    """Loops by their letters; a size of 1 has no loop, and is read at 0."""
+    """Return loops by their letters; a size of 1 has no loop, and is read at 0."""
     loops = tuple(Loop(name, size) for name, size in sizes.items() if size != 1)
     letters = tuple(
         number(0) if size == 1 else Letter(name) for name, size in sizes.items()
@@ -239,12 +239,12 @@ def looped(sizes: dict[str, int]) -> tuple[tuple[Loop, ...], tuple[Expression, .
 
 
 def write_size(sizes: Sequence[int]) -> str:
-    """Sizes as they are read: `3 x 3`."""
+    """Return sizes as text: `3 x 3`."""
     return " x ".join(map(str, sizes))
 
 
 def geometry(drawn: IndexMap) -> tuple[str, ...]:
-    """The size formula for each spatial dim of a map that has windows.
+    """Return the size formula for each spatial dim of a map that has windows.
 
     Empty for others. For `fold`, these are the numbers of blocks, whose product is the
     number of columns.
@@ -256,7 +256,9 @@ def geometry(drawn: IndexMap) -> tuple[str, ...]:
 
 
 def _sliding(window: Window, dilated: bool = True) -> str:
-    """How often a window fits: `floor((8 + 2*1 - 1*(3 - 1) - 1) / 2) + 1 = 4`."""
+    """Return how often a window fits:
+    `floor((8 + 2*1 - 1*(3 - 1) - 1) / 2) + 1 = 4`.
+    """
     if window.before == window.after:
         padding = f" + 2*{window.before}"
     else:
@@ -275,7 +277,7 @@ def _sliding(window: Window, dilated: bool = True) -> str:
 
 
 def _spread(window: Window, size: int) -> str:
-    """What a transposed convolution makes of a size: `(4 - 1)*2 - 2*0 + ... = 8`."""
+    """Return a transposed convolution's size: `(4 - 1)*2 - 2*0 + ... = 8`."""
     return (
         f"({window.size} - 1)*{window.stride} - 2*{window.before} + "
         f"{window.dilation}*({window.kernel} - 1) + {size - window.spread()} + 1"

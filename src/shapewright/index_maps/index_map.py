@@ -1,9 +1,9 @@
-"""Which input elements an output element reads, as data.
+"""The input elements that an output element reads, as data.
 
-An `IndexMap` says of one output tensor, for the element at `letters`: start from
+An `IndexMap` describes one output tensor. For the element at `letters`: start from
 `start`, go through `loops`, skip the steps whose `conditions` do not hold, take `term`
-of the elements that `reads` name, and `combine` what came. Indices are expressions
-in the letters, so that a page or another program only has to evaluate them.
+of the elements that `reads` name, and `combine` the results. Indices are expressions in
+the letters, so that a page or another program only has to evaluate them.
 
 Example: `torch.gather(input, 0, index)` with an index of shape (2, 3)::
 
@@ -49,7 +49,7 @@ class Element(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Expression):
-    """A number of a list that the call gives, or that its values come to: `[0, 2][i]`.
+    """A number of a list that is given or computed by the call: `[0, 2][i]`.
 
     `numbers` are nested tuples, one level for each index.
     """
@@ -71,7 +71,7 @@ class Listed(Expression):
 
 
 def _listing(numbers: Any) -> str:
-    """A list as text, cut where it is long."""
+    """Return a list as text, cut if it is long."""
     if not isinstance(numbers, tuple):
         return str(numbers)
     shown = [_listing(item) for item in numbers[:8]]
@@ -82,7 +82,7 @@ def _listing(numbers: Any) -> str:
 class Linear:
     """A number that grows with an expression: `0.5 + 0.25*i`, `10*i/3`.
 
-    `whole` drops what stands after the point; start, step and divisor are whole then.
+    `whole` drops the fraction; start, step and divisor are integers then.
     """
 
     start: float
@@ -92,7 +92,7 @@ class Linear:
     whole: bool = False
 
     def value(self, letters: Mapping[str, Any]) -> float:
-        """The number for these values of the letters."""
+        """Return the number for these values of the letters."""
         grown = self.step * self.over.value(letters)
         if not self.whole:
             return self.start + grown / self.divisor
@@ -165,10 +165,10 @@ Condition = Within | Equal | AtMost
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One element of an input, by the input's name in the call.
+    """An element of an input, by the input's name in the call.
 
-    `when` are the conditions under which this read is meant, where a map has several
-    to choose from.
+    `when` are the conditions under which this read applies, if a map has several to
+    choose from.
     """
 
     tensor: str
@@ -176,7 +176,7 @@ class Read:
     when: tuple[Condition, ...] = ()
 
     def applies(self, letters: Mapping[str, Any]) -> bool:
-        """Whether this read is meant for these values of the letters."""
+        """Whether this read applies for these values of the letters."""
         return all(condition.holds(letters) for condition in self.when)
 
     def __str__(self) -> str:
@@ -197,7 +197,7 @@ class CallNumber(Read):
 
 
 def constant(number: Any, when: tuple[Condition, ...] = ()) -> CallNumber:
-    """A number among reads."""
+    """Return a number in the place of a read."""
     return CallNumber("", (), when, number)
 
 
@@ -207,7 +207,7 @@ Options = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """A function that comes after: of the value so far, then of the elements read."""
+    """A function applied afterwards: to the value so far, and the elements read."""
 
     function: str
     reads: tuple[Read, ...] = ()
@@ -224,13 +224,13 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers that the operator works out itself, as nested tuples: its weights."""
+    """Numbers that the operator computes itself, as nested tuples: its weights."""
 
     name: str
     values: tuple[Any, ...]
 
     def element(self, at: tuple[int, ...]) -> Any:
-        """The number at an index."""
+        """Return the number at an index."""
         found: Any = self.values
         for place in at:
             found = found[place]
@@ -239,30 +239,30 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class IndexMap:
-    """How each element of one output comes about. See the module's text.
+    """How each element of one output is computed. See the module's docstring.
 
-    `term` is "copy" (the first read that applies; a step without one does not count),
+    `term` is "copy" (the first read that applies; a step without any does not count),
     "product" of all reads, or the name of a torch function of them ("add"). `combine`
-    is "last" (a later step replaces an earlier one; where there are no loops there is
-    one step), "sum", or the name of a function of all steps ("amax", "softmax"), whose
-    result is taken at the index `at` where it has several. `start` is what stands
-    there before the first step: a read, a number, or None; `scale` divides a sum.
-    `options` are keyword arguments of the function that `term` names, or else of the
-    one that `combine` names: "topk.indices" is that part of what it returns. What
-    comes goes through the functions of `then`, one after the other.
-    `value` is what a step gives where there is nothing to read (`arange`, `eye`).
+    is "last" (a later step replaces an earlier step; without loops there is one step),
+    "sum", or the name of a function of all steps ("amax", "softmax"), whose result is
+    taken at the index `at` if it has several. `start` is the value before the first
+    step: a read, a number, or None; `scale` divides a sum. `options` are keyword
+    arguments of the function that `term` names, or else of the function that `combine`
+    names: "topk.indices" is that part of its result. The result goes through the
+    functions of `then`, one after the other. `value` is the value of a step if there is
+    nothing to read (`arange`, `eye`).
 
-    `windows` are those that slide along the spatial dims, for whoever tells of sizes,
-    and `sizing` says by which formula: "slide", "average", where there is no dilation,
-    or "spread", as in a transposed convolution.
-    `stages` are tensors that are worked out on the way, each by a map of its own from
-    the inputs and the stages before it; reads name them as they name inputs.
+    `windows` are those that slide along the spatial dims, for the size formulas, and
+    `sizing` is the formula: "slide", "average", if there is no dilation, or "spread",
+    as in a transposed convolution. `stages` are intermediate tensors, each computed by
+    a map of its own from the inputs and the stages before it; reads name them as they
+    name inputs.
 
-    `missing` is what a step gives where no read applies to it, so that it counts.
-    `truncated` drops the fraction of the result. `gives` is what is said of the step
+    `missing` is the value of a step to which no read applies, so that it counts.
+    `truncated` drops the fraction of the result. `gives` is the result for the step
     that `combine` chose ("argmax"), in place of its number. `tables` are read like
     tensors, by their names. `sizes` has the name of the size that a letter runs
-    through, where a person gave it one: ``("b", "B")``.
+    through, if the user gave it any: ``("b", "B")``.
     """
 
     shape: tuple[int, ...]
@@ -294,11 +294,11 @@ class IndexMap:
         assert len(self.letters) == len(self.shape)
 
     def named(self, index: Sequence[int]) -> dict[str, Any]:
-        """The output letters with the values of an output index."""
+        """Return the output letters with the values of an output index."""
         return dict(zip(self.letters, index, strict=True))
 
     def steps(self, letters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The values of all letters, for each step of the loops that counts."""
+        """Yield the values of all letters, for each step of the loops that counts."""
         names = [loop.letter for loop in self.loops]
         for at in product(*(range(loop.size) for loop in self.loops)):
             step = {**letters, **dict(zip(names, at, strict=True))}
@@ -308,31 +308,31 @@ class IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A tensor on the way, and how its elements come about: attention's scores."""
+    """An intermediate tensor and its map, such as attention's scores."""
 
     name: str
     map: IndexMap
 
 
 def out_letters(rank: int) -> tuple[Letter, ...]:
-    """The letters of an output's dims: `i, j, k, ...`."""
+    """Return the letters of an output's dims: `i, j, k, ...`."""
     return tuple(Letter(name) for name in LETTERS[:rank])
 
 
 def loop_letters(*sizes: int) -> tuple[tuple[Loop, ...], tuple[Letter, ...]]:
-    """Loops of these sizes, and their letters: `u, v, w, ...`."""
+    """Return loops of these sizes, and their letters: `u, v, w, ...`."""
     loops = tuple(Loop(LOOPS[n], size) for n, size in enumerate(sizes))
     return loops, tuple(Letter(loop.letter) for loop in loops)
 
 
 def _read(tensor: str, *indices: Value, when: tuple[Condition, ...] = ()) -> Read:
-    """A read, with numbers among its indices."""
+    """Return a read, with numbers among its indices."""
     return Read(tensor, tuple(as_expression(index) for index in indices), when)
 
 
 Maker = Callable[..., Any]
 MAPS: dict[str, Maker] = {}
-"""Makers of index maps, by dotted torch name. See `index_map`."""
+"""Functions that make index maps, by dotted torch name. See `index_map`."""
 
 BROADCAST: set[str] = set()
 """Names of functions whose tensors are broadcast together."""
@@ -343,10 +343,10 @@ def index_map(*names: str, broadcast: bool = False) -> Callable[[Maker], Maker]:
 
     It mirrors the torch function's signature, with metadata (`.shape`, `.dtype`) where
     the call has a tensor, and returns one `IndexMap` or a tuple of them, one for each
-    output, or `NotDrawn` with a reason. A call that torch refuses never comes here.
-    A tensor is named in the map as the maker's parameter is; the items of a list of
-    tensors as `tensors.0`, `tensors.1`. `broadcast` says that the tensors of the call
-    are broadcast together.
+    output, or `NotDrawn` with a reason. A call that torch refuses never comes here. A
+    tensor is named in the map as the maker's parameter is; the items of a list of
+    tensors as `tensors.0`, `tensors.1`. With `broadcast`, the tensors of the call are
+    broadcast together.
     """
 
     def register(make: Maker) -> Maker:
@@ -362,6 +362,6 @@ def index_map(*names: str, broadcast: bool = False) -> Callable[[Maker], Maker]:
 
 @dataclass(frozen=True, slots=True)
 class NotDrawn:
-    """Why a call has no index map."""
+    """The reason why a call has no index map."""
 
     reason: str

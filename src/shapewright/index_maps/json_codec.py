@@ -58,7 +58,8 @@ from shapewright.sizes.expressions import (
 from shapewright.sizes.window_sizes import Window
 
 VERSION = 1
-"""Raised when an old reader would misread what we write, not when a field is added."""
+"""The format version; raised if an old reader would misread what we write, not when a
+field is added."""
 
 Json = Any
 write_nest = TableWriter().nest
@@ -66,7 +67,7 @@ write_nest = TableWriter().nest
 
 
 def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
-    """A drawn call or tensor as JSON text."""
+    """Return a drawn call or tensor as JSON text."""
     told = _write_drawing(drawn) if isinstance(drawn, Drawn) else _write_tensor(drawn)
     separators = (",", ":") if indent is None else None
     return json.dumps(
@@ -79,7 +80,7 @@ def encode(drawn: Drawn | Stored, indent: int | None = None) -> str:
 
 
 def _write_drawing(drawn: Drawn) -> Json:
-    """A call, its tensors and its maps."""
+    """Return a call, its tensors and its maps."""
     return {
         "kind": "drawing",
         "text": drawn.text,
@@ -103,7 +104,7 @@ def _write_drawing(drawn: Drawn) -> Json:
 
 
 def _write_tensor(stored: Stored) -> Json:
-    """A tensor with the cells of its storage."""
+    """Return a tensor with the cells of its storage."""
     return {
         "kind": "tensor",
         "tensor": _write_side(stored.side),
@@ -118,7 +119,7 @@ def _write_tensor(stored: Stored) -> Json:
 
 
 def _write_side(one: Side) -> Json:
-    """A tensor; its values are nested lists, or null where there are too many."""
+    """Return a tensor; its values are nested lists, or null if there are too many."""
     single = one.values if isinstance(one.values, int | float | complex) else None
     return {
         "name": one.name,
@@ -133,7 +134,7 @@ def _write_side(one: Side) -> Json:
 
 
 def _numbers(values: Any) -> Json:
-    """Nested lists or tuples of numbers as nested lists."""
+    """Return nested lists or tuples of numbers as nested lists."""
     if isinstance(values, list | tuple):
         return [_numbers(value) for value in values]
     return write_nest(values)
@@ -143,7 +144,7 @@ def _numbers(values: Any) -> Json:
 
 
 def _write_index_map(one: IndexMap) -> Json:
-    """A map: shape, letters and reads, and what is not at its default."""
+    """Return a map: shape, letters and reads, and what is not at its default."""
     row: dict[str, Json] = {"shape": list(one.shape), "letters": list(one.letters)}
     for name, value in (
         ("reads", list(map(_write_element_read, one.reads))),
@@ -184,7 +185,7 @@ def _write_index_map(one: IndexMap) -> Json:
 
 
 def _write_operand(value: Read | Linear | Expression | float) -> Json:
-    """What stands where a read, an expression or a number may stand."""
+    """Return an operand: a read, an expression or a number."""
     if isinstance(value, Read):
         return _write_element_read(value)
     if isinstance(value, Linear):
@@ -201,7 +202,7 @@ def _write_operand(value: Read | Linear | Expression | float) -> Json:
 
 
 def _write_element_read(one: Read) -> Json:
-    """A read of a tensor, or a number in its place."""
+    """Return a read of a tensor, or a number in its place."""
     row: dict[str, Json] = {}
     if isinstance(one, CallNumber):
         row["number"] = write_nest(one.number)
@@ -214,7 +215,7 @@ def _write_element_read(one: Read) -> Json:
 
 
 def _write_function(one: Then) -> Json:
-    """A function that comes after."""
+    """Return a function that is applied afterwards."""
     row: dict[str, Json] = {"function": one.function}
     if one.reads:
         row["reads"] = list(map(_write_element_read, one.reads))
@@ -224,12 +225,12 @@ def _write_function(one: Then) -> Json:
 
 
 def _write_options(every: tuple[tuple[str, Any], ...]) -> Json:
-    """Keyword arguments."""
+    """Return keyword arguments."""
     return {name: write_nest(value) for name, value in every}
 
 
 def _write_condition(one: Condition) -> Json:
-    """`low <= a < high`, `a == b` or `a <= b`."""
+    """Return `low <= a < high`, `a == b` or `a <= b`."""
     if isinstance(one, Equal):
         return {"equal": [_write_expression(one.left), _write_expression(one.right)]}
     if isinstance(one, AtMost):
@@ -239,7 +240,7 @@ def _write_condition(one: Condition) -> Json:
 
 
 def _write_expression(one: Expression) -> Json:
-    """An expression by its kind."""
+    """Return an expression by its kind."""
     match one:
         case Letter(name):
             return name
@@ -277,11 +278,11 @@ read_nest = TableReader(NO_TABLES).nest
 
 
 class UnreadableDrawing(ValueError):
-    """The text is not a drawing that this version can read; one sentence says why."""
+    """The text is not a readable drawing; the message is the reason."""
 
 
 def decode(text: str | bytes) -> Drawn | Stored:
-    """The drawn call or tensor in JSON text. Fields that are not known are ignored."""
+    """Read the drawn call or tensor in JSON text. Unknown fields are ignored."""
     kinds = ("drawing", "tensor")
     record = parse_document(text, kinds, VERSION, UnreadableDrawing)
     with damages_named("drawing", UnreadableDrawing):
@@ -291,7 +292,7 @@ def decode(text: str | bytes) -> Drawn | Stored:
 
 
 def _read_drawing(record: dict[str, Json]) -> Drawn:
-    """A call, its tensors and its maps."""
+    """Read a call, its tensors and its maps."""
     return Drawn(
         text=record["text"],
         name=record["name"],
@@ -314,7 +315,7 @@ def _read_drawing(record: dict[str, Json]) -> Drawn:
 
 
 def _beside(record: dict[str, Json]) -> PictureNotes:
-    """What autograd and the dispatcher said of a call."""
+    """Read the notes of autograd and the dispatcher on a call."""
     told = record["autograd"]
     autograd = Autograd(
         nodes=tuple(told["nodes"]),
@@ -339,12 +340,12 @@ def _beside(record: dict[str, Json]) -> PictureNotes:
 
 
 def _shape(row: dict[str, Json]) -> Any:
-    """The shape in a row, None where it has none."""
+    """Read the shape in a row, None if it has none."""
     return None if row["shape"] is None else tuple(row["shape"])
 
 
 def _read_tensor(record: dict[str, Json]) -> Stored:
-    """A tensor with the cells of its storage."""
+    """Read a tensor with the cells of its storage."""
     base = record["base"]
     return Stored(
         _read_side(record["tensor"]),
@@ -359,7 +360,7 @@ def _read_tensor(record: dict[str, Json]) -> Stored:
 
 
 def _read_side(row: Json) -> Side:
-    """A tensor with its values."""
+    """Read a tensor with its values."""
     return Side(
         row["name"],
         tuple(row["shape"]),
@@ -373,7 +374,7 @@ def _read_side(row: Json) -> Side:
 
 
 def _listed(values: Json, kind: Any) -> Any:
-    """Nested lists of numbers, as lists or as tuples."""
+    """Read nested lists of numbers, as lists or as tuples."""
     if isinstance(values, list):
         return kind([_listed(value, kind) for value in values])
     return read_nest(values)
@@ -383,7 +384,7 @@ def _listed(values: Json, kind: Any) -> Any:
 
 
 def _read_index_map(row: Json) -> IndexMap:
-    """A map; what is not there is at its default."""
+    """Read a map; missing fields are at their default."""
     more: dict[str, Any] = {
         name: row[name]
         for name in ("term", "combine", "scale", "sentence", "truncated", "sizing")
@@ -423,7 +424,7 @@ def _read_index_map(row: Json) -> IndexMap:
 
 
 def _read_operand(row: Json) -> Any:
-    """What stands where a read, an expression or a number may stand."""
+    """Read an operand: a read, an expression or a number."""
     if not isinstance(row, dict) or "float" in row:
         return read_nest(row)
     if "linear" in row:
@@ -438,7 +439,7 @@ def _read_operand(row: Json) -> Any:
 
 
 def _read_element_read(row: Json) -> Read:
-    """A read of a tensor, or a number in its place."""
+    """Read a read of a tensor, or a number in its place."""
     when = tuple(map(_read_condition, row.get("when", ())))
     if "number" in row:
         return constant(read_nest(row["number"]), when)
@@ -446,18 +447,18 @@ def _read_element_read(row: Json) -> Read:
 
 
 def _read_function(row: Json) -> Then:
-    """A function that comes after."""
+    """Read a function that is applied afterwards."""
     reads = tuple(map(_read_element_read, row.get("reads", ())))
     return Then(row["function"], reads, _read_options(row.get("options", {})))
 
 
 def _read_options(row: Json) -> Options:
-    """Keyword arguments."""
+    """Read keyword arguments."""
     return tuple((name, read_nest(value)) for name, value in row.items())
 
 
 def _read_condition(row: Json) -> Condition:
-    """`low <= a < high`, `a == b` or `a <= b`."""
+    """Read `low <= a < high`, `a == b` or `a <= b`."""
     if "equal" in row:
         return Equal(*map(_read_expression, row["equal"]))
     if "at_most" in row:
@@ -468,7 +469,7 @@ def _read_condition(row: Json) -> Condition:
 
 
 def _read_expression(row: Json) -> Expression:
-    """An expression by its kind."""
+    """Read an expression by its kind."""
     if isinstance(row, str):
         return Letter(row)
     if isinstance(row, int):

@@ -1,1 +1,1 @@
-"""Targets and specs: what to run and what to feed it."""
+"""Targets and specs: what to run, and the inputs to run it with."""

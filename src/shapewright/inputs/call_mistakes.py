@@ -127,7 +127,9 @@ def _refuse_keywords(
 
 
 def _signature(target: Any) -> inspect.Signature | None:
-    """The signature that the arguments meet; None where hooks may change them."""
+    """Return the signature that the arguments must match; None if hooks may change
+    them.
+    """
     torch = sys.modules.get("torch")
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     if torch is None or not isinstance(target, torch.nn.Module):
@@ -147,7 +149,7 @@ def _plain_call() -> object:
 
 
 def _said(target: Any) -> str:
-    """What the arguments are given to: `Net.forward`, `loss`."""
+    """Return the name of the called object for messages: `Net.forward`, `loss`."""
     target = getattr(target, "_orig_mod", target)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(target, torch.nn.Module):
@@ -209,7 +211,9 @@ def _goes_further(
 def _run(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, str]:
-    """How many calls of a plain run give tensors, and the error that ends it."""
+    """Return how many calls of a plain run return tensors, and the error
+    that ends it.
+    """
     from shapewright.runtime.run import record
     from shapewright.runtime.run_record import RunRequest
 
@@ -246,7 +250,7 @@ def _tensors_at(
     kwargs: Mapping[str, Any],
     kind: str,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with a data-free tensor of its sizes at each of these places."""
+    """Return the arguments with a data-free tensor at each of these places."""
     import torch
 
     dtype = getattr(torch, kind)
@@ -291,13 +295,13 @@ def _is_about_tensors(error: str) -> bool:
 
 
 def _call(command: str, sizes: Mapping[Path, Any]) -> str:
-    """``sw.trace(model, "f32[2, 3, 32, 32]")``."""
+    """Return a corrected call: ``sw.trace(model, "f32[2, 3, 32, 32]")``."""
     letters = command in LETTERED
     return f"sw.{command}(model, {_texts(sizes, letters)})"
 
 
 def _texts(sizes: Mapping[Path, Any], letters: bool = False) -> str:
-    """Specs of tensors of these sizes, those given by name with their names."""
+    """Return specs of tensors of these sizes; keyword arguments keep their names."""
     parts = []
     for path, value in sizes.items():
         flat = [value] if all(map(_is_size, value)) else list(value)

@@ -1,5 +1,5 @@
-"""A target made callable, the inputs that its author declares, and whether a spec fits
-its signature.
+"""Make a target callable, find the inputs that its author declares, and check whether a
+spec fits its signature.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Loaded:
 
     @property
     def said(self) -> str:
-        """What the inputs are given to, in a message: `Net.forward`, `loss`."""
+        """Return the name of the called object for messages: `Net.forward`, `loss`."""
         if self.module is not None:
             return f"{type(self.module).__name__}.{self.method}"
         return self.name
@@ -62,7 +62,7 @@ def loaded_object(
     config: Any = None,
     notes: tuple[str, ...] = (),
 ) -> Loaded:
-    """`Loaded` for an object that can be called."""
+    """Return the `Loaded` for an object that can be called."""
     owner = owner_of(found)
     module = owner if is_module(owner) else None
     method = "forward"
@@ -72,12 +72,12 @@ def loaded_object(
 
 
 def owner_of(found: Any) -> Any:
-    """The module that an object is, or that a bound method belongs to."""
+    """Return the module that an object is, or that a bound method belongs to."""
     return found if is_module(found) else getattr(found, "__self__", None)
 
 
 def declared_by(model: Any) -> list[Candidate]:
-    """What the model's author declares on the model itself.
+    """Return the inputs that the model's author declares on the model itself.
 
     `example_input_array` is Lightning's name for it, `dummy_inputs` transformers'.
     """
@@ -98,7 +98,7 @@ def _called(found: Any) -> Any:
 
 
 def load_script(target: Target, arguments: Sequence[str] = ()) -> Loaded:
-    """A script made callable: calling it, without inputs, runs it as `__main__`.
+    """Make a script callable: calling it, without inputs, runs it as `__main__`.
 
     Its exceptions, `SystemExit` too, come out of the call as they are. `sys.argv` and
     `sys.modules["__main__"]` are the script's for that time.
@@ -129,7 +129,7 @@ def _run(code: object, file: str, arguments: list[str], program: ProgramFolder) 
 
 @contextmanager
 def command_line(file: str, arguments: Sequence[str]) -> Iterator[None]:
-    """`sys.argv` as it is for a file that is run with these arguments."""
+    """Set `sys.argv` as for a file that is run with these arguments."""
     before = sys.argv
     sys.argv = [file, *arguments]
     try:
@@ -149,7 +149,9 @@ _BY_NAME = (
 
 
 def parameters_of(loaded: Loaded) -> dict[str, inspect.Parameter] | None:
-    """The parameters that the inputs meet, `self` left out; None if unknown."""
+    """Return the parameters that receive the inputs, without `self`;
+    None if unknown.
+    """
     called = loaded.callable
     if loaded.module is loaded.callable:
         called = loaded.module.forward
@@ -244,7 +246,9 @@ def _positional(
 
 
 def takes(parameters: dict[str, inspect.Parameter]) -> str:
-    """Parameters as text, without annotations: ``(x, mask=None, *, scale=1.0)``."""
+    """Return parameters as text, without annotations: ``(x,
+    mask=None, *, scale=1.0)``.
+    """
     bare = [p.replace(annotation=p.empty) for p in parameters.values()]
     text = str(inspect.Signature(bare))
     return text if len(text) <= 160 else text[:160].rpartition(",")[0] + ", ...)"

@@ -1,4 +1,4 @@
-"""What a project says of Shapewright in its `pyproject.toml`."""
+"""Read a project's settings for Shapewright from its `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ignored_codes(folder: str | None = None) -> frozenset[str]:
 
 
 def _read_table(file: Path) -> dict[str, Any]:
-    """The table `[tool.shapewright]` of a file, whose keys are all known."""
+    """Return the table `[tool.shapewright]` of a file, after checking its keys."""
     try:
         found = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -51,7 +51,7 @@ def _read_table(file: Path) -> dict[str, Any]:
 
 
 def _read_codes(file: Path, given: Any) -> frozenset[str]:
-    """The codes in a list, each of which can be switched off."""
+    """Return the codes in a list, after checking that each can be switched off."""
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise InputError(f"`ignore` in `{file}` is a list of codes of findings")
     known = codes()

@@ -1,4 +1,4 @@
-"""What stops a run before it begins, and what the user's own code threw."""
+"""Exceptions for errors before a run begins, and for errors in the user's own code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ProgramError(Exception):
 
 
 def did_you_mean(name: str, known: Any) -> str:
-    """`; did you mean `f32`?` for the closest known name, or nothing.
+    """Return `; did you mean `f32`?` for the closest known name, or an empty string.
 
     >>> did_you_mean("f33", ["f32", "i64"])
     '; did you mean `f32`?'

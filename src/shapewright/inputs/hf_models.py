@@ -32,7 +32,8 @@ _PARTS = ("vision_config", "image_config", "backbone_config", "encoder", "audio_
 
 
 def _candidates(model: Any, config: Any) -> tuple[Candidate, ...]:
-    """Likely inputs of a transformers model: the obvious one, and the same with more.
+    """Return likely inputs of a transformers model: the obvious inputs, then more of
+    them.
 
     A model with a decoder is given both sides first.
 
@@ -80,7 +81,7 @@ _OTHERS = ("input_ids", "pixel_values", "input_features", "input_values", "bbox"
 
 
 def _compares(model: Any, config: Any) -> bool:
-    """Whether it embeds text and image apart, like CLIP, and so needs both.
+    """Whether a model embeds text and image separately, like CLIP, and so needs both.
 
     A model that puts the image between the tokens runs on text alone.
     """
@@ -95,7 +96,7 @@ def _video(config: Any) -> bool:
 
 
 def _image(config: Any) -> str:
-    """`C, H, W` by the config's `num_channels` and `image_size`."""
+    """Return `C, H, W` from the config's `num_channels` and `image_size`."""
     size = _of(config, "image_size", 224)
     if isinstance(size, dict):
         size = (size.get("height", 224), size.get("width", 224))
@@ -104,7 +105,9 @@ def _image(config: Any) -> str:
 
 
 def _features(config: Any) -> str:
-    """Log-mel frames: `(batch, bins, frames)` for Whisper, frames first for others."""
+    """Return log-mel sizes: `(batch, bins, frames)` for Whisper, frames first for
+    others.
+    """
     bins = _of(config, "num_mel_bins", None)
     positions = _of(config, "max_source_positions", None)
     if bins and positions and hasattr(config, "decoder_start_token_id"):
@@ -115,7 +118,7 @@ def _features(config: Any) -> str:
 
 
 def _of(config: Any, name: str, default: Any) -> Any:
-    """A setting of the config, or of the part of it that has one."""
+    """Return a setting of the config, or of the nested config that has it."""
     found = getattr(config, name, None)
     for part in _PARTS:
         if found is None and hasattr(getattr(config, part, None), name):
@@ -151,7 +154,7 @@ def load_transformers(target: Target, building: AbstractContextManager[Any]) -> 
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """No network for the Hub's client while a model is built."""
+    """Block the network for the Hub's client while a model is built."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
@@ -164,7 +167,7 @@ def _offline() -> Iterator[None]:
 
 @contextmanager
 def _uninitialised(base: Any) -> Iterator[None]:
-    """No weights are drawn, as transformers itself does on the meta device.
+    """Skip weight initialisation, as transformers itself does on the meta device.
 
     `init_weights` still ties them; `no_init_weights` of transformers would not.
     """
@@ -181,7 +184,7 @@ def _uninitialised(base: Any) -> Iterator[None]:
 def _config(
     transformers: ModuleType, place: str, settings: dict[str, Any], target: Target
 ) -> tuple[Any, Any]:
-    """The config that `place` means, and the model class if it names one."""
+    """Return the config that `place` refers to, and the model class if it names one."""
     known = transformers.CONFIG_MAPPING
     if _is_path(place):
         data = _read(Path(place)) | settings
@@ -235,7 +238,7 @@ def _class_of_type(known: Any, data: dict[str, Any], place: str) -> Any:
 
 
 def _class(transformers: ModuleType, name: str, target: Target) -> Any:
-    """A config or model class of transformers by name."""
+    """Return a config or model class of transformers by name."""
     at = target.text.index(name, _START)
     if "/" in name:
         raise InputError(
@@ -263,7 +266,7 @@ def _classes(transformers: ModuleType) -> list[str]:
 def _made(
     config_class: Any, data: dict[str, Any], settings: dict[str, Any], target: Target
 ) -> Any:
-    """A config; a setting that it does not have is a mistake."""
+    """Build a config; an unknown setting is an error."""
     try:
         default = config_class()
     except Exception:  # some configs have no defaults

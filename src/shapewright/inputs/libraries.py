@@ -1,4 +1,6 @@
-"""Models of timm and torchvision, and what they share with those of transformers."""
+"""Load models of timm and torchvision; also the helpers shared with transformers
+models.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from shapewright.inputs.target_names import Lookup
 
 
 def library(name: str, target: Target) -> ModuleType:
-    """Import a library that a target names; one sentence where it cannot be."""
+    """Import a library that a target names; raise a one-sentence error
+    if that fails.
+    """
     if importlib.util.find_spec(name) is None:
         raise InputError(
             f"`{target}` needs the package {name}, which is not installed here;"
@@ -37,7 +41,9 @@ def library(name: str, target: Target) -> ModuleType:
 def importable(
     name: str, target: Target, kind: type[Exception] = ImportError
 ) -> Iterator[None]:
-    """One sentence where a library, or a part that it imports late, does not import."""
+    """Turn a failed import of a library, or of a part imported late, into a short
+    error.
+    """
     try:
         yield
     except kind as error:
@@ -52,12 +58,12 @@ def importable(
 
 
 def nobody() -> ProgramFolder:
-    """The program of a library's model: no files of the user's own."""
+    """Return the program of a library's model, which has no files of the user's own."""
     return ProgramFolder(Path(os.getcwd()))
 
 
 def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments that a library target carries: ``(num_classes=10)``.
+    """Return the arguments that a library target carries: ``(num_classes=10)``.
 
     Values are literals; `torch` is the one name known.
     """
@@ -72,7 +78,7 @@ def _arguments(target: Target) -> tuple[list[Any], dict[str, Any]]:
 
 
 def keywords(target: Target) -> dict[str, Any]:
-    """The arguments of a library target, all of them by name."""
+    """Return the arguments of a library target, all of them by name."""
     args, kwargs = _arguments(target)
     if args:
         assert isinstance(target.expression, Call)
@@ -86,7 +92,9 @@ def keywords(target: Target) -> dict[str, Any]:
 
 @contextmanager
 def constructing(name: str) -> Iterator[None]:
-    """What a library's constructor raises, with what was being built."""
+    """Extend an error of a library's constructor by the name of what
+    was being built.
+    """
     try:
         yield
     except (InputError, ProgramError):
@@ -97,14 +105,14 @@ def constructing(name: str) -> Iterator[None]:
 
 
 def display(target: Target, name: str) -> str:
-    """The model's name with its arguments, `resnet50(num_classes=10)`."""
+    """Return the model's name with its arguments, `resnet50(num_classes=10)`."""
     if not isinstance(target.expression, Call):
         return name
     return name + expression.text(target.expression).removeprefix("_")
 
 
 def _fits(called: Callable[..., Any], target: Target, kwargs: dict[str, Any]) -> None:
-    """Say so where a builder does not take one of the arguments."""
+    """Raise an error if a builder does not accept one of the arguments."""
     from shapewright.inputs.target_names import described, signature_of
 
     signature = signature_of(called)
@@ -135,7 +143,7 @@ def load_timm(target: Target, building: AbstractContextManager[Any]) -> Loaded:
 
 
 def _examples(model: Any, kwargs: dict[str, Any]) -> tuple[Candidate, ...]:
-    """The input size of timm's `default_cfg`, as changed by the arguments."""
+    """Return the input size of timm's `default_cfg`, as changed by the arguments."""
     config = getattr(model, "pretrained_cfg", None) or {}
     size = config.get("input_size") or getattr(model, "default_cfg", {}).get(
         "input_size"
@@ -182,7 +190,9 @@ def load_torchvision(target: Target, building: AbstractContextManager[Any]) -> L
 
 
 def _no_weights(builder: Callable[..., Any]) -> dict[str, Any]:
-    """Detection and segmentation models would download weights of their backbone."""
+    """Return arguments that keep detection and segmentation models from downloading
+    backbone weights.
+    """
     taken = inspect.signature(builder).parameters
     return {name: None for name in ("weights", "weights_backbone") if name in taken}
 

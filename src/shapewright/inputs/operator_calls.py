@@ -1,8 +1,8 @@
 """An operator call as a person types it, read as data: nothing in it is evaluated.
 
-    >>> call = parse_call("torch.gather(f32[4, 6], dim=0, index=i64[1, 6])")     >>>
-call.name, [str(leaf) for leaf in call.leaves()]     ('torch.gather', ['f32[4, 6]',
-'i64[1, 6]'])
+    >>> call = parse_call("torch.gather(f32[4, 6], dim=0, index=i64[1, 6])")
+    >>> call.name, [str(leaf) for leaf in call.leaves()]
+    ('torch.gather', ['f32[4, 6]', 'i64[1, 6]'])
 
 Also methods (`f32[2, 3].transpose(0, 1)`), `F.` and `nn.functional.`, layers
 (`nn.Conv2d(3, 8, 3)(f32[1, 3, 8, 8])`), operators (`f32[3, 1] + f32[4]`), indexing
@@ -42,14 +42,14 @@ _SYMBOLS: dict[type, str] = {
 
 @dataclass(slots=True)
 class _Letters:
-    """The letters of a call: all sizes, and which of them nobody stated."""
+    """The letters of a call: all sizes, and which of them the user did not state."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     chosen: dict[str, int] = field(default_factory=dict)
 
 
 def _as_python(text: str) -> str:
-    """The call with `B:8` for `B=8` between a tensor's brackets, which Python reads.
+    """Write `B:8` for `B=8` inside a tensor's brackets, so that Python can parse it.
 
     Every character stays where it is.
     """
@@ -57,7 +57,7 @@ def _as_python(text: str) -> str:
 
 
 def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
-    """All letters of a call with their sizes; those without one get a small one.
+    """Return all letters of a call with their sizes; free letters get a small size.
 
     Chosen sizes differ from each other and from those that were stated, so that what
     has the same size has the same letter; a letter that is divided gets a multiple.
@@ -92,7 +92,7 @@ def _letters_of_call(tree: ast.expr, text: str) -> _Letters:
 
 
 def _sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
-    """What stands between the brackets of tensors, in the order of the text."""
+    """Yield the size expressions inside tensor brackets, in the order of the text."""
     found = [
         item
         for node in ast.walk(tree)
@@ -105,12 +105,12 @@ def _sizes_in(tree: ast.expr) -> Iterator[ast.expr]:
 
 
 def _items(node: ast.Subscript) -> list[ast.expr]:
-    """The sizes of one tensor."""
+    """Return the sizes of a tensor."""
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
-    """`B=8`, which was made `B:8` for Python."""
+    """Read `B=8`, which was rewritten as `B:8` for Python."""
     name, size = node.lower, node.upper
     written = text[node.col_offset : node.end_col_offset]
     if "=" not in written or not isinstance(name, ast.Name) or name.id in DTYPES:
@@ -124,7 +124,7 @@ def _stated_in(node: ast.Slice, text: str) -> tuple[NamedSize, int]:
 
 
 def _size_of(node: ast.expr, text: str) -> Size:
-    """A size as data: a number, a letter, arithmetic on them."""
+    """Read a size as data: a number, a letter, or arithmetic on them."""
     at = node.col_offset
     if isinstance(node, ast.Slice):
         return _stated_in(node, text)[0]
@@ -143,7 +143,7 @@ def _size_of(node: ast.expr, text: str) -> Size:
 
 
 def _divided(size: Size) -> Iterator[tuple[str, int]]:
-    """Letters that are divided by a number, and the number."""
+    """Yield letters that are divided by a number, with the number."""
     if isinstance(size, Arithmetic):
         if size.operator in ("//", "%") and isinstance(size.right, StatedSize):
             for letter in letters_in(size.left):
@@ -153,7 +153,7 @@ def _divided(size: Size) -> Iterator[tuple[str, int]]:
 
 
 def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | None]:
-    """The number that a size comes to, and its letter where it is one."""
+    """Return the number that a size evaluates to, and its letter if it is one."""
     written = _size_of(node, text)
     try:
         number = value(written, letters.sizes)
@@ -168,14 +168,14 @@ def _sized(node: ast.expr, text: str, letters: _Letters) -> tuple[int, str | Non
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name of torch that is a value: `torch.float32`, `torch.channels_last`."""
+    """A name in torch that is a value: `torch.float32`, `torch.channels_last`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class _OperationCall:
-    """One call: a dotted torch name and its arguments, nested calls among them.
+    """A call: a dotted torch name and its arguments, which may be calls too.
 
     Leaves of arguments are `TensorSpec`, `_Named`, `_OperationCall` or plain values.
     `built` are the arguments that a layer is built with (`nn.Conv2d(3, 8, 3)(x)`), None
@@ -192,12 +192,12 @@ class _OperationCall:
     chosen: dict[str, int] = field(default_factory=dict)
 
     def leaves(self) -> Iterator[TensorSpec]:
-        """The tensors that are typed in it, in order."""
+        """Yield the tensors that are typed in the call, in order."""
         yield from _tensors((self.args, tuple(self.kwargs.values())))
 
 
 def _tensors(nest: Any) -> Iterator[TensorSpec]:
-    """The tensors in a nest of arguments."""
+    """Yield the tensors in a nest of arguments."""
     if isinstance(nest, TensorSpec):
         yield nest
     elif isinstance(nest, _OperationCall):
@@ -208,12 +208,12 @@ def _tensors(nest: Any) -> Iterator[TensorSpec]:
 
 
 def _is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor, or a call that may give one."""
+    """Whether a value is a tensor, or a call that may return one."""
     return isinstance(value, TensorSpec | _OperationCall)
 
 
 def parse_call(text: str) -> _OperationCall:
-    """Read a call; for anything else an `InputError` points at the place."""
+    """Parse a call; raise an `InputError` that points at anything else."""
     if not text.strip():
         raise InputError('no call given; write one as in "f32[3, 1] + f32[4]"')
     text = text.strip()
@@ -255,7 +255,7 @@ PREFIXES = {
 
 
 class _Reader:
-    """Turns a syntax tree into data, and knows where in the text each part stands."""
+    """Converts a syntax tree to data, and knows where in the text every part is."""
 
     def __init__(self, text: str, letters: _Letters) -> None:
         self.text = text
@@ -266,7 +266,7 @@ class _Reader:
         return InputError(message, self.text, column)
 
     def value(self, node: ast.expr) -> Any:
-        """One value: a tensor, a call, a name of torch, or a literal."""
+        """Read a value: a tensor, a call, a name in torch, or a literal."""
         if isinstance(node, ast.Subscript):
             return self.subscript(node)
         if isinstance(node, ast.Call):
@@ -320,7 +320,9 @@ class _Reader:
         return _OperationCall(name, args, kwargs, text)
 
     def dotted(self, node: ast.expr) -> str:
-        """`torch.nn.functional.relu` for a chain of names, else nothing."""
+        """Return `torch.nn.functional.relu` for a chain of names, else
+        an empty string.
+        """
         parts: list[str] = []
         inner = node
         while isinstance(inner, ast.Attribute):

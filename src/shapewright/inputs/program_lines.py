@@ -1,4 +1,4 @@
-"""A line of a program as text: `model.py:57`, `model.py:Net(10):57`; what to run."""
+"""Find what to run for a line of a program: `model.py:57`, `model.py:Net(10):57`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def is_line(text: str) -> bool:
 
 
 def read_line(text: str, fed: bool) -> Line:
-    """The line, and what to run: what the text names, else what the line is part of.
+    """Return the line and its target: the one named in the text, else the code around
+    it.
 
     `fed` says that inputs are given. Raises `InputError` for a file or a line that is
     not there, and where it cannot be told what to run.
@@ -48,7 +49,7 @@ def read_line(text: str, fed: bool) -> Line:
 
 
 class _Program:
-    """What a file defines at its top level, from its text."""
+    """The top-level definitions of a file, from its text."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.body = tree.body
@@ -58,7 +59,9 @@ class _Program:
         self.functions = {one.name: one for one in functions}
 
     def target(self, line: int, fed: bool, file: str) -> str:
-        """The name of what is run for a line; empty for the file as a script."""
+        """Return the name of the target to run for a line; empty for the file as a
+        script.
+        """
         inside = self.around(line)
         declared = "example_inputs" in self.functions and inside in self.modules
         if inside is None or (not fed and not declared and self.runs_itself(inside)):
@@ -87,7 +90,7 @@ class _Program:
         )
 
     def around(self, line: int) -> str | None:
-        """The class or function at the top level that a line stands in."""
+        """Return the top-level class or function that contains a line."""
         named: list[ast.ClassDef | ast.FunctionDef] = [*self.classes.values()]
         for node in (*named, *self.functions.values()):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
@@ -96,7 +99,7 @@ class _Program:
         return None
 
     def is_module(self, name: str, seen: tuple[str, ...]) -> bool:
-        """Whether a class is an `nn.Module`, as far as its text tells."""
+        """Whether a class is an `nn.Module`, as far as the text shows."""
         node = self.classes[name]
         for base in node.bases:
             last = ast.unparse(base).rpartition(".")[2]
@@ -109,7 +112,7 @@ class _Program:
         return bool(node.bases) and "forward" in defined
 
     def needed(self, name: str) -> bool:
-        """Whether a class is built with arguments only."""
+        """Whether a class can only be constructed with arguments."""
         for one in self.classes[name].body:
             if isinstance(one, ast.FunctionDef) and one.name == "__init__":
                 given = [*one.args.posonlyargs, *one.args.args][1:]
@@ -118,7 +121,7 @@ class _Program:
         return False
 
     def root(self, name: str) -> str | None:
-        """The one module of the file that uses others and is used by none."""
+        """Return the only module of the file that uses others and is used by none."""
         users = {name}
         while True:
             more = {
@@ -137,7 +140,7 @@ class _Program:
         return roots[0] if len(roots) == 1 else None
 
     def runs_itself(self, name: str) -> bool:
-        """Whether code at the top level of the file uses what is named."""
+        """Whether code at the top level of the file uses this name."""
         code = [
             one
             for one in self.body
@@ -159,7 +162,7 @@ class _Program:
 
 
 def _names_in(node: ast.AST) -> Iterator[str]:
-    """All names that a piece of a program reads."""
+    """Yield all names that a piece of a program reads."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             yield inner.id

@@ -1,5 +1,5 @@
-"""A user's Python files: read and run as modules, with other text in their place while
-an edit is tried.
+"""Read a user's Python files and run them as modules, with replaced text while an edit
+is tried.
 
 A function that is there already is changed by compiling its code anew from the changed
 text of its file, and only where the unchanged text compiles to that very code.
@@ -33,12 +33,12 @@ CHANGES: list[tuple[Callable[[str], bool], Change]] = []
 
 
 def _text_of(file: str) -> str | None:
-    """The text that stands for a file, None where the file itself counts."""
+    """Return the text that replaces a file's own; None if the file itself counts."""
     return STAND_INS.get(os.path.abspath(file)) if STAND_INS else None
 
 
 def install(texts: Mapping[str, str]) -> None:
-    """Let these texts, and no others, stand for their files from now on."""
+    """Replace the text of these files, and of no others, from now on."""
     STAND_INS.clear()
     STAND_INS.update(texts)
     _hook()
@@ -46,7 +46,7 @@ def install(texts: Mapping[str, str]) -> None:
 
 @contextmanager
 def changing(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
-    """Files that are imported in the block are changed, where `holds` says so."""
+    """Change the files imported in the block for which `holds` returns true."""
     _hook()
     CHANGES.append((holds, change))
     try:
@@ -56,7 +56,7 @@ def changing(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
 
 
 def compiled(tree: ast.Module, file: str) -> CodeType:
-    """The code of a file, changed where it is to be."""
+    """Compile a file, with its change if it has one."""
     for holds, change in CHANGES:
         if holds(file):
             tree = change(tree, file)
@@ -103,7 +103,7 @@ class ProgramFolder:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Everything as the program expects it; may be nested."""
+        """Set up everything that the program expects; may be nested."""
         self.depth += 1
         if self.depth > 1:
             try:
@@ -141,7 +141,7 @@ class ProgramFolder:
         return [*first, *rest, *([] if here in (*first, *rest) else [here])]
 
     def _shadowing(self) -> list[str]:
-        """Imported modules whose names this program's own files have too."""
+        """Return imported modules whose names the program's own files have too."""
         names = set(self._provided()) - _NEVER_HIDDEN
         return [name for name in sys.modules if name.partition(".")[0] in names]
 
@@ -179,7 +179,9 @@ class ProgramFolder:
         return isinstance(file, str) and self.holds(file)
 
     def holds(self, file: str) -> bool:
-        """Whether a file is the user's own: below the folder and no library's."""
+        """Whether a file is the user's own: below the folder and not part
+        of a library.
+        """
         path = Path(os.path.abspath(file))
         root = self.parent or self.folder
         inside = path == root or root in path.parents
@@ -188,7 +190,7 @@ class ProgramFolder:
         )
 
     def place(self, traceback: TracebackType | None) -> tuple[str | None, int | None]:
-        """File and line of the innermost frame in the user's own files."""
+        """Return file and line of the innermost frame in the user's own files."""
         found: tuple[str | None, int | None] = (None, None)
         while traceback is not None:
             file = traceback.tb_frame.f_code.co_filename
@@ -199,7 +201,7 @@ class ProgramFolder:
 
 
 def shown(file: str | Path) -> str:
-    """A file as the user knows it: relative to the working directory where below it."""
+    """Return a file's path, relative to the working directory if below it."""
     path, here = Path(os.path.abspath(file)), Path(os.getcwd())
     return str(path.relative_to(here)) if here in path.parents else str(path)
 
@@ -208,7 +210,7 @@ _TAKEN = frozenset(sys.stdlib_module_names) | {"torch", "shapewright", "__main__
 
 
 def read_source(file: str) -> tuple[str, ast.Module]:
-    """The text and tree of a Python file; `InputError` where it is none."""
+    """Return the text and tree of a Python file; raise `InputError` if it is none."""
     path = Path(file)
     if not path.exists():
         raise InputError(_no_such_file(path))
@@ -239,7 +241,7 @@ def _no_such_file(path: Path) -> str:
 
 
 def _syntax_error(error: SyntaxError, file: str) -> InputError:
-    """A syntax error of a user's file, as one sentence and the line with a caret."""
+    """Return an error with a syntax error's sentence, and the line with a caret."""
     where = shown(error.filename if error.filename else file)
     if error.lineno is None:
         return InputError(f"{where}: {error.msg}")
@@ -257,7 +259,7 @@ def _line(file: str, number: int) -> str:
 
 
 def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
-    """The program that a file belongs to, and the file's module name in it.
+    """Return the program that a file belongs to, and the file's module name in it.
 
     A file with relative imports is a member of its package, as under ``python -m``;
     another one is a module by its own stem. A stem that the standard library has too
@@ -279,7 +281,7 @@ def program_of(file: str, tree: ast.Module) -> tuple[ProgramFolder, str]:
 
 
 def _packages(folder: Path, depth: int) -> list[Path]:
-    """The folders that are packages around a file, outermost first.
+    """Return the folders that are packages around a file, outermost first.
 
     A folder with `__init__.py` is one; so are the `depth` nearest ones of a file whose
     relative imports reach that far.
@@ -354,7 +356,7 @@ Key = tuple[str, int]
 
 @contextmanager
 def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[None]:
-    """The functions of a program's files are changed, where `holds` says so."""
+    """Change the functions of a program's files for which `holds` returns true."""
     before: list[tuple[FunctionType, CodeType]] = []
     files: dict[str, dict[Key, tuple[CodeType, CodeType]]] = {}
     for function in _functions():
@@ -376,12 +378,12 @@ def functions_changed(holds: Callable[[str], bool], change: Change) -> Iterator[
 
 
 def _functions() -> list[FunctionType]:
-    """All functions there are."""
+    """Return all existing functions."""
     return [each for each in gc.get_objects() if type(each) is FunctionType]
 
 
 def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]:
-    """The code of each function of a file, as it is written and as it is changed."""
+    """Return the code of every function of a file, as written and as changed."""
     text = "".join(linecache.getlines(file))
     try:
         plain = compile(text, file, "exec", dont_inherit=True)
@@ -393,7 +395,7 @@ def _codes_of(file: str, change: Change) -> dict[Key, tuple[CodeType, CodeType]]
 
 
 def _inner(code: CodeType) -> Iterator[tuple[Key, CodeType]]:
-    """All code within some code."""
+    """Yield all code objects nested in a code object."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield _key_of(each), each

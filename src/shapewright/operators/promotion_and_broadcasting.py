@@ -250,7 +250,7 @@ def new(shape: tuple[int, ...], dtype: str, stride: Any, grad_fn: str | None) ->
 def unary(input: Meta, dtype: str, grad_fn: str | None, promoted: bool = True) -> Made:
     """The output of an elementwise op of one tensor.
 
-    `_promoted` says that the kernel first converts its input to the output's dtype.
+    `promoted` says that the kernel first converts its input to the output's dtype.
     Example: relu of a channels-last (2, 3, 4, 4) float32 tensor is channels-last too.
     """
     shape, stride = input.shape, input.stride

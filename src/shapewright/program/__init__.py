@@ -1,4 +1,4 @@
-"""Program text: spans and, later, edits."""
+"""The text of programs: spans, edits, expressions, loops and definitions."""
 
 from shapewright.program.spans import Frame, Span
 

@@ -1,4 +1,4 @@
-"""Comparisons that a program insists on: `assert T <= n`, `if h % 8: raise ...`."""
+"""Comparisons that a program asserts: `assert T <= n`, `if h % 8: raise ...`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shapewright.program.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class AssertedComparison:
-    """The program raises where a comparison comes out the other way.
+    """A comparison with an outcome at which the program raises.
 
     `message` is the text that it raises with, as it stands in the program (``{T}`` in
     it is the program's own), None where there is no literal. `straight` is False where
@@ -28,9 +28,9 @@ class AssertedComparison:
 def demand_at(
     text: SourceText, span: Span, operator: str, outcome: bool
 ) -> tuple[Span, AssertedComparison | None]:
-    """Where a comparison stands, and what the program raises if it comes out otherwise.
+    """Find a comparison and the assertion that depends on it.
 
-    Of a truth test (``if H % 8:``) Python tells the stretch of the whole statement.
+    For a truth test (``if H % 8:``) Python gives the span of the whole statement.
     """
     node = text.node(span)
     if node is None or (isinstance(node, ast.Call) and _called(node) not in TELLING):
@@ -47,7 +47,7 @@ def demand_at(
 def _between(
     text: SourceText, node: ast.AST, now: bool | None, other: bool | None
 ) -> AssertedComparison | None:
-    """The demand on an expression that came out as `now`."""
+    """Return the assertion on an expression whose outcome was `now`."""
     raised = _upwards(text, node, now)
     if raised is not None and raised.straight:
         return replace(raised, met=False)
@@ -55,7 +55,7 @@ def _between(
 
 
 def _tested(node: ast.AST) -> list[ast.expr] | None:
-    """The expressions whose truth a statement asks for; None for a comparison."""
+    """Return the expressions whose truth a statement tests; None for a comparison."""
     if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp):
         return _asked(node.test)
     if isinstance(node, ast.BoolOp | ast.UnaryOp):
@@ -64,7 +64,7 @@ def _tested(node: ast.AST) -> list[ast.expr] | None:
 
 
 def _asked(node: ast.expr) -> list[ast.expr]:
-    """The operands of `and`, `or` and `not` that are no comparisons."""
+    """Return the operands of `and`, `or` and `not` that are not comparisons."""
     if isinstance(node, ast.BoolOp):
         return [each for value in node.values for each in _asked(value)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -73,12 +73,12 @@ def _asked(node: ast.expr) -> list[ast.expr]:
 
 
 def _condition(text: SourceText, node: ast.expr | ast.stmt) -> Span:
-    """The condition of a statement, or the whole expression."""
+    """Return the span of a statement's condition, or of the whole expression."""
     return text.span(getattr(node, "test", node))
 
 
 def _turned(node: ast.AST, operator: str, value: bool) -> bool | None:
-    """What the whole expression is if one comparison in it comes out as `value`.
+    """Return the value of an expression if a comparison in it comes out as `value`.
 
     `a != b` of tuples asks for each pair whether it is equal; `in` asks for one after
     the other. None: it depends on the others.
@@ -98,7 +98,7 @@ def _turned(node: ast.AST, operator: str, value: bool) -> bool | None:
 
 
 def _decided(value: bool, by: bool, negated: bool = False) -> bool | None:
-    """Whether one part decides the whole: a true one an `or`, a false one an `and`."""
+    """Return whether an operand decides the whole: true an `or`, false an `and`."""
     return value is not negated if value is by else None
 
 
@@ -135,22 +135,22 @@ def _upwards(
 
 
 def _is_check(call: ast.Call) -> bool:
-    """`torch._assert(condition, message)` and `torch._check(condition, ...)`."""
+    """Return whether a call is `torch._assert(...)` or `torch._check(...)`."""
     return _called(call) in ("_assert", "_check")
 
 
 TELLING = frozenset({"all", "any", "bool", "is_integer"})
-"""Calls that are what the comparison in them finds."""
+"""Functions that return the truth of the comparison passed to them."""
 
 
 def _called(call: ast.Call) -> str:
-    """The last name of what is called: ``_assert`` of ``torch._assert(...)``."""
+    """Return the last name of a callee: ``_assert`` of ``torch._assert(...)``."""
     func = call.func
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
-    """An `if` of which one branch begins with `raise`."""
+    """Return the assertion of an `if` with a branch that begins with `raise`."""
     for body, taken in ((statement.body, True), (statement.orelse, False)):
         if body and isinstance(body[0], ast.Raise):
             raised = body[0].exc
@@ -164,14 +164,14 @@ def _branch(statement: ast.If, value: bool | None) -> AssertedComparison | None:
 def _failing(
     kind: str, message: ast.expr | None, value: bool | None, on: bool
 ) -> AssertedComparison | None:
-    """The demand, where the condition would come out as that on which it raises."""
+    """Return the assertion, or None if the program does not raise at this value."""
     if value is not None and value is not on:
         return None
     return AssertedComparison(kind, _literal(message), value is not None)
 
 
 def _literal(message: ast.expr | None) -> str | None:
-    """The text of a literal, with the fields of an f-string as they are written."""
+    """Return the text of a literal, with the fields of an f-string as written."""
     if isinstance(message, ast.Constant) and isinstance(message.value, str):
         return message.value
     if not isinstance(message, ast.JoinedStr):

@@ -1,5 +1,4 @@
-"""Conditions in loops: those that end a loop, and those that hold every so many
-steps.
+"""Conditions in loops: those that end a loop, and those true every few steps.
 
 `while mask.any(): ...` ends on what the read at one place answers. Which reads decide
 the end of a loop is found by what they flow into: names assigned from them, names that
@@ -29,24 +28,24 @@ LENGTH = re.compile(r"batches|length", re.I)
 HEAD = re.compile(rb"\w\)? % [\w.]*(?:every|interval|freq|eval|save|logging|check)")
 
 TRAINS = frozenset({"backward", "step", "zero_grad"})
-"""Calls of a training step: a turn more for some of them would be a mistake."""
+"""Calls of a training step, for which an extra turn would be wrong."""
 WHOLE = frozenset({"step", "zero_grad"})
-"""What uses gradients and clears them: a turn more for both is none."""
+"""Calls that use and clear gradients; an extra turn with both is harmless."""
 
 
 def counts(text: bytes) -> bool:
-    """Whether a library's file may have conditions on what it counts."""
+    """Return whether a library's file may have conditions on its counters."""
     return bool(HEAD.search(text)) or b"_interval > " in text or b"_batch > " in text
 
 
 def with_periods_told(tree: ast.Module, file: str) -> ast.Module:
-    """A program's tree with conditions on its own counters told of."""
+    """Rewrite a program's tree to report conditions on its own counters."""
     changed: ast.Module = _Teller(False).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
 def with_settings_told(tree: ast.Module, file: str) -> ast.Module:
-    """A library's tree with those told of that are on what a user sets."""
+    """Rewrite a library's tree to report conditions on settings of the user."""
     changed: ast.Module = _Teller(True).visit(tree)
     return ast.fix_missing_locations(changed)
 
@@ -64,7 +63,7 @@ class _Teller(ast.NodeTransformer):
         return self.within(node, set())
 
     def within(self, node: ast.For | ast.While, heads: set[str]) -> ast.AST:
-        """A loop's own counts are set forward: its conditions need nobody to tell."""
+        """Skip conditions on a loop's own counters, which are set forward anyway."""
         before = self.heads
         self.heads = before | heads | counters(node).keys()
         self.generic_visit(node)
@@ -87,12 +86,12 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`due = step % every == 0` outside of an `if`: a library's."""
+        """Rewrite a library's `due = step % every == 0` outside of an `if`."""
         self.generic_visit(node)
         return self.compared(node) if self.library else node
 
     def told(self, test: ast.expr) -> ast.expr:
-        """A condition with what it asks of counters told of."""
+        """Rewrite a condition to report its tests of counters."""
         if isinstance(test, ast.BoolOp):
             test.values = [self.told(each) for each in test.values]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -104,7 +103,7 @@ class _Teller(ast.NodeTransformer):
         return test
 
     def compared(self, test: ast.Compare) -> ast.Compare:
-        """`step % n == 0`, `step % n != 0`."""
+        """Rewrite `step % n == 0` and `step % n != 0`."""
         zero = test.comparators[0]
         equal = isinstance(test.ops[0], ast.Eq | ast.NotEq)
         if equal and isinstance(zero, ast.Constant) and zero.value == 0:
@@ -112,7 +111,7 @@ class _Teller(ast.NodeTransformer):
         return test
 
     def due(self, node: ast.expr) -> ast.expr:
-        """`step % n`, told of where `step` counts and `n` is set."""
+        """Rewrite `step % n`; in libraries, only a counter by a setting."""
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
             return node
         count, period = ast.unparse(node.left), ast.unparse(node.right)
@@ -134,7 +133,7 @@ class _Teller(ast.NodeTransformer):
 
 
 class _Bounds(ast.NodeTransformer):
-    """`setting > length` asks with the length that the loader has."""
+    """Rewrites `setting > length` to compare with the loader's real length."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         right = node.comparators[0]
@@ -146,7 +145,7 @@ class _Bounds(ast.NodeTransformer):
 
 
 def _trains(node: ast.If) -> bool:
-    """Whether what stands under a condition is a part of training a step alone."""
+    """Return whether the body of a condition is only part of a training step."""
     found = {
         each.attr
         for part in (*node.body, *node.orelse)
@@ -171,7 +170,7 @@ Place = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What hangs on a read: the end of a loop, or what its function returns.
+    """The effect of a read: the end of a loop, or the result of its function.
 
     `compared` are the other sides of comparisons with it that decide the end.
     """
@@ -183,7 +182,7 @@ class Waiting:
 
     @property
     def ends(self) -> bool:
-        """Whether some loop around the read ends by it."""
+        """Whether the read decides the end of a loop around it."""
         return self.endless or self.bounded
 
 
@@ -191,7 +190,7 @@ NOTHING = Waiting(endless=False, bounded=False, returned=False)
 
 
 def waiting_at(tree: ast.Module, place: Place) -> Waiting:
-    """What hangs on the expression at this place of a file."""
+    """Return what depends on the expression at this place of a file."""
     path = path_to(tree, place)
     cuts = [i for i, node in enumerate(path) if isinstance(node, Function)]
     inside = path[cuts[-1] :] if cuts else path
@@ -216,7 +215,7 @@ def waiting_at(tree: ast.Module, place: Place) -> Waiting:
 
 
 def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
-    """The nodes around a place, outermost first; the last is the expression itself.
+    """Return the nodes around a place, outermost first, then the expression itself.
 
     Python places the truth that an `if` asks for at its condition or at all of it.
     """
@@ -234,7 +233,7 @@ def path_to(tree: ast.Module, place: Place) -> list[ast.AST]:
 
 
 def _place_of(node: ast.AST) -> Place | None:
-    """Where a node stands; some, as operators and arguments, stand nowhere."""
+    """Return the place of a node; None for nodes without, such as operators."""
     line = getattr(node, "lineno", None)
     end_line = getattr(node, "end_lineno", None)
     if line is None or end_line is None:
@@ -243,7 +242,7 @@ def _place_of(node: ast.AST) -> Place | None:
 
 
 def _contains(node: ast.AST, place: Place) -> bool:
-    """Whether a place lies within a node."""
+    """Return whether a place is within a node."""
     own = _place_of(node)
     if own is None:
         return any(_contains(child, place) for child in ast.iter_child_nodes(node))
@@ -251,12 +250,12 @@ def _contains(node: ast.AST, place: Place) -> bool:
 
 
 def _turns_over(loop: Loop, part: ast.AST) -> bool:
-    """Whether a part of a loop runs in each of its turns."""
+    """Return whether a part of a loop runs in each of its turns."""
     return part in loop.body or (isinstance(loop, ast.While) and part is loop.test)
 
 
 def _is_endless(loop: Loop) -> bool:
-    """Whether a `for` may have no end of its own: `for step in count()`."""
+    """Return whether a `for` loop may be endless: `for step in count()`."""
     if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Call):
         return isinstance(loop, ast.While)
     called = loop.iter.func
@@ -265,7 +264,7 @@ def _is_endless(loop: Loop) -> bool:
 
 
 def _exits(loop: Loop) -> Iterator[ast.expr]:
-    """The conditions by which a loop ends."""
+    """Yield the conditions that end a loop."""
     if isinstance(loop, ast.While):
         yield loop.test
     for statement in loop.body:
@@ -273,7 +272,7 @@ def _exits(loop: Loop) -> Iterator[ast.expr]:
 
 
 def _exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
-    """Conditions under which `return` is met, or a `break` out of the loop meant."""
+    """Yield the conditions of a `return`, or of a `break` out of the loop."""
     if isinstance(node, Function | ast.ClassDef):
         return
     if isinstance(node, ast.If) and _leaves_loop(node, breaks):
@@ -285,7 +284,7 @@ def _exits_in(node: ast.AST, breaks: bool) -> Iterator[ast.expr]:
 
 
 def _leaves_loop(node: ast.AST, breaks: bool) -> bool:
-    """Whether a `return` stands below a node, or a `break` of the loop around it."""
+    """Return whether a node contains a `return`, or a `break` of the loop around it."""
     if isinstance(node, ast.Return) or (breaks and isinstance(node, ast.Break)):
         return True
     if isinstance(node, Function | ast.ClassDef):
@@ -310,7 +309,7 @@ class NameFlow:
                 self.follow(node)
 
     def follow(self, node: ast.AST) -> None:
-        """Add what one statement assigns of the value."""
+        """Add the names to which a statement assigns the value."""
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr):
             if node.value is not None and self.touches(node.value):
                 self.add(node)
@@ -329,7 +328,7 @@ class NameFlow:
                     self.names.add(name)
 
     def add(self, node: ast.AST) -> None:
-        """Every name that is assigned in a node."""
+        """Add every name that is assigned in a node."""
         for each in ast.walk(node):
             name = _dotted(each)
             if name and not isinstance(getattr(each, "ctx", None), ast.Load):
@@ -340,7 +339,7 @@ class NameFlow:
                     self.names.add(name)
 
     def touches(self, node: ast.AST) -> bool:
-        """Whether an expression reads the value, or a name that it flowed into."""
+        """Return whether an expression reads the value or a name it flowed into."""
         return any(
             id(each) in self.reads or (self.names and _dotted(each) in self.names)
             for each in ast.walk(node)
@@ -363,7 +362,7 @@ class NameFlow:
 
 
 def _dotted(node: ast.AST) -> str:
-    """`x` or `self.x.y` as text; nothing for what is no name."""
+    """Return `x` or `self.x.y` as text; empty for any other node."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -373,7 +372,7 @@ def _dotted(node: ast.AST) -> str:
 
 
 def _other_sides(test: ast.expr, flow: NameFlow) -> list[ast.expr]:
-    """What a condition compares the value with."""
+    """Return the expressions with which a condition compares the value."""
     found: list[ast.expr] = []
     for node in ast.walk(test):
         if isinstance(node, ast.Compare):

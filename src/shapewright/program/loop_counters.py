@@ -1,5 +1,5 @@
-"""What a loop counts, which conditions wait for a count, and which values one turn
-hands to the next.
+"""The counters of a loop, the conditions that depend on them, and the values that a
+turn passes to the next.
 
 A head's names (`for step, batch in ...`) count, and so do names to which the body adds
 a number in every turn (`step += 1`, `self.step += 1`), a loop within it too.
@@ -23,7 +23,7 @@ REACHED = (
     ast.Tuple,
     ast.List,
 )
-"""The same of what a count is compared with."""
+"""Kinds of nodes in expressions with which a counter is compared."""
 
 Loop = ast.For | ast.While
 
@@ -69,14 +69,14 @@ class Counting:
     conditions: list[_Condition] = field(default_factory=list)
 
     def counters(self) -> Iterator[tuple[int, ast.expr]]:
-        """What the body counts, with its place."""
+        """Yield the counters of the body with their indices."""
         for index, (number, is_head) in enumerate(self.numbers):
             if not is_head:
                 yield index, number
 
 
 def counting(loop: Loop) -> Counting:
-    """What a loop counts, and the conditions that wait for it."""
+    """Find the counters of a loop and the conditions that depend on them."""
     heads = _names(loop.target) if isinstance(loop, ast.For) else set()
     own = counters(loop)
     found = Counting()
@@ -114,7 +114,7 @@ def counting(loop: Loop) -> Counting:
 
 
 def _guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """What the body counts by one under an `if` that only its head decides."""
+    """Yield counters that grow by 1 under an `if` that only the head decides."""
     stored = [
         ast.unparse(each)
         for each in ast.walk(loop)
@@ -135,7 +135,7 @@ def _guarded(loop: Loop, heads: set[str]) -> Iterator[tuple[str, ast.expr, ast.e
 
 
 def counts_one(node: ast.AST) -> bool:
-    """`x += 1`."""
+    """Return whether a node is `x += 1`."""
     return (
         isinstance(node, ast.AugAssign)
         and isinstance(node.op, ast.Add)
@@ -146,7 +146,7 @@ def counts_one(node: ast.AST) -> bool:
 
 
 def _is_test(test: ast.expr) -> bool:
-    """Whether a condition may be asked again: `(i + 1) % 4 == 0 or i == len(x)`."""
+    """Return whether a test may be repeated: `(i + 1) % 4 == 0 or i == len(x)`."""
     calls = [each for each in ast.walk(test) if isinstance(each, ast.Call)]
     known = all(ast.unparse(each.func) == "len" for each in calls)
     kinds = ast.Compare, ast.BoolOp, ast.cmpop, ast.boolop, ast.Call
@@ -154,7 +154,7 @@ def _is_test(test: ast.expr) -> bool:
 
 
 def joined(loop: Loop) -> list[ast.expr]:
-    """Names and attributes to which each turn joins: `x = torch.cat([x, y])`."""
+    """Return the targets that grow by joining: `x = torch.cat([x, y])`."""
     found: dict[str, ast.expr] = {}
     waiting: list[ast.AST] = [*loop.body]
     while waiting:
@@ -169,7 +169,7 @@ def joined(loop: Loop) -> list[ast.expr]:
 
 
 def _joins(node: ast.AST, target: ast.expr) -> bool:
-    """Whether a value is a target with more: `y if i == 0 else cat([x, y])`."""
+    """Return whether a value extends a target: `y if i == 0 else cat([x, y])`."""
     text = ast.unparse(target)
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -182,7 +182,7 @@ def _joins(node: ast.AST, target: ast.expr) -> bool:
 
 
 def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
-    """Each condition of a loop, its `if`, and whether it is of a loop within.
+    """Yield each condition of a loop, its `if`, and whether it is in an inner loop.
 
     The `if` is left out where another stands around it, or where the body is passed.
     """
@@ -206,7 +206,7 @@ def _tests(loop: Loop) -> Iterator[tuple[ast.expr, ast.If | None, bool]]:
 
 
 def _meets(test: ast.expr) -> bool:
-    """Whether a body runs when the count is met: `i % 10 == 0`, but not `i % 10`."""
+    """Return whether a body runs at the count: `i % 10 == 0`, but not `i % 10`."""
     if isinstance(test, ast.BoolOp):
         return all(map(_meets, test.values))
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -217,14 +217,14 @@ def _meets(test: ast.expr) -> bool:
 
 
 def _leaves(test: ast.expr) -> int:
-    """How many conditions stand in one."""
+    """Return the number of simple conditions in a condition."""
     if isinstance(test, ast.BoolOp):
         return sum(map(_leaves, test.values))
     return 1
 
 
 def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
-    """`a % b` and `a < b` in a condition: what is compared, with what."""
+    """Yield the two sides of `a % b` and `a < b` in a condition."""
     rests: dict[ast.AST, ast.expr] = {}
     divided: set[ast.AST] = set()
     for each in ast.walk(test):
@@ -247,7 +247,7 @@ def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
 
 
 def counters(loop: Loop) -> dict[str, ast.expr]:
-    """Names and attributes to which each turn of the body adds a number."""
+    """Return the targets to which each turn of the body adds a number."""
     found: dict[str, ast.expr] = {}
     bound: set[str] = set()
     counted: set[ast.AST] = set()
@@ -278,7 +278,7 @@ def counters(loop: Loop) -> dict[str, ast.expr]:
 
 
 def _adds(node: ast.AugAssign | ast.Assign) -> bool:
-    """`x += 1`, `x = x + 1`, `seen += len(batch)`."""
+    """Return whether a node is `x += 1`, `x = x + 1`, `seen += len(batch)`."""
     target: ast.expr
     if isinstance(node, ast.AugAssign):
         target, value, op = node.target, node.value, node.op
@@ -300,7 +300,7 @@ def _adds(node: ast.AugAssign | ast.Assign) -> bool:
 
 
 def atoms(node: ast.AST) -> Iterator[ast.AST]:
-    """The names and attributes of a sum, a difference or a product."""
+    """Yield the names and attributes of a sum, a difference or a product."""
     if isinstance(node, ast.Name | ast.Attribute):
         yield node
     elif isinstance(node, ast.BinOp):
@@ -322,7 +322,7 @@ ADDING = ("append", "extend", "insert")
 
 
 def carried(loop: Loop) -> list[ast.expr]:
-    """Names whose value a turn reads before it sets them: the last turn's value."""
+    """Return names that a turn reads before it sets them: the last turn's value."""
     first: dict[str, bool] = {}
     stored: set[str] = set()
     for name in _in_order(loop.body):
@@ -336,7 +336,7 @@ def carried(loop: Loop) -> list[ast.expr]:
 
 
 def _in_order(nodes: Sequence[ast.AST]) -> Iterator[ast.Name]:
-    """The names of some statements as they are met: values before their targets."""
+    """Yield names in order of evaluation: values before their targets."""
     for node in nodes:
         if isinstance(node, SCOPES):
             continue
@@ -364,7 +364,7 @@ def _is_target(node: ast.AST, inner: ast.AST) -> int:
 
 
 def is_uneven(loop: Loop) -> bool:
-    """Whether some turns add to a list and others do not: `append` under an `if`."""
+    """Return whether only some turns add to a list: `append` under an `if`."""
     waiting: list[tuple[ast.AST, bool]] = [(each, False) for each in loop.body]
     while waiting:
         node, under = waiting.pop()

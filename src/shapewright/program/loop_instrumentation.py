@@ -42,7 +42,7 @@ CARRIES = "_shapewright_carries"
 
 
 def with_loops_told(tree: ast.Module, file: str) -> ast.Module:
-    """The tree with every loop told of: `for`, `while`, and `enumerate` in their heads.
+    """Rewrite all loops to report their turns: `for`, `while`, and `enumerate`.
 
     The names above must be builtins when it runs.
     """
@@ -56,9 +56,9 @@ def _with_names(
     going: str,
     is_meant: Callable[[ast.For | ast.While], bool] | None,
 ) -> ast.Module:
-    """The tree with some loops told of by functions of these names.
+    """Rewrite some loops to report their turns to functions of these names.
 
-    Without `_is_meant`, with all of them, and what they count.
+    Without `is_meant`, rewrite all loops and report their counters, too.
     """
     changed: ast.Module = _Teller(file, over, going, is_meant).visit(tree)
     return ast.fix_missing_locations(changed)
@@ -84,7 +84,7 @@ class _Teller(ast.NodeTransformer):
         self.within: list[tuple[int, Counting]] = []  # loops, outermost first
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """A generator's loops go on as long as somebody asks it."""
+        """Skip loops of generators, which go on as long as they are iterated."""
         if not any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
             outer, self.within = self.within, []
             self.generic_visit(node)
@@ -148,7 +148,7 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`found.append(x)` tells of the list."""
+        """Rewrite `found.append(x)` to report the list."""
         self.generic_visit(node)
         called = node.func
         if self.is_meant is not None or not isinstance(called, ast.Attribute):
@@ -158,7 +158,7 @@ class _Teller(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
-        """`found += x` may add to a list."""
+        """Rewrite `n += 1`, a count, and `found += x`, which may extend a list."""
         self.generic_visit(node)
         if self.is_meant is None and counts_one(node):
             told = self.counts(node.target)
@@ -220,11 +220,11 @@ class _Teller(ast.NodeTransformer):
         return [ast.If(carries, made, [])] if made else []
 
     def place(self, node: ast.stmt) -> list[ast.expr]:
-        """File and line, as arguments."""
+        """Return file and line as arguments."""
         return [ast.Constant(self.file), ast.Constant(node.lineno)]
 
     def call(self, name: str, at: ast.AST, args: list[ast.expr]) -> ast.expr:
-        """A call of ours at the place of what it stands for."""
+        """Return a call of ours at the place of the node it replaces."""
         made = ast.Call(ast.Name(name, ast.Load()), args, [])
         for each in (made, made.func, *args):
             if not hasattr(each, "lineno"):
@@ -232,7 +232,7 @@ class _Teller(ast.NodeTransformer):
         return made
 
     def method(self, name: str, method: str) -> ast.expr:
-        """A call without arguments of a loop's own object."""
+        """Return a method call without arguments on a loop's own object."""
         told = ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load())
         return ast.Call(told, [], [])
 
@@ -242,7 +242,7 @@ class _Teller(ast.NodeTransformer):
         return ast.Call(ast.Name(ON, ast.Load()), args, [])
 
     def kept(self, number: ast.expr, value: ast.expr) -> ast.expr:
-        """An expression that gives a name or an attribute a value."""
+        """Return an expression that sets a name or an attribute to a value."""
         if isinstance(number, ast.Name):
             return ast.NamedExpr(ast.Name(number.id, ast.Store()), value)
         assert isinstance(number, ast.Attribute)
@@ -250,7 +250,7 @@ class _Teller(ast.NodeTransformer):
         return ast.Call(ast.Name("setattr", ast.Load()), args, [])
 
     def at(self, node: Node, place: ast.AST) -> Node:
-        """The node, all of it, at the place of another."""
+        """Move a node and all its children to the place of another."""
         for each in ast.walk(node):
             ast.copy_location(each, place)
         return node
@@ -305,7 +305,7 @@ class _Counter(ast.NodeTransformer):
 
 
 def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The nodes of a function that are not of a function within."""
+    """Yield the nodes of a function that are not in an inner function."""
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()
@@ -333,7 +333,7 @@ WHILE_STATEMENT = re.compile(rb"^[ \t]+while (?!True\b|1\b)", re.M)
 
 
 def trains(text: bytes) -> bool:
-    """Whether a library's file may have a loop over epochs."""
+    """Return whether a library's file may have a loop over epochs."""
     if b"epoch" not in text:
         return False
     return bool(HEAD.search(text)) or (
@@ -342,7 +342,7 @@ def trains(text: bytes) -> bool:
 
 
 def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
-    """The tree with the loops told of that may go over epochs.
+    """Rewrite the loops that may run over epochs to report their turns.
 
     The names `EPOCHS` and `TURNS` must be builtins when it runs.
     """
@@ -350,7 +350,7 @@ def with_epochs_told(tree: ast.Module, file: str) -> ast.Module:
 
 
 def _is_meant(node: ast.For | ast.While) -> bool:
-    """Whether a loop may be one over epochs, by its head."""
+    """Return whether a loop may run over epochs, judging by its head."""
     if isinstance(node, ast.While):
         return not isinstance(node.test, ast.Constant)
     return "epoch" in ast.unparse(node.target) + ast.unparse(node.iter)

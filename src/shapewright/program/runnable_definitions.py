@@ -1,4 +1,4 @@
-"""What a file defines that can be checked by itself, read from its text.
+"""Definitions of a file that can be checked by themselves, found in its text.
 
 Nothing is run or imported: a class counts as a module by its bases and its `forward`,
 a function as one of tensors by its annotations and by what its body does with its
@@ -15,7 +15,7 @@ from typing import Literal
 Kind = Literal["class", "instance", "function", "builder"]
 
 TRACKS_NO_SHAPES = frozenset("save load manual_seed set_grad_enabled is_tensor".split())
-"""Functions of torch whose arguments need be no tensors of a model."""
+"""Functions of torch whose arguments need not be tensors of a model."""
 
 METHODS = frozenset(
     "abs argmax argmin chunk clamp contiguous cumsum detach dim div exp expand flatten"
@@ -24,12 +24,12 @@ METHODS = frozenset(
     " std sum tanh topk transpose tril triu type_as unbind unfold unsqueeze var view"
     " view_as".split()
 )
-"""Methods and attributes that say of an argument that it is a tensor."""
+"""Methods and attributes that show that an argument is a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """A name of a file that can be given as a target.
+    """A name of a file that can be used as a target.
 
     `kind` says what it is: a module class, an instance, a function of tensors, or a
     function that returns a module. `first` and `last` are its lines, `needs` the
@@ -54,7 +54,7 @@ class _File:
     tree: ast.Module | None = None
 
     def full_name(self, node: ast.expr) -> str:
-        """`torch.nn.Linear` for `nn.Linear`, with imports followed."""
+        """Return `torch.nn.Linear` for `nn.Linear`, by following imports."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -113,7 +113,7 @@ def _uses(
 
 
 def outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
-    """Those that no other one uses, the last of the file first, functions after."""
+    """Return runnables that no other uses, last in the file first, then functions."""
     listed = list(runnables)
     used = {name for each in listed for name in each.uses}
     roots = [each for each in reversed(listed) if each.name not in used]
@@ -121,7 +121,7 @@ def outermost(runnables: Iterable[Runnable]) -> list[Runnable]:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a file, those under `if` and `try` included."""
+    """Yield the statements of a file, including those under `if` and `try`."""
     for node in body:
         yield node
         if isinstance(node, ast.If) and not _is_main(node.test):
@@ -242,7 +242,7 @@ def _required(node: ast.FunctionDef | None, bound: int = 0) -> tuple[str, ...]:
 
 
 def _makes_module(file: _File, node: ast.expr) -> bool:
-    """Whether an expression is a module that is built: ``Net(3).to(device)``."""
+    """Return whether an expression builds a module: ``Net(3).to(device)``."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr not in (
             "to",
@@ -304,7 +304,7 @@ def _returns_module(file: _File, node: ast.FunctionDef) -> bool:
 
 
 def own_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What stands in a function, without functions and classes inside it."""
+    """Yield the nodes of a function, without functions and classes inside it."""
     queue: list[ast.AST] = list(node.body)
     while queue:
         current = queue.pop(0)
@@ -328,7 +328,7 @@ def _takes_tensors(file: _File, node: ast.FunctionDef) -> bool:
 
 
 def _is_tensor_work(file: _File, node: ast.AST, names: set[str]) -> bool:
-    """Whether a node does with one of these names what is done with tensors."""
+    """Return whether a node uses one of these names like a tensor."""
 
     def is_named(value: ast.expr) -> bool:
         return isinstance(value, ast.Name) and value.id in names

@@ -1,4 +1,4 @@
-"""Expressions of a program by their place, and what its names stand for."""
+"""Lookup of a program's expressions by position, and of the values of names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shapewright.program.spans import Span
 
 @dataclass(slots=True)
 class SourceText:
-    """One file of the program: its text, its tree, its nodes by place.
+    """A file of the program: its text, its tree, its nodes by position.
 
     Columns are characters from 1, as in `Span`; `ast` counts UTF-8 bytes from 0.
     """
@@ -42,7 +42,7 @@ class SourceText:
                 self.parents[id(child)] = node
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        """Where a node stands."""
+        """Return the span of a node."""
         end_line = node.end_lineno or node.lineno
         return Span(
             self.file,
@@ -53,14 +53,14 @@ class SourceText:
         )
 
     def column(self, line: int, offset: int) -> int:
-        """A column in characters from 1, of an offset in bytes."""
+        """Convert an offset in bytes to a column in characters from 1."""
         text = self.lines[line - 1]
         if text.isascii():
             return offset + 1
         return len(text.encode()[:offset].decode("utf-8", "replace")) + 1
 
     def at(self, span: Span) -> str:
-        """The text of a span."""
+        """Return the text of a span."""
         if span.line == span.end_line:
             return self.lines[span.line - 1][span.column - 1 : span.end_column - 1]
         first = self.lines[span.line - 1][span.column - 1 :]
@@ -69,7 +69,7 @@ class SourceText:
         return "\n".join([first, *between, last])
 
     def written(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node as it stands in the program."""
+        """Return the text of a node as written in the program."""
         return self.at(self.span(node))
 
     def node(self, span: Span) -> ast.expr | ast.stmt | None:
@@ -87,7 +87,7 @@ class SourceText:
         return found if found is not None else self.chained(span)
 
     def chained(self, span: Span) -> ast.Call | None:
-        """The method call whose name begins there, lines below its object."""
+        """Return the method call whose name begins there, lines below its object."""
         ends = span.end_line, span.end_column
         for node in ast.walk(self.tree) if self.tree else ():
             func = node.func if isinstance(node, ast.Call) else None
@@ -101,7 +101,7 @@ class SourceText:
         return None
 
     def way(self, node: ast.AST) -> tuple[tuple[str, int], ...]:
-        """The fields that lead from the whole text to a node, with places in lists."""
+        """Return the path of fields and list indices from the root to a node."""
         steps: list[tuple[str, int]] = []
         while (parent := self.parents.get(id(node))) is not None:
             for name, value in ast.iter_fields(parent):
@@ -114,7 +114,7 @@ class SourceText:
         return tuple(reversed(steps))
 
     def along(self, way: tuple[tuple[str, int], ...]) -> ast.AST | None:
-        """The node to which a way leads, of this text or of another like it."""
+        """Return the node at a path from `way`, in this text or a similar text."""
         node: Any = self.tree
         for name, at in way:
             node = getattr(node, name, None)
@@ -125,11 +125,11 @@ class SourceText:
         return node if isinstance(node, ast.AST) else None
 
     def near(self, line: int) -> Sequence[ast.expr | ast.stmt]:
-        """Nodes that begin on a line, outer ones first."""
+        """Return the nodes that begin on a line, outermost first."""
         return self.places.get(line, ())
 
     def around(self, node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
-        """The innermost node of these kinds that holds a node."""
+        """Return the innermost node of these kinds that contains a node."""
         parent = self.parents.get(id(node))
         while parent is not None and not isinstance(parent, kinds):
             parent = self.parents.get(id(parent))
@@ -137,17 +137,17 @@ class SourceText:
 
 
 def receiver(call: ast.Call) -> ast.expr | None:
-    """`x` of `x.view(4)`."""
+    """Return the receiver of a method call: `x` of `x.view(4)`."""
     return call.func.value if isinstance(call.func, ast.Attribute) else None
 
 
 def flat(written: str) -> str:
-    """An expression on one line: ``x.t().view(3)`` of a chain over three."""
+    """Join an expression to one line: ``x.t().view(3)`` of a chain over three."""
     return " ".join(re.sub(r"\n\s*\.", ".", written).split())
 
 
 def defining(text: SourceText, name: str) -> list[ast.expr]:
-    """Expressions that a name stands for, anywhere in its file."""
+    """Return the expressions assigned or passed to a name anywhere in its file."""
     found = text.defined.get(name)
     if found is None:
         found = text.defined[name] = list(_given(text, name))
@@ -155,7 +155,7 @@ def defining(text: SourceText, name: str) -> list[ast.expr]:
 
 
 def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
-    """What a name is set to, handed or defaults to."""
+    """Yield the expressions that a name is assigned, passed or has as default."""
     assert text.tree is not None
     for node in ast.walk(text.tree):
         if isinstance(node, ast.FunctionDef):
@@ -192,7 +192,7 @@ def _given(text: SourceText, name: str) -> Iterator[ast.expr]:
 
 
 def _place_of(node: ast.FunctionDef, name: str) -> int | None:
-    """The place of a parameter in a call of the function; `self` is not given."""
+    """Return a parameter's position in calls of the function, `self` not counted."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     if name not in names:
         return None
@@ -200,7 +200,7 @@ def _place_of(node: ast.FunctionDef, name: str) -> int | None:
 
 
 def _handed(text: SourceText, node: ast.FunctionDef, place: int) -> Iterator[ast.expr]:
-    """What calls of a function, or of the class that it builds, give at a place."""
+    """Yield the arguments at a position in calls of a function or of its class."""
     assert text.tree is not None
     owner = text.around(node, ast.ClassDef)
     name = node.name

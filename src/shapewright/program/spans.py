@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of source text, counted as editors count: from 1, end exclusive.
+    """A range of source text, counted as in editors: from 1, end exclusive.
 
     Example: in ``x = self.fc1(x)`` at line 21, ``self.fc1(x)`` is
     ``Span("model.py", 21, 13, 21, 24)``. Columns are characters, not bytes.
@@ -27,30 +27,30 @@ class Span:
 
     @property
     def start(self) -> Span:
-        """The empty stretch before it."""
+        """The empty span before it."""
         return Span(self.file, self.line, self.column, self.line, self.column)
 
     @property
     def end(self) -> Span:
-        """The empty stretch behind it."""
+        """The empty span after it."""
         line, column = self.end_line, self.end_column
         return Span(self.file, line, column, line, column)
 
     def until(self, other: Span) -> Span:
-        """From the start of this one to the end of another."""
+        """Return the span from the start of this to the end of another."""
         return Span(self.file, self.line, self.column, other.end_line, other.end_column)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One step of the chain of calls that led to an op."""
+    """A frame in the chain of calls that led to an op."""
 
     span: Span
     function: str
 
 
 def apply_edits(text: str, edits: Iterable[tuple[Span, str]]) -> str:
-    """The text with each span replaced. Spans must not overlap.
+    """Return the text with every span replaced. Spans must not overlap.
 
     Example: ``apply_edits("f(x)", [(Span("a.py", 1, 3, 1, 4), "y")])`` is ``"f(y)"``.
     """
@@ -75,4 +75,4 @@ def apply_edits(text: str, edits: Iterable[tuple[Span, str]]) -> str:
 
 
 STAND_INS: dict[str, str] = {}
-"""Text by absolute path. Only a child process that tries an edit fills it."""
+"""Replacement texts by absolute path, filled only in a child that tries an edit."""

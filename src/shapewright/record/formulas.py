@@ -1,4 +1,4 @@
-"""Where formulas in letters hold, and the whole numbers that a program gave names."""
+"""The sizes at which formulas hold, and the named integers of a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shapewright.program.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The sizes of one letter between which formulas were checked.
+    """The range of sizes of a letter for which formulas were checked.
 
     Every size from `low` to `high` in steps of `step` from `low`, inclusive.
     """
@@ -21,11 +21,11 @@ class Checked:
     step: int = 1
 
     def holds(self, size: int) -> bool:
-        """Whether a size lies among those."""
+        """Return whether a size is in the range."""
         return self.low <= size <= self.high and (size - self.low) % self.step == 0
 
     def text(self, letter: str) -> str:
-        """``1 <= T <= 1024``, ``H in 64, 96 .. 256``, ``B = 1``."""
+        """Return text such as ``1 <= T <= 1024``, ``H in 64, 96 .. 256``, ``B = 1``."""
         if self.low == self.high:
             return f"{letter} = {self.low}"
         if self.step == 1:
@@ -35,7 +35,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line after which the program goes another way, at some sizes."""
+    """A line after which the program takes another path at some sizes."""
 
     message: str
     span: Span | None = None
@@ -43,7 +43,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A constant of the formulas that the program has a name for.
+    """A constant in formulas for which the program has a name.
 
     `name` is that of an attribute, or how the program computes the number from some:
     ``n_embd // n_head``. `module` is the path of the first module that tells it.
@@ -56,7 +56,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """What stands behind the letters of a trace.
+    """The letters of a trace and the evidence for its formulas.
 
     `letters` are those that were varied, with the sizes that formulas hold for; `runs`
     counts the runs at different sizes that every formula agrees with, `derived` the
@@ -75,14 +75,14 @@ class Formulas:
 
     @property
     def exact(self) -> bool:
-        """Whether rules or runs gave every size of the range, none left out."""
+        """Whether rules or runs covered every size of the range."""
         sizes = prod(
             (each.high - each.low) // each.step + 1 for each in self.letters.values()
         )
         return self.derived > 0 and self.derived + self.runs >= sizes
 
     def text(self) -> str:
-        """In one line: ``1 <= B <= 16, 1 <= T <= 64; checked at 10 sizes``.
+        """Return a line such as ``1 <= B <= 16, 1 <= T <= 64; checked at 10 sizes``.
 
         ``; exact: by rules at all 64 sizes, 4 of them run`` where none is left out.
         """
@@ -97,7 +97,7 @@ class Formulas:
 
 @dataclass(frozen=True, slots=True)
 class ModuleNumbers:
-    """The named whole numbers of one module of the program.
+    """The named integers of a module of the program.
 
     `classes` are its class and those above it; `own` are its attributes, `configs`
     those of the objects that it keeps as `config` or under a like name.

@@ -25,7 +25,7 @@ from shapewright.program.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class SizeRead:
-    """A size as the program read it: ``x.shape[2]`` of the tensor of that number.
+    """A size that the program read, such as ``x.shape[2]`` of a numbered tensor.
 
     `tensor` is the number that `Fact.tensor` has in the same trace, negative where the
     trace has no such tensor; `value` is the size.
@@ -41,7 +41,7 @@ class SizeRead:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """An operator or a function, and what it was applied to: ``t3.shape[2] // 2``."""
+    """An operator or function with its operands: ``t3.shape[2] // 2``."""
 
     operator: str
     parts: tuple[Expression, ...]
@@ -54,7 +54,7 @@ class Applied:
         return self.between(*self.parts)
 
     def between(self, left: Expression, right: Expression) -> str:
-        """As it is written with the operator between the two."""
+        """Return the text with the operator between the two operands."""
         symbol = self.operator
         if symbol == "+" and isinstance(right, int) and right < 0:
             symbol, right = "-", -right
@@ -70,11 +70,11 @@ BINDS = {
     "|": 0, "^": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4,
     "*": 5, "/": 5, "//": 5, "%": 5, "~": UNARY, "**": 7,
 }  # fmt: skip
-"""How closely Python's operators bind; what is not here is written as a function."""
+"""Precedence of Python's operators; others are written as function calls."""
 
 
 def _enclosed(part: Expression, binds: int) -> str:
-    """A part of a longer expression, in brackets where it needs them."""
+    """Return an operand as text, in brackets if needed."""
     if isinstance(part, Applied):
         unary = len(part.parts) == 1
         own = UNARY if unary else BINDS.get(part.operator, binds)
@@ -88,11 +88,11 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 EXPONENT = 4096
-"""The greatest exponent for which a power is calculated."""
+"""Largest exponent for which a power is calculated."""
 
 
 def _bounded(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A power or a shift, refused where it would have thousands of digits."""
+    """Wrap a power or shift so that it raises instead of giving thousands of digits."""
 
     def applied(base: Any, exponent: Any) -> Any:
         if exponent > EXPONENT:
@@ -116,7 +116,7 @@ APPLIED: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One comparison that a program made, and how it came out.
+    """A comparison that a program performed, and its outcome.
 
     Example: ``assert T <= self.block_size`` with 16 of 1024 tokens is
     ``Guard(Read(1, 1, 16), "<=", 1024, True, span)``. A truth test (``if H % 8:``) is
@@ -139,7 +139,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class LostSize:
-    """Where a size became a plain number, so that later comparisons were not seen."""
+    """A place where a size became a plain number, which hides later comparisons."""
 
     what: str
     span: Span | None
@@ -148,7 +148,7 @@ class LostSize:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What a run that watched sizes told: its guards, or why there are none.
+    """The guards of a run that tracked sizes, or the reason why there are none.
 
     `guards` stand in the program and its libraries, `in_torch` in torch's own Python.
     `lost` are the places behind which comparisons may be missing. `reason` says why
@@ -162,7 +162,7 @@ class Guards:
 
 
 def value_of(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
-    """The number, with these values of the reads; others keep their own.
+    """Evaluate an expression with these values of reads; others keep their own.
 
     Raises what Python raises: `ZeroDivisionError` for ``7 // 0``.
     """
@@ -177,18 +177,18 @@ def value_of(expression: Expression, values: Mapping[SizeRead, int]) -> Any:
 
 
 def outcome_of(guard: Guard, values: Mapping[SizeRead, int]) -> bool:
-    """How the comparison comes out with these values of the reads."""
+    """Evaluate the comparison with these values of the reads."""
     left, right = (value_of(side, values) for side in (guard.left, guard.right))
     return bool(COMPARED[guard.operator](left, right))
 
 
 def reads_of(*expressions: Expression) -> Iterator[SizeRead]:
-    """Each read in some expressions, once."""
+    """Yield every read in the expressions once."""
     yield from dict.fromkeys(leaf for each in expressions for leaf in _leaves(each))
 
 
 def _leaves(expression: Expression) -> Iterator[SizeRead]:
-    """The reads in an expression, from left to right."""
+    """Yield the reads in an expression from left to right."""
     if isinstance(expression, SizeRead):
         yield expression
     elif isinstance(expression, Applied):
@@ -199,7 +199,7 @@ def _leaves(expression: Expression) -> Iterator[SizeRead]:
 def exchanged(
     expression: Expression, change: Callable[[SizeRead], SizeRead]
 ) -> Expression:
-    """The same expression with other reads."""
+    """Return the expression with its reads replaced."""
     if isinstance(expression, SizeRead):
         return change(expression)
     if not isinstance(expression, Applied):

@@ -19,7 +19,7 @@ Json = Any
 
 @contextmanager
 def damages_named(what: str, unreadable: type[ValueError]) -> Iterator[None]:
-    """What a damaged document raises becomes `unreadable`, with one sentence."""
+    """Convert errors from a damaged document to `unreadable` with a short message."""
     try:
         yield
     except KeyError as missing:
@@ -35,7 +35,7 @@ def parse_document(
     unreadable: type[ValueError],
     of: str = "",
 ) -> dict[str, Json]:
-    """The JSON of a document of one of these kinds, in a version that is known."""
+    """Parse a JSON document of one of these kinds and check its version."""
     what = kinds[0]
     try:
         record = json.loads(text)
@@ -58,12 +58,12 @@ def parse_document(
 
 
 def parsed(text: str | bytes) -> dict[str, Json]:
-    """The record in JSON text, of a version that this one reads."""
+    """Parse a record from JSON text and check its version."""
     return parse_document(text, ("trace",), VERSION, UnreadableTrace, " of the record")
 
 
 def read_formulas(row: Json) -> Formulas | None:
-    """Where the formulas of a trace hold, None for null."""
+    """Read the `Formulas` of a trace, None for null."""
     if row is None:
         return None
     return Formulas(
@@ -82,7 +82,7 @@ def _branch(row: Json) -> Branch:
 
 
 class TableReader:
-    """The shared values of a record, by position."""
+    """The tables of a record's shared values, read by position."""
 
     def __init__(self, record: dict[str, Json]) -> None:
         files = record["files"]
@@ -92,11 +92,11 @@ class TableReader:
         self.chains = [tuple(frames[at] for at in row) for row in record["chains"]]
 
     def span(self, place: int | None) -> Span | None:
-        """The span at a position, None for None."""
+        """Return the span at a position, None for None."""
         return None if place is None else self.spans[place]
 
     def nest(self, value: Json) -> Any:
-        """The nest that `TableWriter.nest` wrote."""
+        """Read a nest that `TableWriter.nest` wrote."""
         if not isinstance(value, dict):
             return value
         ((kind, inner),) = value.items()
@@ -122,7 +122,7 @@ class TableReader:
         return str(inner)
 
     def op(self, index: int, row: Json) -> Op:
-        """The op of a row."""
+        """Read an op from its row."""
         facts = self.facts
         chain = row.get("chain")
         arguments = row.get("arguments", ())
@@ -147,7 +147,7 @@ class TableReader:
         )
 
     def call(self, index: int, row: Json) -> ModuleCall:
-        """The module call of a row."""
+        """Read a module call from its row."""
         args = tuple(self.nest(value) for value in row["args"])
         kwargs = {name: self.nest(value) for name, value in row["kwargs"].items()}
         begin, end = row["ops"]
@@ -168,7 +168,7 @@ class TableReader:
         )
 
     def state(self, row: Json) -> State:
-        """The parameter or buffer of a row."""
+        """Read a parameter or buffer from its row."""
         return State(
             path=row["path"],
             fact=self.facts[row["fact"]],
@@ -217,7 +217,7 @@ _FACT_FIELDS = tuple(
 
 
 def read_finding(row: Json) -> Finding:
-    """A finding, as a trace keeps it."""
+    """Read a finding of a trace."""
     return Finding(
         code=row["code"],
         severity=row["severity"],
@@ -238,7 +238,7 @@ def _related(row: Json) -> Related:
 
 
 def read_assumption(row: Json) -> Assumption:
-    """An assumption, with its place and how often it was made."""
+    """Read an assumption with its place and count."""
     return Assumption(row["message"], _span(row["span"]), row["count"])
 
 

@@ -15,15 +15,15 @@ from shapewright.record.ops import Assumption, Fact, ModuleCall, Op, Source, Sta
 from shapewright.sizes.expressions import Size
 
 VERSION = 1
-"""Raised when an old reader would misread what we write, not when a field is added."""
+"""Incremented if an old reader would misread the format, not for an added field."""
 
 
 class UnreadableTrace(ValueError):
-    """The text is not a trace that this version can read; one sentence says why."""
+    """Raised for text that is not a trace readable by this version."""
 
 
 def schema() -> dict[str, Any]:
-    """The schema of what `Trace.to_json` writes, as a dict.
+    """Return the JSON Schema of the output of `Trace.to_json` as a dict.
 
     Example: ``jsonschema.validate(json.loads(trace.to_json()), schema())``.
     """
@@ -36,7 +36,7 @@ Json = Any
 
 
 class TableWriter:
-    """What many ops share; each value gets its position at first sight."""
+    """Tables of values that ops share; a value gets its position when first written."""
 
     def __init__(self) -> None:
         self.facts: dict[tuple[Fact, str], int] = {}
@@ -48,12 +48,12 @@ class TableWriter:
         self._chain_of: dict[tuple[Frame, ...], int] = {}
 
     def fact(self, fact: Fact) -> int:
-        """Position of a fact."""
+        """Return the position of a fact."""
         key = (fact, "" if _plain(fact) else f"{fact.shape}{fact.stride}")
         return self.facts.setdefault(key, len(self.facts))
 
     def span(self, span: Span | None) -> int | None:
-        """Position of a span, None for None."""
+        """Return the position of a span, None for None."""
         if span is None:
             return None
         place = self._span_of.get(span)
@@ -65,7 +65,7 @@ class TableWriter:
         return place
 
     def chain(self, frames: tuple[Frame, ...]) -> int:
-        """Position of a chain of frames."""
+        """Return the position of a chain of frames."""
         place = self._chain_of.get(frames)
         if place is None:
             row = tuple(self._frame(frame) for frame in frames)
@@ -79,7 +79,7 @@ class TableWriter:
         return self.frames.setdefault((span, frame.function), len(self.frames))
 
     def nest(self, value: Any) -> Json:
-        """A nest of containers, facts and plain values.
+        """Convert a nest of containers, facts and plain values to JSON.
 
         JSON's own null, booleans, integers, finite numbers and strings stand for
         themselves; all else is an object with one key that names the type.
@@ -114,7 +114,7 @@ class TableWriter:
         return {"text": str(value)}
 
     def op(self, place: int, op: Op) -> Json:
-        """An op as a row; it stands at its index."""
+        """Convert an op to a row, placed at its index."""
         assert op.index == place, f"op {op.index} stands at {place}"
         row: dict[str, Json] = {
             "name": op.name,
@@ -150,7 +150,7 @@ class TableWriter:
         return row
 
     def call(self, place: int, call: ModuleCall) -> Json:
-        """A module call as a row; it stands at its index."""
+        """Convert a module call to a row, placed at its index."""
         assert call.index == place, f"call {call.index} stands at {place}"
         args, kwargs = call.inputs
         row: dict[str, Json] = {
@@ -173,7 +173,7 @@ class TableWriter:
         return row
 
     def state(self, state: State) -> Json:
-        """A parameter or buffer as a row."""
+        """Convert a parameter or buffer to a row."""
         row: dict[str, Json] = {"path": state.path, "fact": self.fact(state.fact)}
         if state.buffer:
             row["buffer"] = True
@@ -184,7 +184,7 @@ class TableWriter:
         return row
 
     def rows(self) -> dict[str, Json]:
-        """The tables themselves, with all that was put into them so far."""
+        """Return the tables with all values added so far."""
         return {
             "facts": [_fact(fact) for fact, _ in self.facts],
             "files": list(self.files),
@@ -203,7 +203,7 @@ _SEQUENCES: tuple[tuple[Any, str], ...] = (
 
 
 def _fact(fact: Fact) -> Json:
-    """A fact without what is at its default; no stride means a contiguous one."""
+    """Convert a fact, omitting defaults; no stride means a contiguous stride."""
     row: dict[str, Json] = {"shape": list(map(int, fact.shape)), "dtype": fact.dtype}
     if fact.stride is None:
         row["stride"] = None
@@ -222,7 +222,7 @@ def _fact(fact: Fact) -> Json:
 
 
 def _plain(fact: Fact) -> bool:
-    """Whether all its sizes and strides are numbers without a formula."""
+    """Return whether all sizes and strides of a fact are without a formula."""
     sizes = (*fact.shape, *(fact.stride or ()))
     return not any(isinstance(size, Size) for size in sizes)
 
@@ -243,7 +243,7 @@ _FACT_DEFAULTS: tuple[tuple[str, Any], ...] = (
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The stride torch gives a fresh tensor: ``(12, 4, 1)`` for ``(2, 3, 4)``."""
+    """Return the stride of a new tensor: ``(12, 4, 1)`` for ``(2, 3, 4)``."""
     stride, step = [], 1
     for size in reversed(shape):
         stride.append(step)
@@ -252,7 +252,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def span_json(span: Span | None) -> Json:
-    """A span as findings print it: an object, or null without source."""
+    """Convert a span as findings print it: an object, or null without source."""
     if span is None:
         return None
     return {
@@ -265,7 +265,7 @@ def span_json(span: Span | None) -> Json:
 
 
 def finding_json(finding: Finding) -> Json:
-    """A finding with the field names of ``shapewright check --format json``."""
+    """Convert a finding, with field names of ``shapewright check --format json``."""
     return {
         "code": finding.code,
         "severity": finding.severity,
@@ -282,7 +282,7 @@ def finding_json(finding: Finding) -> Json:
 
 
 def formulas_json(formulas: Formulas) -> Json:
-    """Where the formulas of a trace hold."""
+    """Convert the `Formulas` of a trace to JSON."""
     return {
         "letters": {
             name: {"low": each.low, "high": each.high, "step": each.step}
@@ -306,7 +306,7 @@ def _branch(branch: Branch) -> Json:
 
 
 def assumption_json(assumption: Assumption) -> Json:
-    """An assumption, with its place and how often it was made."""
+    """Convert an assumption with its place and count to JSON."""
     return {
         "message": assumption.message,
         "span": span_json(assumption.span),
@@ -315,5 +315,5 @@ def assumption_json(assumption: Assumption) -> Json:
 
 
 def source_json(source: Source) -> Json:
-    """A file of the program, with its text."""
+    """Convert a source file of the program, with its text, to JSON."""
     return {"file": source.file, "sha256": source.sha256, "text": source.text}

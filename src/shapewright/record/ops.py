@@ -28,12 +28,12 @@ SHORT = {
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
     "complex32": "c32", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
-"""The short dtype names that specs and tables use."""
+"""Short dtype names in specs and tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of one tensor: a shape, never data.
+    """The metadata of a tensor: its shape, dtype and more, never its data.
 
     Example: ``conv1``'s output in LeNet at batch 1024 is
     ``Fact((1024, 6, 28, 28), "float32", (4704, 784, 28, 1))``.
@@ -60,22 +60,22 @@ class Fact:
 
     @property
     def ndim(self) -> int:
-        """Number of dims."""
+        """The number of dims."""
         return len(self.shape)
 
     @property
     def numel(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements, as if contiguous."""
+        """The size of its elements in bytes, as if contiguous."""
         return self.numel * ITEMSIZE.get(self.dtype, 1)
 
     @property
     def short_dtype(self) -> str:
-        """`f32` for `float32`, and so on."""
+        """The short dtype name: `f32` for `float32`."""
         return SHORT.get(self.dtype, self.dtype)
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ from outside (scripted code)."""
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One tensor call as the user wrote it.
+    """A tensor call as the user wrote it.
 
     Example: ``F.relu(self.fc1(x))`` makes two ops, ``F.linear`` in module ``fc1`` and
     ``F.relu`` in the root module, both with a span on that line.
@@ -147,7 +147,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class ModuleCall:
-    """One call of one module. A module called twice has two.
+    """A call of a module; a module called twice has two.
 
     `index` is its place in `Trace.calls`, in the order in which calls began; index 0
     is the root. `call` counts the calls of the same module from 1. `inputs` is
@@ -173,7 +173,7 @@ class ModuleCall:
 
 
 def leaves(nest: Any) -> list[Fact]:
-    """The facts in a nest of tuples, lists and dicts, in order."""
+    """Return the facts in a nest of tuples, lists and dicts, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
@@ -185,7 +185,7 @@ def leaves(nest: Any) -> list[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What the run had to suppose because data was not there."""
+    """An assumption of the run about data that was not available."""
 
     message: str
     span: Span | None = None
@@ -194,7 +194,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of the program: its text as it was when it ran, and its sha256."""
+    """A source file of the program: its text at the time of the run, and its sha256."""
 
     file: str
     sha256: str
@@ -202,7 +202,7 @@ class Source:
 
 
 class NotInTrace(KeyError):
-    """What was asked for is not in the record; the message says what is."""
+    """Raised if the record lacks what was asked for; the message lists what it has."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -211,7 +211,7 @@ class NotInTrace(KeyError):
 def find_module(
     calls: Sequence[ModuleCall], states: Sequence[State], path: str, call: int
 ) -> ModuleCall:
-    """The `call`-th call of the module at `path`; `NotInTrace` when there is none."""
+    """Return the `call`-th call of the module at `path`, or raise `NotInTrace`."""
     of_path = [made for made in calls if made.path == path]
     for made in of_path:
         if made.call == call:
@@ -239,12 +239,12 @@ def _no_module(calls: Sequence[ModuleCall], states: Sequence[State], path: str) 
 
 
 def find_modules(calls: Iterable[ModuleCall], pattern: str) -> tuple[ModuleCall, ...]:
-    """All calls whose path matches a shell-style pattern, in the order of the run."""
+    """Return all calls whose path matches a shell-style pattern, in run order."""
     return tuple(made for made in calls if fnmatchcase(made.path, pattern))
 
 
 def find_op(ops: Iterable[Op], name: str | int, module: str | None, nth: int) -> Op:
-    """The op with index `name`, or the `nth` of that name, in matching modules."""
+    """Return the op of index `name`, or the `nth` of that name in matching modules."""
     if isinstance(name, int):
         return _numbered(ops, name)
     seen = 0
@@ -280,7 +280,7 @@ def _no_op(names: list[str], name: str, module: str | None, seen: int) -> str:
 
 
 def ops_of_line(ops: Iterable[Op], line: int, file: str | None) -> tuple[Op, ...]:
-    """The ops whose expression touches `line`, of files that end in `file`."""
+    """Return the ops whose expression touches `line`, in files that end in `file`."""
     return tuple(
         op
         for op in ops
@@ -291,7 +291,7 @@ def ops_of_line(ops: Iterable[Op], line: int, file: str | None) -> tuple[Op, ...
 
 
 def short_name(name: str) -> str:
-    """`linear` for `F.linear`; a name without a dot is itself."""
+    """Return the last part of a name: `linear` for `F.linear`."""
     return name.rpartition(".")[2] or name
 
 
@@ -310,7 +310,7 @@ Item = TypeVar("Item")
 
 
 class Lazy(Sequence[Item]):
-    """A sequence that is made when it is first read."""
+    """A sequence that is computed when first read."""
 
     __slots__ = ("_fold", "_items", "_length")
 
@@ -320,7 +320,7 @@ class Lazy(Sequence[Item]):
         self._items: Sequence[Item] = ()
 
     def read(self) -> Sequence[Item]:
-        """The items, made now if they were not yet."""
+        """Return the items, computing them on the first call."""
         if self._fold is not None:
             self._items = tuple(self._fold())
             self._fold = None

@@ -1,5 +1,5 @@
-"""What `check` and `rehearse` found: findings with fixes, the story of the run, and
-what its training did.
+"""The reports of `check` and `rehearse`: findings with fixes, the story of the run,
+and the events of its training.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shapewright.record.ops import Assumption
 from shapewright.record.trace import Trace
 
 Place = tuple[str, int]
-"""A file, as seen from the working directory, and a line."""
+"""A file, relative to the working directory, and a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something that was seen at a line: `other` is a second line, `name` a class."""
+    """An observation at a line: `other` is a second line, `name` a class."""
 
     kind: str
     place: Place
@@ -59,7 +59,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What is known of a rehearsed training at its end."""
+    """The state of a rehearsed training at its end."""
 
     optimizers: tuple[Optimized, ...] = ()
     outside: tuple[Outside, ...] = ()
@@ -68,7 +68,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened at a line, and what happened within it.
+    """An event at a line, with the events within it.
 
     `kind` is `run` (the whole), `loop`, `batches`, `backward`, `step`, `zero_grad`,
     `schedule`, `save`, `load`, `group`, `train` or `eval`. `count` is how often it
@@ -127,7 +127,7 @@ class LastBatch:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What was rehearsed: `story` is the whole run, `skipped` what was not done.
+    """A rehearsed run: `story` is the whole run, `skipped` lists what was left out.
 
     `gradients` stand beside their values, module by module.
     """
@@ -143,12 +143,12 @@ class Rehearsal:
 
 
 renderers: dict[str, Callable[[Report], str]] = {}
-"""How a report shows itself, by MIME type; views fill this in when imported."""
+"""Functions that render a report, by MIME type; views register them on import."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenInputs:
-    """Inputs that nobody gave: they were looked for until the program ran on them.
+    """Inputs that nobody gave: they were searched for until the program ran on them.
 
     `inputs` says what they are, ``x is f32[2, 3, 40, 40]``; `again` is how to check
     with inputs of one's own, ``shapewright check -i "f32[...]" model.py:Net``.
@@ -174,7 +174,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """What `check` found. `complete`: the program reached its end, errors passed.
+    """The result of `check`. `complete`: the program reached its end despite errors.
 
     `chosen` is there where nobody gave or declared the inputs. Of a file that only
     defines things there are `parts`, a report for each of them, and `skipped`.
@@ -198,7 +198,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 with errors or warnings, or where the end was not reached."""
+        """The exit code: 0 if clean; 1 with errors or warnings, or if incomplete."""
         told = [each for each in self.findings if each.severity != "note"]
         return 1 if told or not self.complete else 0
 
@@ -210,5 +210,5 @@ class Report:
         return renderers.get("text/plain", repr)(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What a notebook and IPython show: the text."""
+        """Print the report's text in a notebook or IPython."""
         printer.text(str(self).rstrip())

@@ -1,6 +1,4 @@
-"""What `solve` found: the sizes that a program takes, what comes out, and what was
-proven.
-"""
+"""The result of `solve`: the sizes that a program accepts, its outputs and proofs."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ PROVEN, REFUTED, UNDECIDED = "proven", "refuted", "not decided"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One formula or demand, and whether it holds for all sizes.
+    """A formula or demand, and whether it holds for all sizes.
 
     `text` is what is stated, ``(B, 16, (H - 12)//4)`` or ``H % 16 == 0``; `place` of
     what, ``output`` or a module's path, empty for a demand. `verdict` is "proven",
@@ -33,7 +31,7 @@ class Statement:
 
     @property
     def heading(self) -> str:
-        """``proven``, ``refuted at B=2, H=33``, ``not decided``."""
+        """The verdict as text: ``proven``, ``refuted at B=2``, ``not decided``."""
         if not self.sizes:
             return self.verdict
         at = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
@@ -54,17 +52,17 @@ class Proof:
 
     @property
     def proven(self) -> bool:
-        """Whether every statement is."""
+        """Whether every statement is proven."""
         return all(each.verdict == PROVEN for each in self.statements)
 
 
 renderers: dict[str, Callable[[Solution], str]] = {}
-"""How a solution shows itself, by MIME type; views fill this in when imported."""
+"""Functions that render a solution, by MIME type; views register them on import."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One run: the sizes, what came out, or why it was refused."""
+    """A run: its sizes, and its output or the reason for its failure."""
 
     sizes: Mapping[str, int]
     output: str = ""
@@ -90,7 +88,7 @@ class Demanded:
 
     @property
     def text(self) -> str:
-        """As a condition of Python: ``H % 16 == 0 and W % 16 == 0``."""
+        """The condition as Python text: ``H % 16 == 0 and W % 16 == 0``."""
         return str(self.demand)
 
 
@@ -115,7 +113,7 @@ class Needed:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """The sizes that a program takes, and what comes out.
+    """The sizes that a program accepts, and its output in formulas.
 
     Example::
 
@@ -167,12 +165,12 @@ class Solution:
 
     @property
     def output(self) -> Any:
-        """What comes out, in letters."""
+        """The output of the program, in letters."""
         return None if self.trace is None else self.trace.output
 
     @property
     def exit_code(self) -> int:
-        """0, or 1 where nothing is taken or the wanted output was not found."""
+        """The exit code: 1 if no sizes or no wanted output were found, else 0."""
         return 1 if self.works is None or (self.want and not self.wanted) else 0
 
     def __repr__(self) -> str:

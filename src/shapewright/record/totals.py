@@ -1,4 +1,4 @@
-"""What the run adds up to: parameters, arithmetic, memory, and what was not counted."""
+"""Totals of a run: parameters, FLOPs, memory, and the ops not counted."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ diag_embed unfold fold pixel_shuffle pixel_unshuffle channel_shuffle
 size shape dim numel item tolist sort argsort topk unique searchsorted bucketize isin
 """
 MOVES = frozenset(_MOVES.split())
-"""Last names of ops that move or make data without arithmetic worth a formula."""
+"""Short names of ops that move or create data without notable arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subtotal:
-    """What one module call adds up to, its children included.
+    """The totals of a module call, its children included.
 
     `parameters` counts elements, a tensor that stands in two places once; `elsewhere`
     is True when all of them are counted at an earlier place (tied weights).
@@ -45,7 +45,7 @@ class Subtotal:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a whole run adds up to. Sizes are in bytes, parameters in elements.
+    """The totals of a run. Sizes are in bytes, parameters in elements.
 
     Example: GPT-2 small on ``i64[1, 128]`` has 124,439,808 `parameters` although its
     output layer repeats the embedding, and 32.2 G `flops`, that is 16.1 G
@@ -77,7 +77,7 @@ class Totals:
 
     @property
     def real_bytes(self) -> int:
-        """What a real run would have allocated, freed memory not taken off."""
+        """Bytes that a real run would have allocated; freed memory is included."""
         return self.parameter_bytes + self.buffer_bytes + self.activation_bytes
 
 
@@ -87,7 +87,7 @@ def totals(
     states: Sequence[State],
     complete: bool,
 ) -> Totals:
-    """Add a run up in one pass over its ops; `complete` says that it reached its end.
+    """Sum up a run in one pass over its ops; `complete` says that it reached its end.
 
     Example: for LeNet on ``f32[1024, 1, 32, 32]``, ``trace.totals.parameters`` is
     61,706 and ``.largest[1].shape`` is ``(1024, 6, 28, 28)``.
@@ -123,7 +123,7 @@ def totals(
 
 
 class _Work:
-    """The sums while the ops go by."""
+    """The running sums during the pass over the ops."""
 
     def __init__(self) -> None:
         self.flops: list[int] = []
@@ -145,7 +145,7 @@ class _Work:
         self.written.append(self._allocate(op) if _allocates(op) else 0)
 
     def is_hidden(self, path: str) -> bool:
-        """Whether a parameter belongs to a module that is seen from outside only."""
+        """Return whether a parameter belongs to an opaque (scripted) module."""
         return any(not each or path.startswith(f"{each}.") for each in self.opaque)
 
     def _allocate(self, op: Op) -> int:
@@ -163,12 +163,12 @@ class _Work:
 
 
 def _allocates(op: Op) -> bool:
-    """Whether the op's outputs stand in storage that did not exist before."""
+    """Return whether the op's outputs are in new storage."""
     return op.kind in ("new", "copy", "opaque")
 
 
 def _calculates(op: Op) -> bool:
-    """Whether the op does arithmetic, rather than making, moving or renaming data."""
+    """Return whether the op does arithmetic, not only creates, moves or views data."""
     if op.kind not in ("new", "inplace", "opaque") or not op.outputs:
         return False
     name = short_name(op.name)
@@ -176,7 +176,7 @@ def _calculates(op: Op) -> bool:
 
 
 def storage_bytes(fact: Fact) -> int:
-    """Bytes that the tensor's elements span in its storage.
+    """Return the bytes that the tensor's elements span in its storage.
 
     An expanded tensor spans less than its elements would: ``(1, 768)`` expanded to
     ``(4096, 768)`` in float32 spans 3,072 bytes.
@@ -221,7 +221,7 @@ def _subtotals(
 
 
 def parameters_under(states: Iterable[State]) -> dict[str, tuple[int, int]]:
-    """For each module path: its parameters, and those that are first met elsewhere.
+    """Map module paths to their parameter count and the count first met elsewhere.
 
     Both count elements, children included, a tensor once however often it stands
     there. The root's path is "".

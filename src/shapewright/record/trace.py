@@ -14,15 +14,15 @@ from shapewright.record.ops import Assumption, ModuleCall, Op, Source, State
 from shapewright.record.totals import Totals, totals
 
 renderers: dict[str, Callable[[Trace], str]] = {}
-"""How a trace shows itself, by MIME type ("text/plain", "text/html").
+"""Functions that render a trace, by MIME type ("text/plain", "text/html").
 
-Views stand above the record and fill this in when they are imported.
+Views are a layer above the record and register them when imported.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
-    """Everything that one run showed. Immutable; needs no torch.
+    """The complete record of a run. Immutable; needs no torch.
 
     Example::
 
@@ -62,7 +62,7 @@ class Trace:
 
     @property
     def totals(self) -> Totals:
-        """Parameters, arithmetic and memory of the run, added up anew at each read."""
+        """Parameters, FLOPs and memory of the run, recomputed at every access."""
         return totals(self.ops, self.calls, self.states, self.complete)
 
     @property
@@ -71,7 +71,7 @@ class Trace:
         return self.totals.real_bytes
 
     def module(self, path: str, call: int = 1) -> ModuleCall:
-        """The call of the module at `path`, the first unless `call` says otherwise.
+        """Return a call of the module at `path`, the first by default.
 
         Example: ``trace.module("layer1.0.conv1").output.shape`` is
         ``(1, 64, 56, 56)``. Raises `NotInTrace`, a `KeyError` that names close paths.
@@ -79,14 +79,14 @@ class Trace:
         return lookup.find_module(self.calls, self.states, path, call)
 
     def find(self, pattern: str) -> tuple[ModuleCall, ...]:
-        """All module calls whose path matches a pattern such as ``"layer1.*"``.
+        """Return all module calls whose path matches a pattern such as ``"layer1.*"``.
 
         ``*`` stands for any text, dots included; no match is an empty tuple.
         """
         return lookup.find_modules(self.calls, pattern)
 
     def op(self, name: str | int, module: str | None = None, nth: int = 1) -> Op:
-        """The op with that index, or the `nth` op of that name.
+        """Return the op with that index, or the `nth` op of that name.
 
         Example: ``trace.op("linear", nth=2).outputs[0].shape`` is ``(1024, 84)``.
         ``"linear"`` finds ``F.linear`` too; `module` is a pattern for module paths.
@@ -95,7 +95,7 @@ class Trace:
         return lookup.find_op(self.ops, name, module, nth)
 
     def line(self, number: int, file: str | None = None) -> tuple[Op, ...]:
-        """The ops written on a line of the program, in the order in which they ran.
+        """Return the ops written on a line of the program, in run order.
 
         `file` is needed only where several files have ops on that line; its end is
         enough (``"model.py"`` for ``"src/model.py"``).
@@ -103,12 +103,12 @@ class Trace:
         return lookup.ops_of_line(self.ops, number, file)
 
     def to_json(self, indent: int | None = None) -> str:
-        """The versioned record as JSON text, which `from_json` reads back equal."""
+        """Return the versioned record as JSON text, the input of `from_json`."""
         return _encode(self, indent)
 
     @staticmethod
     def from_json(text: str | bytes) -> Trace:
-        """The trace that `to_json` wrote. Needs no torch.
+        """Read a trace that `to_json` wrote. Needs no torch.
 
         Raises `UnreadableTrace` with one sentence when the text is no trace, is
         damaged, or was written by a newer version.
@@ -135,7 +135,7 @@ class Trace:
         return render(self)
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        """What a notebook shows: each form that a view has registered."""
+        """Return all forms that views have registered, for display in a notebook."""
         return {"text/plain": repr(self)} | {
             kind: render(self) for kind, render in renderers.items()
         }
@@ -155,7 +155,7 @@ def _same(one: Trace, other: Trace, name: str) -> bool:
 
 
 def _encode(trace: Trace, indent: int | None) -> str:
-    """JSON text of a trace. Ops refer to the tables at the end by position."""
+    """Convert a trace to JSON; ops refer by position to the tables at the end."""
     from shapewright.record import json_writer
 
     tables = json_writer.TableWriter()
@@ -187,7 +187,7 @@ def _encode(trace: Trace, indent: int | None) -> str:
 
 
 def _decode(text: str | bytes) -> Trace:
-    """The trace in JSON text. Fields that this version does not know are ignored."""
+    """Parse a trace from JSON text, ignoring fields unknown to this version."""
     from shapewright.record import json_reader, json_writer
 
     record = json_reader.parsed(text)

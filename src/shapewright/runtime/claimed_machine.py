@@ -1,4 +1,4 @@
-"""The device that is claimed: what `torch.cuda` and its like say of it."""
+"""The claimed device: stand-ins for what `torch.cuda` and similar modules report."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ GPUS = {
     "rtx 4090": ("NVIDIA GeForce RTX 4090", 24, (8, 9), 128),
     "rtx 5090": ("NVIDIA GeForce RTX 5090", 32, (12, 0), 170),
 }
-"""Name, GiB, compute capability, multiprocessors: as NVIDIA's data sheets have them."""
+"""Name, GiB, compute capability and multiprocessors, from NVIDIA's data sheets."""
 
 STATE = torch.zeros(16, dtype=torch.uint8)
-"""The state of a GPU's random numbers, which none are drawn from."""
+"""The state of a GPU's random number generator; no numbers are drawn from it."""
 
 NAMED = re.compile(r"(?:(\d+) ?[x×*] ?)?(.*?)(?:[ -](\d+) ?gi?b)?", re.I)  # noqa: RUF001
 
@@ -75,7 +75,7 @@ class Machine:
 
 @contextmanager
 def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
-    """What a program asks of `torch.cuda`, `torch.backends.mps` is answered for it."""
+    """Answer queries to `torch.cuda` and others for the claimed machine."""
     has_gpu = machine.kind == "cuda"
     engine.claim(machine.kind, machine.count if has_gpu else None)
     spaces: list[tuple[Any, dict[str, Any]]] = [(torch.backends.mps, {
@@ -111,7 +111,7 @@ def claimed_machine(machine: Machine, engine: Engine) -> Iterator[None]:
 
 
 def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
-    """What `torch.cuda` says: a value, or a function of what it is asked with."""
+    """Return the `torch.cuda` stand-ins: constants, or functions of their arguments."""
     memory, name = machine.memory * GIB, machine.name
     major, minor = machine.capability
     properties = SimpleNamespace(
@@ -121,7 +121,7 @@ def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
     )  # fmt: skip
 
     def of_one(value: Any) -> _Asked:
-        """The same of each GPU that is there."""
+        """Answer with `value` for any GPU that exists."""
 
         def tell(device: Any = None, *args: Any, **kwargs: Any) -> Any:
             if device is not None and not 0 <= index_of(device) < machine.count:
@@ -155,7 +155,7 @@ def _of_gpus(machine: Machine, engine: Engine) -> dict[str, Any]:
 
 
 def _of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
-    """What `torch.accelerator` says."""
+    """Return the stand-ins for `torch.accelerator`."""
     there = machine.kind != "cpu"
     now, number = _Asked(lambda: engine.gpu), _Asked(partial(_choose, engine))
     return {
@@ -170,12 +170,12 @@ def _of_accelerator(machine: Machine, engine: Engine) -> dict[str, Any]:
 
 
 def index_of(device: Any) -> int:
-    """The number of a GPU: `1` of `cuda:1`."""
+    """Return the number of a GPU: 1 for `cuda:1`."""
     return device if isinstance(device, int) else torch.device(device).index or 0
 
 
 def _choose(engine: Engine, device: Any) -> None:
-    """From here on `cuda` means another GPU."""
+    """Make another GPU the one that `cuda` means from here on."""
     number = index_of(device)
     if number >= (engine.gpus or 1):
         raise no_such_gpu()
@@ -184,7 +184,7 @@ def _choose(engine: Engine, device: Any) -> None:
 
 
 class _Chosen:
-    """`with torch.cuda.device(1):`."""
+    """Stand-in for `torch.cuda.device`: `with torch.cuda.device(1):`."""
 
     engine: ClassVar[Engine]
 
@@ -202,7 +202,7 @@ class _Chosen:
 
 
 def _moved(original: Any) -> Any:
-    """`model.to(0)`: torch itself has no GPU to number."""
+    """Wrap `model.to` for `model.to(0)`: torch itself has no GPU to number."""
 
     @wraps(original)
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -216,24 +216,24 @@ def _moved(original: Any) -> Any:
 
 
 def _unheard(original: Any) -> Any:
-    """`x.record_stream(stream)`: no memory is used again."""
+    """Ignore `x.record_stream(stream)`: no memory is reused."""
     return lambda tensor, stream: None
 
 
 def _subclass(kind: type, **attributes: Any) -> Callable[[Any], type]:
-    """Makes a class of its own, which takes the looks of what it stands for."""
+    """Return a maker of a subclass of `kind` that carries the name of the original."""
     return lambda original: type(kind)(original.__name__, (kind,), attributes)
 
 
 class _Asked:
-    """An answer that depends on what it is asked with."""
+    """An answer that depends on the arguments of the query."""
 
     def __init__(self, answer: Callable[..., Any]) -> None:
         self.answer = answer
 
 
 def _answering(value: Any) -> Any:
-    """A function that says so, whatever it is asked with."""
+    """Return a maker of functions that answer `value`, or call it if it is `_Asked`."""
 
     def make(original: Any) -> Any:
         if isinstance(value, _Asked):
@@ -244,7 +244,7 @@ def _answering(value: Any) -> Any:
 
 
 class _Stream:
-    """A stream, an event: they order nothing, there is nothing to order."""
+    """A stream or an event; it orders nothing, since there is nothing to order."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass

@@ -31,10 +31,10 @@ def feed(
     values: torch.Tensor | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """A tensor for the program: of `values` if given, else without data.
+    """Return a tensor for the program: of `values` if given, else without data.
 
-    Small integers and booleans whose values nobody stated are ones: they decide control
-    flow and sizes. Reading one is an assumption of the run.
+    Small integers and booleans without stated values are ones: they decide control flow
+    and sizes. Reading them is an assumption of the run.
     """
     metas: Metas = {}
     kind = DTYPES[dtype]
@@ -76,7 +76,7 @@ def can_resize(nest: Any) -> bool:
 
 
 def _numbers_in(nest: Any) -> set[int]:
-    """The plain numbers among arguments."""
+    """Return the plain numbers among arguments."""
     if isinstance(nest, dict):
         nest = list(nest.values())
     if isinstance(nest, list | tuple):
@@ -91,7 +91,7 @@ Sizes = Mapping[tuple[int, int], int]
 def resized(
     args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with other sizes at these places.
+    """Return the arguments with other sizes at these places.
 
     Example: ``resized((x,), {}, {(0, 0): 1})`` gives `x` (8, 3) as (1, 3). Known values
     are taken again from the first on; lengths that counted to the old size of a dim
@@ -114,14 +114,14 @@ def resized(
 
 
 def _distinct(nest: Any) -> list[torch.Tensor]:
-    """The tensors of a nest, each once."""
+    """Return the tensors of a nest without duplicates."""
     return list({id(each): each for each in nests.tensors(nest)}.values())
 
 
 def _one(
     tensor: torch.Tensor, sizes: dict[int, int], shrunk: dict[int, int]
 ) -> torch.Tensor:
-    """One tensor with other sizes of some dims."""
+    """Return a tensor with other sizes of some dims."""
     info = getattr(tensor, "_sw", None)
     shape = tuple(sizes.get(dim, size) for dim, size in enumerate(tensor.shape))
     device = info.meta.device if info is not None else str(tensor.device)
@@ -141,7 +141,7 @@ def _one(
 
 
 def _counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
-    """Lengths no longer than what they count."""
+    """Clamp lengths to the new sizes that they count."""
     whole = not values.is_floating_point() and not values.is_complex()
     if values.dim() != 1 or not whole or values.dtype == torch.bool:
         return values
@@ -152,7 +152,7 @@ def _counted(values: torch.Tensor, shrunk: dict[int, int]) -> torch.Tensor:
 
 
 def has_own_mode(module: nn.Module) -> bool:
-    """Whether some class says itself what training and evaluation mean."""
+    """Whether some class overrides `train` or `eval`."""
     kinds = {type(each) for each in module.modules()}
     return any(
         kind.train is not nn.Module.train or kind.eval is not nn.Module.eval
@@ -163,9 +163,10 @@ def has_own_mode(module: nn.Module) -> bool:
 def as_evaluated(
     module: nn.Module | None, training: bool | None
 ) -> AbstractContextManager[None]:
-    """Attention in evaluation runs without gradients, as most programs evaluate.
+    """Run attention in evaluation without gradients, as most programs evaluate.
 
-    Only then torch takes its fused kernels, which refuse masks that training ignores.
+    Only then does torch use its fused kernels, which refuse masks that training
+    ignores.
     """
     if module is None or training is not False:
         return nullcontext()
@@ -175,7 +176,7 @@ def as_evaluated(
 
 @contextmanager
 def in_mode(module: nn.Module | None, training: bool | None) -> Iterator[None]:
-    """A module in training or in evaluation, and each part as it was afterwards."""
+    """Set a module to training or evaluation, and restore each part afterwards."""
     if module is None or training is None:
         yield
         return

@@ -1,6 +1,6 @@
 """Limits of a run: its time, its output, and where Ctrl-C may interrupt it.
 
-What puts things back is not interrupted: half of it would leave the user's model
+The restoring of state is not interrupted: half of it would leave the user's model
 changed.
 """
 
@@ -28,20 +28,20 @@ GRACE = 2.0
 
 
 TELLING = 30.0
-"""Seconds that we have to tell of a program that was stopped."""
+"""Seconds that we have to report a program that was stopped."""
 
 LEAVE = os._exit
-"""As it is before a program's run stands around it."""
+"""`os._exit` as it was before the program's run patches it."""
 
 Last = Callable[[Stopped], None]
-"""What to do, with what there is to say, before a program is ended that goes on."""
+"""Function called with the report before a program that goes on is ended."""
 
 
 class Limit:
-    """The time that a command allows to the program, while it may be over.
+    """The time that a command allows the program, and whether it is over.
 
-    While it is held, the program has ended and we tell of it: nothing is interrupted,
-    but that too has an end.
+    While it is held, the program has ended and we write the report: nothing is
+    interrupted, but that time has a limit too.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -50,17 +50,17 @@ class Limit:
         self.is_over = False
 
     def stopped(self) -> Stopped:
-        """What is raised when the time is over."""
+        """Return the exception for when the time is over."""
         return Stopped(
             f"stopped after {self.seconds:g} s, the time allowed by `--timeout`"
         )
 
     def hold(self) -> None:
-        """The program has ended, one way or another."""
+        """Hold the limit, since the program has ended."""
         self.held = True
 
     def release(self) -> None:
-        """It is run again; raises `Stopped` if the time is over by now."""
+        """Resume as the program runs again; raise `Stopped` if the time is over."""
         self.held = False
         if self.is_over:
             raise self.stopped()
@@ -114,7 +114,7 @@ def _alarm(limit: Limit, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
-    """Ends the process from a thread, or, where Python itself stands still, from C."""
+    """End the process from a thread, or from C if Python itself stands still."""
 
     def watch() -> None:
         if left.wait(wait):
@@ -143,7 +143,7 @@ def _watchdog(limit: Limit, wait: float, last: Last | None) -> Iterator[None]:
 
 
 def _standing(thread: int) -> TracebackType | None:
-    """Where a thread stands, as a traceback."""
+    """Return where a thread stands, as a traceback."""
     frame = sys._current_frames().get(thread)
     found: TracebackType | None = None
     while frame is not None:
@@ -178,11 +178,11 @@ class _Chatter:
 
     @property
     def buffer(self) -> Any:
-        """For programs that print bytes; they count too."""
+        """Return a buffer for programs that print bytes; they count too."""
         return _Bytes(self)
 
     def close(self) -> None:
-        """The program may close its stdout; ours stays open."""
+        """Ignore the program closing its stdout; ours stays open."""
 
     def isatty(self) -> bool:
         return False  # no progress bars of the program's
@@ -204,7 +204,7 @@ class _Bytes:
 
 
 class _OfOneThread:
-    """stdout for the thread that writes the result; others go on printing elsewhere."""
+    """A stdout for the thread that writes the result; other threads print elsewhere."""
 
     def __init__(self, stream: TextIO, others: _Chatter) -> None:
         self.stream = stream
@@ -221,10 +221,10 @@ class _OfOneThread:
 
 @contextmanager
 def on_stderr() -> Iterator[Callable[[], None]]:
-    """stdout belongs to the result: what the program prints goes to stderr.
+    """Send what the program prints to stderr, since stdout belongs to the result.
 
-    What writes to file descriptor 1 (C code, `os.write`, child processes) too. Yields
-    a function that ends this early.
+    This includes writes to file descriptor 1 (C code, `os.write`, child processes).
+    Yields a function that ends this early.
     """
     out, error = sys.stdout, sys.stderr
     chatter: Any = _Chatter(error)
@@ -246,7 +246,7 @@ def on_stderr() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _descriptor() -> Iterator[Callable[[], None]]:
-    """File descriptor 1 leads to 2, until what this yields is called."""
+    """Redirect file descriptor 1 to 2, until the yielded function is called."""
     try:
         sys.stdout.flush()
         kept = distant(os.dup(1))
@@ -274,10 +274,10 @@ Heard = Callable[[], AbstractContextManager[None]]
 
 @contextmanager
 def undisturbed() -> Iterator[Heard]:
-    """Signals wait, except inside the context that this yields.
+    """Delay signals, except inside the context that this yields.
 
-    What waits at the end is delivered then; a time limit that ran out only while
-    things were put back is forgotten.
+    Signals that wait at the end are delivered then; a time limit that ran out only
+    while state was restored is forgotten.
     """
     if threading.current_thread() is not threading.main_thread():
         yield nullcontext
@@ -313,7 +313,7 @@ def undisturbed() -> Iterator[Heard]:
 
 
 def _install(handlers: dict[Any, Any]) -> None:
-    """Set handlers; a signal that comes meanwhile is raised when all are set."""
+    """Set handlers; a signal that arrives meanwhile is raised once all are set."""
     caught: BaseException | None = None
     for number, handler in handlers.items():
         try:

@@ -1,4 +1,4 @@
-"""Models built without memory, and the numbers that they were built from."""
+"""Build models without memory, and read the numbers from which they were built."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LOADER = "load_state_dict_from_url"
 
 
 class _Downloaded(dict[str, Any]):
-    """A state dict that a real run downloads: whatever it is loaded into has it."""
+    """A state dict that a real run downloads; it has every key of its target."""
 
 
 @contextmanager
 def downloads_stood_for(
     suppose: Callable[[str], None], loaded: Callable[[nn.Module], None] | None = None
 ) -> Iterator[None]:
-    """Nothing is downloaded in the block; `suppose` is told what is taken to fit.
+    """Download nothing in the block; call `suppose` with what is assumed to fit.
 
     `loaded` is called with each module that a state dict was loaded into.
     """
@@ -74,7 +74,7 @@ def downloads_stood_for(
 
 
 def _modules_with_loader() -> list[Any]:
-    """`torch.hub`, and the modules that imported its function by name."""
+    """Return `torch.hub`, and the modules that imported its function by name."""
     original = vars(torch.hub)[LOADER]
     return [
         module
@@ -87,10 +87,10 @@ def _modules_with_loader() -> list[Any]:
 def building(
     *, put_back: bool = True, supposed: list[str] | None = None
 ) -> Iterator[Engine]:
-    """Constructors run for real, but what they allocate holds no data.
+    """Run constructors for real, but allocate no data.
 
     Without `put_back`, what the program sets in the process (a default dtype, a seed)
-    stays for the run that follows. Weights are not downloaded; `supposed` is told so.
+    stays for the run that follows. Weights are not downloaded; `supposed` notes that.
 
     Example: inside it, ``nn.Linear(16384, 53248)`` costs no memory and `nn.init` no
     time, while ``torch.linspace(0, 0.1, 12)[3].item()`` is a number as ever.
@@ -108,7 +108,7 @@ def building(
 
 @contextmanager
 def torch_claimed(engine: Engine) -> Iterator[None]:
-    """Torch as a program finds it while an engine answers, in a run or before one."""
+    """Patch torch as a program finds it while an engine answers, in or before a run."""
     with (
         _blank_parameters(engine),
         generators_claimed(engine),
@@ -121,7 +121,7 @@ def torch_claimed(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def _blank_parameters(engine: Engine) -> Iterator[None]:
-    """`nn.Parameter(x)` keeps what is claimed of x, and none of its data.
+    """Let `nn.Parameter(x)` keep what is claimed of x, and none of its data.
 
     `Parameter.__new__` ends in `Tensor._make_subclass`, which no mode sees.
     """
@@ -167,13 +167,13 @@ def _blank_parameters(engine: Engine) -> Iterator[None]:
 
 
 CONFIGS = ("config", "cfg", "conf", "args")
-"""Attributes under which models keep the numbers that they were built from."""
+"""Attributes in which models keep the numbers from which they were built."""
 
 
 def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumbers]:
-    """The named numbers of each module that is no layer of torch, by its path.
+    """Return the named numbers of each module that is no layer of torch, by its path.
 
-    Nothing of the program runs: what a property would say is not known.
+    No code of the program runs: values of properties are not known.
     """
     return {
         path: ModuleNumbers(
@@ -191,7 +191,7 @@ def numbers_of(modules: Iterable[tuple[str, nn.Module]]) -> dict[str, ModuleNumb
 
 
 def _classes_of(kind: type) -> list[type]:
-    """A class and those above it, without torch's and Python's."""
+    """Return a class and its bases, without torch's and Python's."""
     known = ("torch", "builtins")
     return [
         each for each in kind.__mro__ if each.__module__.partition(".")[0] not in known
@@ -199,7 +199,7 @@ def _classes_of(kind: type) -> list[type]:
 
 
 def _numbers_in(value: Any) -> dict[str, int]:
-    """The whole numbers of an object or a dict, those of its class included."""
+    """Return the whole numbers of an object or a dict, with those of its class."""
     if type(value) is dict:
         return _plain(value)
     found: dict[str, int] = {}
@@ -212,7 +212,7 @@ def _numbers_in(value: Any) -> dict[str, int]:
 
 
 def _plain(values: Mapping[Any, Any]) -> dict[str, int]:
-    """Those with a public name."""
+    """Return the whole numbers with a public name."""
     return {
         name: value
         for name, value in values.items()

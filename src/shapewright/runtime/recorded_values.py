@@ -1,4 +1,4 @@
-"""Real values of a real run: what chosen modules were given and what they returned."""
+"""Record real values of a real run: inputs and outputs of chosen modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tensor = torch.Tensor
 
 
 class _NotRecorded(LookupError):
-    """What was asked for is not there; the message says what is."""
+    """A requested value was not recorded; the message lists what was."""
 
 
 class _Values:
@@ -38,14 +38,14 @@ class _Values:
 
 
 class _RecordedCall:
-    """One real call of one module.
+    """A real call of a module.
 
     Example: for ``pool``, called twice in LeNet on a batch of 8,
     ``seen["pool", 2].args[0].shape`` is ``(8, 16, 10, 10)`` and
     ``seen["pool", 2].output.shape`` is ``(8, 16, 5, 5)``.
 
     `path` and `class_name` name the module, `call` counts its calls from 1. `args` and
-    `kwargs` are what it was given and `output` the nest that it returned: the tensors
+    `kwargs` are its arguments and `output` the nest that it returned: the tensors
     themselves, with their autograd graph. Reading values that were written in place
     since raises `_NotRecorded`; ``recording(..., copy=True)`` keeps them.
     """
@@ -61,22 +61,22 @@ class _RecordedCall:
 
     @property
     def inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """`(args, kwargs)`, the form in which a trace has them."""
+        """Return `(args, kwargs)`, the form in which a trace has them."""
         return self._read(self._given, "input")  # type: ignore[no-any-return]
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The positional arguments of `forward`."""
+        """Return the positional arguments of `forward`."""
         return self.inputs[0]
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """The keyword arguments of `forward`."""
+        """Return the keyword arguments of `forward`."""
         return self.inputs[1]
 
     @property
     def output(self) -> Any:
-        """What `forward` returned, after the hooks of the module."""
+        """Return the result of `forward`, after the hooks of the module."""
         if self._returned is None:
             raise _NotRecorded(f"{self._name()} did not return: it raised an exception")
         return self._read(self._returned, "output")
@@ -132,12 +132,12 @@ class Recording(Sequence[_RecordedCall]):
         return made[call - 1 if call > 0 else call]
 
     def find(self, pattern: str) -> tuple[_RecordedCall, ...]:
-        """All calls of the modules whose path matches a shell-style pattern."""
+        """Return all calls of the modules whose path matches a shell-style pattern."""
         chosen = {first for p, first in self._paths.items() if fnmatchcase(p, pattern)}
         return tuple(call for call in self._calls if call.path in chosen)
 
     def clear(self) -> None:
-        """Forget all calls: between the steps of a training loop."""
+        """Forget all calls, for instance between the steps of a training loop."""
         self._calls.clear()
         self._counts.clear()
 
@@ -180,7 +180,7 @@ def _kind(value: Any) -> str:
 
 
 def _runs_compiled(module: nn.Module) -> bool:
-    """Whether compiled code stands for it, which was made without our hooks."""
+    """Whether compiled code replaces the module, which was made without our hooks."""
     return hasattr(module, "_orig_mod") or (
         vars(module).get("_compiled_call_impl") is not None
     )
@@ -189,7 +189,7 @@ def _runs_compiled(module: nn.Module) -> bool:
 def _chosen(
     model: nn.Module, patterns: Sequence[str]
 ) -> tuple[dict[str, nn.Module], dict[str, str]]:
-    """The modules that the patterns match, and each matching path's first path."""
+    """Return the modules that the patterns match, and the first path of each path."""
     every = list(model.named_modules(remove_duplicate=False))
     first: dict[int, str] = {}
     for path, module in every:
@@ -210,7 +210,7 @@ def _chosen(
 
 
 def _closest(asked: str, paths: list[str]) -> str:
-    """The paths that are like the one that was asked for."""
+    """Return the paths that resemble the requested path, in words."""
     near = get_close_matches(asked, paths, n=3, cutoff=0.5)
     shown = near or paths[:6]
     if not shown:
@@ -250,7 +250,7 @@ def _hook(
 
 
 def _keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
-    """What is kept of a nest: its containers copied, its tensors as was asked for."""
+    """Return a function that copies a nest, its tensors as the arguments ask."""
 
     def one(tensor: Tensor) -> Tensor:
         kept = tensor.detach() if detach else tensor
@@ -263,7 +263,7 @@ def _keeper(detach: bool, cpu: bool, copy: bool) -> Callable[[Any], Any]:
 
 
 def _changed(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """The same nest with every tensor changed, in containers of its own."""
+    """Return the same nest with every tensor changed, in containers of its own."""
     if isinstance(nest, Tensor):
         return change(nest)
     if type(nest) in (list, tuple) or hasattr(nest, "n_fields"):  # torch's own tuples
@@ -285,7 +285,7 @@ def _changed(nest: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _tensors(nest: Any) -> list[Tensor]:
-    """Every tensor in a nest."""
+    """Return every tensor in a nest."""
     found: list[Tensor] = []
 
     def look(tensor: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""One run: the user's program on data-free tensors, and the record of it."""
+"""Run the user's program once on data-free tensors, and record the run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.training.rehearsal import Rehearser
 
 LARGE = 1 << 18
-"""Elements of the largest tensor whose values are kept where a run failed without."""
+"""Elements of the largest tensor whose values are kept after a run failed without."""
 
 
 def record(
@@ -74,7 +74,7 @@ def _recorded(
     kwargs: dict[str, Any],
     request: RunRequest,
 ) -> RunResult:
-    """One run, and once more where it needs torch's own autograd or more values."""
+    """Run once, and again if the run needs torch's own autograd or more values."""
     target = getattr(target, "_orig_mod", target)  # torch.compile's wrapper
     taken = request.taken
     try:
@@ -95,7 +95,7 @@ def _recorded(
 def _kept_around(
     target: Callable[..., Any], request: RunRequest
 ) -> AbstractContextManager[None]:
-    """A function that trains changes optimizers and schedulers: they are put back."""
+    """Restore optimizers and schedulers that a function changes by training."""
     if request.rehearsal is not None or module_of(target) is not None:
         return nullcontext()
     from shapewright.runtime.restore.surroundings import optimizers_kept
@@ -110,9 +110,9 @@ def _with_larger_values(
     kwargs: dict[str, Any],
     request: RunRequest,
 ) -> RunResult:
-    """A run that supposed values and failed, once more with larger tensors known.
+    """Repeat a run that supposed values and failed, with larger tensors known.
 
-    It counts if it comes to its end; else the first does.
+    The repetition counts if it completes; else the first run does.
     """
     again = replace(request, options=replace(request.options, known=LARGE))
     try:
@@ -123,7 +123,7 @@ def _with_larger_values(
 
 
 def before_any_call(target: str, error: BaseException) -> Trace:
-    """The trace of a program that ended while it was imported or built."""
+    """Return the trace of a program that ended while it was imported or built."""
     finding = failure(error, Mode(), Positions(os.getcwd(), {}))
     return Trace(
         target=target, ops=(), calls=(), states=(), output=None,
@@ -138,7 +138,7 @@ def _attempt(
     request: RunRequest,
     again: bool = False,
 ) -> RunResult:
-    """One pass over the program; `again` with torch's own autograd below."""
+    """Run the program once; with `again` with torch's own autograd below."""
     try:
         with undisturbed() as heard:
             return _watched_run(heard, target, args, kwargs, request, again)
@@ -154,7 +154,7 @@ def _watched_run(
     request: RunRequest,
     again: bool,
 ) -> RunResult:
-    """Set up, run what is watched, put back, and fold what was seen."""
+    """Set up, run what is watched, restore, and fold the events of the run."""
     began = time.perf_counter()
     folder = os.getcwd()
     taken = request.taken or take(target, args, kwargs)
@@ -174,7 +174,7 @@ def _watched_run(
     rehearser: Rehearser | None = None
 
     def so_far(stopped: Stopped) -> Trace:
-        """What was seen until now, for a program that cannot be stopped."""
+        """Return the trace until now, for a program that cannot be stopped."""
         return finish(
             engine, calls, [], None, stopped, folder, [], request, began, root, {}
         ).trace
@@ -281,7 +281,7 @@ def _prepare(
     kwargs: dict[str, Any],
     values: bool,
 ) -> None:
-    """First sight of the model's tensors and of the inputs, each with its claim."""
+    """Register the model's tensors and the inputs, each with its claim."""
     for _, module in modules:
         for buffer in module._buffers.values():
             if buffer is not None and getattr(buffer, "_sw", None) is not None:

@@ -1,4 +1,4 @@
-"""What a run is asked and what it gives: the request, and the record that is folded."""
+"""The request for a run, and the record into which its events are folded."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ USUAL = EngineOptions()
 
 
 class UnderWay:
-    """A run that is under way: what was seen until now, should it never end."""
+    """A run in progress: its trace until now, in case it never ends."""
 
     so_far: Callable[[Stopped], Trace] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """How to run a program, and what its trace says of it.
+    """The settings of a run and of its trace.
 
     `target`, `letters` and `assumed` stand in the trace. Runs of the same target may
     share what was `taken` of it and the answers of a `memo`. `sampled` asks for the
     numbers of the run, `guards` for what sizes are compared with, `rehearsal` for a
-    training script to be rehearsed. `progress` is told of each module, `ended` called
-    when the program has ended; `under_way` has the trace until now.
+    training script to be rehearsed. `progress` is called with each module, `ended` when
+    the program has ended; `under_way` has the trace until now.
     """
 
     target: str = ""
@@ -74,20 +74,20 @@ class RunRequest:
     under_way: UnderWay = field(default_factory=UnderWay)
 
     def assuming(self, *messages: str) -> RunRequest:
-        """The same, and the trace says that these were supposed before the run."""
+        """Return a request whose trace notes these assumptions from before the run."""
         return replace(self, assumed=(*self.assumed, *messages))
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run showed.
+    """The results of a run.
 
-    `failures` are the calls that it passed over, `ending` says where the program's own
+    `failures` are the calls that it passed over, `ending` is where the program's own
     Python raised, `modules` are those that were met, by path. `stepped` are the places
     that took a tensor element by element. `guards` are what its sizes were compared
-    with, and `watched` tells what else such a run saw. `lost` says that values were let
-    go as too large, and others were supposed. `rehearsed` and
-    `batches`, the tensors with samples in dim 0, are a rehearsal's.
+    with, and `watched` is what else such a run saw. `lost` means that values were let
+    go as too large, and others were supposed. `rehearsed` and `batches`, the tensors
+    with samples in dim 0, are a rehearsal's.
     """
 
     trace: Trace
@@ -107,7 +107,7 @@ class RunResult:
 
 
 def states_of(engine: Engine, calls: Calls) -> list[Any]:
-    """Parameters and buffers of every module seen: (path, name, info, identity ...)."""
+    """Return parameters and buffers of modules: (path, name, info, identity ...)."""
     found: list[Any] = []
     theirs, info_of = engine.theirs, engine.info
     for key, module in list(calls.alive.items()):
@@ -134,7 +134,7 @@ def states_of(engine: Engine, calls: Calls) -> list[Any]:
 def _grad_shape(
     engine: Engine, tensor: torch.Tensor, info: Info
 ) -> tuple[int, ...] | None:
-    """The shape of the gradient that a parameter has at the end of the run."""
+    """Return the shape of a parameter's gradient at the end of the run."""
     with torch._C.DisableTorchFunction():
         grad = engine.grads.get(id(tensor))
         for holder in (info.twin, tensor):
@@ -157,7 +157,7 @@ def finish(
     modules: dict[str, nn.Module],
     rehearser: Rehearser | None = None,
 ) -> RunResult:
-    """Fold what was seen into the frozen record; most of it only when it is read."""
+    """Fold the events into the frozen record; most of it only when it is read."""
     sources: dict[str, Source] = {}
     where = error.__traceback__ if error is not None else None
     while where is not None:  # a line that made no call has its text, too
@@ -249,7 +249,7 @@ def finish(
 
 
 def _infos_in(nest: Any) -> tuple[Info, ...]:
-    """What is known of the tensors that the target returned, in order."""
+    """Return the infos of the tensors that the target returned, in order."""
     if isinstance(nest, Info):
         return (nest,)
     if isinstance(nest, dict):
@@ -260,7 +260,7 @@ def _infos_in(nest: Any) -> tuple[Info, ...]:
 
 
 def _supposed(engine: Engine, fold: Fold) -> list[Assumption]:
-    """What was assumed, each once a line."""
+    """Return the assumptions of the run, without repetition on a line."""
     counts: dict[tuple[str, str, int], tuple[Assumption, int]] = {}
     for (message, place), count in engine.assumptions.items():
         span, _ = fold.place(*place)
@@ -277,7 +277,7 @@ def _name_of(root: nn.Module | None, calls: Calls) -> str:
 
 
 def _release(engine: Engine) -> None:
-    """Keep no tensor alive: the record has numbers and metadata only."""
+    """Drop all references to tensors: the record has numbers and metadata only."""
     for _, info in engine.theirs.values():
         info.twin = None
         info.storage.blank = info.storage.clone = None

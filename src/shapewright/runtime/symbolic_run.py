@@ -37,7 +37,7 @@ from shapewright.sizes.expressions import Expression
 
 
 def _shape_of(tensor: torch.Tensor) -> Any:
-    """A leaf of a nest of results."""
+    """Return a leaf of a nest of results."""
     return _Leaf(tuple(tensor.shape))
 
 
@@ -48,7 +48,7 @@ class _Leaf:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Torch logs each call that it refuses; here that is an answer."""
+    """Silence torch's log of calls that it refuses; here a refusal is an answer."""
     names = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolicshape_ofs")
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.disabled for logger in loggers]
@@ -63,9 +63,10 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _plain_kernels() -> Iterator[None]:
-    """Convolutions choose a CPU kernel by the batch (`B < 16`), which is no demand.
+    """Disable CPU kernels that convolutions choose by the batch (`B < 16`).
 
-    The public switch of oneDNN warns about other flags, so its private one is used.
+    The public switch of oneDNN warns about other flags, so its private counterpart is
+    used.
     """
     kinds = [kind for kind in ("mkldnn", "nnpack") if hasattr(torch._C, _switch(kind))]
     before = {kind: getattr(torch._C, f"_get_{kind}_enabled")() for kind in kinds}
@@ -84,7 +85,7 @@ def _switch(kind: str) -> str:
 
 @contextmanager
 def _faked(modules: list[nn.Module]) -> Iterator[None]:
-    """Parameters and buffers stand as fake tensors, where the program claims them."""
+    """Replace parameters and buffers by fake tensors on the devices they claim."""
     made: dict[int, Any] = {}
     before: list[tuple[dict[str, Any], dict[str, Any]]] = []
     try:
@@ -109,7 +110,7 @@ def _faked(modules: list[nn.Module]) -> Iterator[None]:
 
 
 def _fake(tensor: torch.Tensor) -> torch.Tensor:
-    """A fake tensor as another; what is on no device stands on the CPU."""
+    """Return a fake tensor like another; one without a device stands on the CPU."""
     if tensor.layout is not torch.strided or isinstance(tensor, UninitializedTensor):
         return tensor
     info = getattr(tensor, "_sw", None)
@@ -158,21 +159,21 @@ def _watched(
 
 
 def fed(shape: list[Any], dtype: str, device: str) -> torch.Tensor:
-    """An input of a symbolic run, some of its sizes symbols."""
+    """Return an input of a symbolic run, some of its sizes symbols."""
     claimed = "cpu" if device == "meta" else device
     return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=claimed)
 
 
 Dims = tuple[Expression | None, ...]
 Make = Callable[[Mapping[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
-"""From sizes, some of them torch's symbols, to the arguments of the call."""
+"""Function from sizes, some of them torch's symbols, to the arguments of the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolicGuard:
-    """A condition that a run took for granted, and the user's line that asked.
+    """A condition that a run took for granted, and the user's line that tested it.
 
-    `condition` is None where torch's is not read; `text` is torch's own then.
+    `condition` is None if torch's cannot be read; `text` is torch's own then.
     """
 
     condition: Condition | None
@@ -182,10 +183,10 @@ class SymbolicGuard:
 
 @dataclass(frozen=True, slots=True)
 class Symbolic:
-    """What one symbolic run showed.
+    """The results of a symbolic run.
 
-    `sizes` are those that it was led by; `fixed` the letters that were numbers in it.
-    `refused` is torch's or the program's error; `undecided` says why the run is worth
+    `sizes` are the example sizes that led it; `fixed` the letters that were numbers in
+    it. `refused` is torch's or the program's error; `undecided` is why the run proves
     nothing. `calls` are the outputs of module calls, by path and count.
     """
 
@@ -199,7 +200,7 @@ class Symbolic:
 
 
 def missing() -> str | None:
-    """What torch lacks for symbolic runs, None where it has all."""
+    """Return what torch lacks for symbolic runs, None if it has everything."""
     try:
         _Torch()
     except (ImportError, AttributeError) as error:
@@ -208,7 +209,7 @@ def missing() -> str | None:
 
 
 class _Torch:
-    """The private parts, imported before anything of the run is in force."""
+    """Torch's private parts, imported before anything of the run is in force."""
 
     def __init__(self) -> None:
         from torch._dispatch.python import enable_python_dispatcher
@@ -245,7 +246,7 @@ class _Torch:
         )
 
     def symbol(self, name: str, size: int) -> tuple[str, Any]:
-        """A letter as torch has it: its name there, and a number that knows it."""
+        """Return a letter's name in torch, and its symbolic size."""
         source = self.source(name)
         made = self.env.create_symbol(
             size,
@@ -266,10 +267,10 @@ def symbolic_run(
     seconds: float | None = None,
     kernels: bool = False,
 ) -> Symbolic:
-    """Run a target once with letters for sizes, led by some; all is put back.
+    """Run a target with letters for sizes, led by example sizes; restore everything.
 
-    With `kernels`, torch chooses CPU kernels as ever: it then has symbolic sizes for
-    an LSTM, but asks of a convolution's batch whether it is less than 16.
+    With `kernels`, torch chooses CPU kernels as ever: it then has symbolic sizes for an
+    LSTM, but tests whether a convolution's batch is less than 16.
     """
     parts = _Torch()
     fixed = frozenset(name for name, size in sizes.items() if size < 2)
@@ -311,7 +312,7 @@ def symbolic_run(
 def _why(
     error: BaseException, unknown: tuple[type[BaseException], ...]
 ) -> tuple[str | None, str | None]:
-    """What a run was refused for, or why it is worth nothing."""
+    """Return why a run was refused, or why it proves nothing."""
     if isinstance(error, Stopped):
         return None, "the symbolic run took too long"
     cause: BaseException | None = error
@@ -328,7 +329,7 @@ def _first_line(error: BaseException) -> str:
 
 
 class _Lines(list[Any]):
-    """Torch's list of guards; remembers the user's line that asked for each."""
+    """Torch's list of guards, with the user's line that caused each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -342,7 +343,7 @@ class _Lines(list[Any]):
         self.sites.append(None if frame is None else (frame.f_code, frame.f_lasti))
 
     def guards(self, reading: SymbolReader) -> Iterator[SymbolicGuard]:
-        """The guards as conditions, each once."""
+        """Yield the guards as conditions, without duplicates."""
         positions = Positions(os.getcwd(), {})
         known = set[Any]()
         for guard, site in zip(self, self.sites, strict=True):
@@ -359,7 +360,7 @@ class _Lines(list[Any]):
 
 
 def _dims(nest: Any, reading: SymbolReader) -> Iterator[Dims]:
-    """The shapes in a nest of results, in order."""
+    """Yield the shapes in a nest of results, in order."""
     if isinstance(nest, _Leaf):
         yield tuple(_read(size, reading) for size in nest.sizes)
     elif isinstance(nest, dict):

@@ -1,8 +1,8 @@
-"""Torch's symbolic sizes as formulas: what stands in a `SymInt` and in a guard.
+"""Torch's symbolic sizes as formulas: the contents of a `SymInt` and of a guard.
 
-Sizes that torch works out by way of a float, as `H * 1.5` rounded, are read where the
-float is exact: a fraction whose denominator is a power of two, or a division rounded
-at once. Anything else raises `Unreadable`.
+Sizes that torch computes with a float, as `H * 1.5` rounded, are read if the float is
+exact: a fraction whose denominator is a power of two, or a division rounded at once.
+Anything else raises `Unreadable`.
 """
 
 from __future__ import annotations
@@ -36,23 +36,25 @@ EXACT = 1 << 20
 
 
 class Unreadable(Exception):
-    """No formula stands for this."""
+    """A size or condition for which there is no formula."""
 
 
 class SymbolReader:
-    """Reads what torch says of sizes, `letters` by the names of torch's symbols."""
+    """Reads torch's sizes as formulas; `letters` are by the names
+    of torch's symbols.
+    """
 
     def __init__(self, letters: Mapping[str, str]) -> None:
         self.letters = letters
 
     def size(self, value: Any) -> Expression:
-        """A size: a number, or a `SymInt`."""
+        """Return a size, a number or a `SymInt`, as a formula."""
         if isinstance(value, int):
             return number(value)
         return self.formula(value.node.expr)
 
     def formula(self, found: Any) -> Expression:
-        """A formula of sympy's."""
+        """Return a formula of sympy's as ours."""
         if found.is_Integer:
             return number(int(found))
         if found.is_Symbol:
@@ -97,7 +99,7 @@ class SymbolReader:
         raise Unreadable(f"a size that no formula is read from ({found})")
 
     def fraction(self, found: Any) -> tuple[Expression, int]:
-        """A float as a formula over a number."""
+        """Return a float as a formula over a number."""
         kind, parts = type(found).__name__, found.args
         if kind == "ToFloat":
             return self.formula(parts[0]), 1
@@ -123,7 +125,7 @@ class SymbolReader:
         raise Unreadable(f"a size worked out in floats ({found})")
 
     def condition(self, found: Any) -> Condition:
-        """A condition of sympy's."""
+        """Return a condition of sympy's as ours."""
         kind = type(found).__name__
         if kind in RELATIONS:
             left, right = self.formula(found.lhs), self.formula(found.rhs)
@@ -143,7 +145,7 @@ class SymbolReader:
 
 
 def _over(one: Expression, two: Expression) -> Expression:
-    """One divided by two, rounded down."""
+    """Return `one` divided by `two`, rounded down."""
     if two.letters():
         return Over(one, two)
     divisor = two.value({})
@@ -153,7 +155,7 @@ def _over(one: Expression, two: Expression) -> Expression:
 
 
 def _rest(one: Expression, two: Expression) -> Expression:
-    """What one divided by two leaves."""
+    """Return the remainder of `one` divided by `two`."""
     if two.letters():
         return Rest(one, two)
     divisor = two.value({})

@@ -44,10 +44,10 @@ from shapewright.sizes.expressions import (
 from shapewright.sizes.ranges import Ladders, bounds, counted, points, settled
 
 WORK = 250_000
-"""Points at which two formulas are compared at most."""
+"""Largest number of points at which two formulas are compared."""
 
 PROBES, FAR = 500, 1_000
-"""Points tried where they would be too many, and how far up those lie."""
+"""Points tried if there are too many; sizes per letter they are drawn from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class _Pattern:
     denominator: int = 1
 
     def divided(self, divisor: int) -> _Pattern:
-        """That of the formula rounded down to a multiple, divided."""
+        """Return the pattern of the formula's floor division by `divisor`."""
         modulus = self.denominator * divisor
         letters = {n: (d, lcm(p, modulus)) for n, (d, p) in self.letters.items()}
         return _Pattern(letters, modulus)
 
     def rest(self, divisor: int) -> _Pattern:
-        """That of what a division leaves."""
+        """Return the pattern of the formula's remainder by `divisor`."""
         modulus = self.denominator * divisor
         return _Pattern({n: (0, lcm(p, modulus)) for n, (_, p) in self.letters.items()})
 
@@ -145,7 +145,7 @@ def equal(one: Expression, two: Expression, ladders: Ladders) -> Decision:
 
 
 def _enough(difference: Expression, ladders: Ladders) -> dict[str, range] | None:
-    """Sizes of each letter that decide whether a formula is 0 everywhere."""
+    """Return sizes of each letter that decide whether a formula is always 0."""
     fixed = frozenset[str]()
     while not isinstance(found := _pattern(difference, fixed), _Pattern):
         if any(ladders[name].high is None for name in found) or found <= fixed:
@@ -169,7 +169,7 @@ def _grid(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
 
 
 def _probed(difference: Expression, ladders: Ladders) -> Decision:
-    """Some points, where there are too many: one difference is enough."""
+    """Compare some of too many points: a single difference decides."""
     draw = random.Random(0)
     for _ in range(PROBES):
         sizes = {}
@@ -184,7 +184,7 @@ def _probed(difference: Expression, ladders: Ladders) -> Decision:
 def _compared(
     difference: Expression, tried: Iterator[dict[str, int]], ladders: Ladders
 ) -> Decision:
-    """What the points say: a difference above the greatest size decides nothing."""
+    """Decide from points; a difference above the greatest size decides nothing."""
     beyond = False
     for sizes in tried:
         if difference.value(sizes):
@@ -267,7 +267,7 @@ def _inner(part: Condition) -> str:
 
 
 def denied(condition: Condition) -> Condition:
-    """The opposite. Raises `TypeError` for a condition of another kind."""
+    """Return the negation. Raises `TypeError` for a condition of another kind."""
     match condition:
         case Compared(one, relation, two):
             return Compared(one, OPPOSITE[relation], two)
@@ -303,7 +303,7 @@ def _all(parts: list[Decision]) -> Decision:
 
 
 def _one_by_one(condition: Condition, ladders: Ladders) -> Decision:
-    """Every size tried, where they are not too many."""
+    """Try every size if they are not too many."""
     letters = condition.letters()
     whole = counted(ladders, letters)
     if whole is None or whole > WORK:
@@ -317,7 +317,7 @@ def _one_by_one(condition: Condition, ladders: Ladders) -> Decision:
 def _apart(
     one: Expression, relation: str, two: Expression, ladders: Ladders
 ) -> Decision:
-    """An inequality by the bounds of the difference, or by its slope."""
+    """Decide an inequality by the bounds of the difference, or by its slope."""
     difference = settled(one, ladders) - settled(two, ladders)
     if relation in ("<", "<="):
         difference, relation = -difference, ">" if relation == "<" else ">="
@@ -332,9 +332,9 @@ def _apart(
 
 
 def _rising_from(difference: Expression, least: int, ladders: Ladders) -> bool:
-    """Whether a formula of one letter begins high enough and never falls.
+    """Return whether a formula of one letter starts high enough and never falls.
 
-    It is linear on every residue of its period, so one period and the next tell.
+    It is linear on every residue of its period, so two periods decide.
     """
     found = _pattern(difference, frozenset())
     if not isinstance(found, _Pattern) or len(found.letters) != 1:

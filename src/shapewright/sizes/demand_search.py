@@ -1,4 +1,4 @@
-"""Which demand tells the sizes that were taken from those that were refused.
+"""Search for a demand that separates accepted sizes from refused sizes.
 
 Every family proposes demands; those that agree with all that was seen are kept, the
 plainest first, and more runs tell them apart.
@@ -29,16 +29,16 @@ from shapewright.sizes.demands import (
 from shapewright.sizes.expressions import Expression, Letter, Total, product, total
 
 LARGEST = 128
-"""The largest divisor that is looked for."""
+"""Largest divisor that is tried."""
 
 WIDEST = 6
-"""Demands of one letter that are joined with those of another."""
+"""Largest number of demands of a letter that are joined with another's."""
 
 OF_A_FAMILY = 4
-"""Demands of one family that are compared with those of others."""
+"""Largest number of demands of a family that are compared with others."""
 
 MANY = 4000
-"""Demands of one family that are looked at."""
+"""Largest number of demands of a family that are tried."""
 
 Pair = tuple[Expression, Expression]
 
@@ -76,7 +76,7 @@ class SizeEvidence:
 
 
 def demands(evidence: SizeEvidence, most: int) -> list[Demand]:
-    """Demands that agree with the evidence, the likeliest first."""
+    """Return demands that agree with the evidence, the likeliest first."""
     found: list[Demand] = []
     for family in FAMILIES:
         own = 0
@@ -92,7 +92,7 @@ def demands(evidence: SizeEvidence, most: int) -> list[Demand]:
 
 
 def in_short(evidence: SizeEvidence) -> Demand | None:
-    """One plain demand on letters that is all that the evidence shows, if there is."""
+    """Return a plain demand on letters that fully explains the evidence, or None."""
     for family in (_of_one_letter, _of_each_letter, _of_two_letters):
         for each in islice(family(evidence), MANY):
             if evidence.agrees(each):
@@ -107,7 +107,7 @@ def _of_one_letter(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _of_each_letter(evidence: SizeEvidence) -> Iterator[Demand]:
-    """A demand for each letter, from the refusals at which only that one moved."""
+    """Yield a demand per letter, from refusals in which only that letter changed."""
     for plain in (True, False):
         singles: list[list[Demand]] = []
         for letter in evidence.letters:
@@ -160,7 +160,7 @@ def _doubles(
 
 
 def _alone(evidence: SizeEvidence, letter: str) -> list[Sizes]:
-    """Refusals that differ from something that passed in this letter only."""
+    """Return refusals that differ from passed sizes in this letter only."""
 
     def rest(sizes: Sizes) -> tuple[int, ...]:
         return tuple(sizes[name] for name in evidence.letters if name != letter)
@@ -241,7 +241,7 @@ def _ends(open_end: int, seen: int) -> list[int]:
 
 
 def _said_by_the_call(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Two sizes that the refused call itself wanted to fit, over several letters."""
+    """Yield demands that the sizes named by the refused call fit."""
     for one, two in evidence.stated:
         if len(one.letters() | two.letters()) > 1:
             yield _equal(one, two)
@@ -267,7 +267,7 @@ def _of_two_letters(evidence: SizeEvidence) -> Iterator[Demand]:
 
 
 def _aligned(evidence: SizeEvidence) -> Iterator[Demand]:
-    """Sizes of the call that stand one over the other fit, one pair or all."""
+    """Yield demands that corresponding sizes of the call fit, one pair or all."""
     pairs = [pair for pair in evidence.pairs if pair[0].letters() | pair[1].letters()]
     for kind in (EqualSizes, Fits, NoMore):
         for one, two in pairs:

@@ -1,4 +1,4 @@
-"""What sizes must satisfy, as conditions on formulas: equal, at least, a multiple.
+"""Demands on sizes, as conditions on formulas: equal, at least, a multiple.
 
 >>> from shapewright.sizes.expressions import Letter
 >>> demand = Multiple(Letter("H"), 16)
@@ -38,7 +38,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Always(Demand):
-    """Nothing is demanded."""
+    """The demand that always holds."""
 
     def holds(self, sizes: Sizes) -> bool:
         return True
@@ -212,7 +212,7 @@ class Square(Demand):
 
 @dataclass(frozen=True, slots=True)
 class Both(Demand):
-    """Two or more demands at once."""
+    """The conjunction of two or more demands."""
 
     parts: tuple[Demand, ...]
 

@@ -1,5 +1,4 @@
-"""Floor divisions in their shortest form, also for sizes that are multiples of a
-number.
+"""Shortest forms of floor divisions, also for sizes that are multiples of a number.
 
 >>> from shapewright.sizes.expressions import read
 >>> str(on_multiples(read("2*(H//2) + H//4"), {"H": 4}))
@@ -38,7 +37,7 @@ from shapewright.sizes.expressions import (
 
 
 def divided(over: Expression, divisor: int) -> Expression:
-    """`over // divisor`, as short as it gets."""
+    """Return `over // divisor` in its shortest form."""
     if divisor == 1:
         return over
     terms, constant = _parts_of(over)
@@ -60,7 +59,7 @@ def divided(over: Expression, divisor: int) -> Expression:
 
 
 def remaining(over: Expression, divisor: int) -> Expression:
-    """`over % divisor`, without the terms that are multiples of it."""
+    """Return `over % divisor`, without the terms that are multiples of it."""
     terms, constant = _parts_of(over)
     kept = [(term, factor) for term, factor in terms if factor % divisor]
     if not kept:
@@ -69,7 +68,7 @@ def remaining(over: Expression, divisor: int) -> Expression:
 
 
 def shifted(over: Expression, step: int) -> Expression:
-    """`over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
+    """Return `over + step`, with the step inside a lone division: `(H - 1)//2 + 1`."""
     terms, constant = _parts_of(over)
     constant += step
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
@@ -81,14 +80,14 @@ def shifted(over: Expression, step: int) -> Expression:
 
 
 def _parts_of(over: Expression) -> tuple[list[tuple[Expression, int]], int]:
-    """Terms with factors, and the number that stands beside them."""
+    """Return the terms with their factors, and the constant."""
     if isinstance(over, Total):
         return list(over.terms), over.constant
     return [(over, 1)], 0
 
 
 def is_rounded(formula: Expression) -> bool:
-    """Whether a formula is more than sums and products of letters."""
+    """Return whether a formula is more than sums and products of letters."""
     if isinstance(formula, Total):
         return any(is_rounded(term) for term, _ in formula.terms)
     factors = getattr(formula, "factors", None)
@@ -98,7 +97,7 @@ def is_rounded(formula: Expression) -> bool:
 
 
 def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
-    """At least `low`, at most `high`; one bound on another is the tighter one."""
+    """Clamp to at least `low` and at most `high`; nested bounds become the tighter."""
     if isinstance(over, Clamped):
         if low is None and over.low is None and high is not None:
             high = high if over.high is None else min(high, over.high)
@@ -110,7 +109,7 @@ def clamped(over: Expression, low: int | None, high: int | None) -> Expression:
 
 
 def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
-    """The formula where each letter is a multiple of its step."""
+    """Simplify a formula in which each letter is a multiple of its step."""
     match formula:
         case Total(terms, constant):
             short: list[tuple[Expression | int, int]] = [(constant, 1)]
@@ -140,7 +139,7 @@ def on_multiples(formula: Expression, steps: Mapping[str, int]) -> Expression:
 
 
 def _gathered(formula: Expression, steps: Mapping[str, int]) -> Expression:
-    """`2*(H//2)` as `H`, where the division leaves nothing."""
+    """Write `2*(H//2)` as `H` if the division is exact."""
     terms, constant = _parts_of(formula)
     made: list[tuple[Expression | int, int]] = [(constant, 1)]
     for term, factor in terms:
@@ -158,7 +157,7 @@ def _gathered(formula: Expression, steps: Mapping[str, int]) -> Expression:
 def _within(
     over: Expression, divisor: int, steps: Mapping[str, int]
 ) -> Expression | None:
-    """A division whose number beside the letters does not count: `(H + 3)//4`."""
+    """Simplify a division whose constant has no effect: `(H + 3)//4`."""
     terms, constant = _parts_of(over)
     if not terms or constant == 0:
         return None
@@ -168,7 +167,7 @@ def _within(
 
 
 def _step(term: Expression, steps: Mapping[str, int]) -> int:
-    """A number that a term is a multiple of."""
+    """Return a number of which a term is a multiple."""
     if isinstance(term, Letter):
         return steps.get(term.name, 1)
     if isinstance(term, Product):

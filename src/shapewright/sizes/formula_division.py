@@ -77,7 +77,7 @@ class Rest(Expression):
 
 
 def undivided(formula: Expression, ladders: Ladders) -> Expression:
-    """The formula; what it divides by a formula without a rest is divided."""
+    """Return the formula with all exact divisions by formulas carried out."""
     match formula:
         case Total(terms, constant):
             made = [(undivided(term, ladders), factor) for term, factor in terms]
@@ -115,7 +115,7 @@ def undivided(formula: Expression, ladders: Ladders) -> Expression:
 
 
 def _even(over: Expression, by: Expression, ladders: Ladders) -> Expression | None:
-    """The quotient where nothing is left: factors cancelled, or a number."""
+    """Return the quotient of an exact division: factors cancelled, or a number."""
     low, _ = bounds(by, ladders)
     if low is None or low < 1:
         return None
@@ -130,7 +130,7 @@ def _even(over: Expression, by: Expression, ladders: Ladders) -> Expression | No
 def _cancelled(
     over: Expression, by: Expression, ladders: Ladders
 ) -> tuple[Expression, Expression]:
-    """Two formulas without the factors of both, as far as those are never 0."""
+    """Cancel the common factors of two formulas that are always positive."""
     (top, above), (bottom, below) = scaled(over), scaled(by)
     first, second = list(above), list(below)
     for factor in above:
@@ -146,7 +146,7 @@ def _cancelled(
 
 
 def _smaller(one: Expression, two: Expression, ladders: Ladders) -> bool:
-    """Whether one is never negative and always less than the other."""
+    """Return whether `one` is never negative and always less than `two`."""
     low, _ = bounds(one, ladders)
     first, second = _cancelled(one, two, ladders)
     least, _ = bounds(second - first, ladders)

@@ -1,5 +1,4 @@
-"""Formulas that fit sizes seen at several values of the letters, sliding windows
-included.
+"""Formulas, with sliding windows, that fit sizes seen at several letter values.
 
 >>> from shapewright.sizes.expressions import Letter
 >>> str(next(windows((31, 32, 33, 40), (15, 16, 16, 20))).of(Letter("H")))
@@ -58,7 +57,7 @@ class _Window:
     likely: bool = True
 
     def of(self, size: Expression) -> Expression:
-        """The formula over that of the size that went in."""
+        """Return the window's formula applied to the formula of the input size."""
         inner = divided(shifted(size * self.slope, self.step), self.stride)
         return shifted(inner * self.scale, self.base)
 
@@ -88,7 +87,7 @@ def _windows(
 
 
 def _guessed(found: Iterator[_Window]) -> Iterator[_Window]:
-    """The windows that programs have, where no argument says so."""
+    """Filter windows found without hints to those that are usual in programs."""
     for each in found:
         plain = each.slope == 1 or each.stride <= 4
         if plain and each.step < 2 * each.stride:
@@ -96,7 +95,7 @@ def _guessed(found: Iterator[_Window]) -> Iterator[_Window]:
 
 
 def _common(column: Column) -> tuple[int, int]:
-    """The greatest step between what was seen, and where the steps begin."""
+    """Return the greatest common step of the values seen, and their offset."""
     step = 0
     for each in column:
         step = gcd(step, each - column[0])
@@ -106,7 +105,7 @@ def _common(column: Column) -> tuple[int, int]:
 def _through(
     known: Column, column: Column, strides: list[int], scale: int, base: int
 ) -> Iterator[_Window]:
-    """The windows with these strides, each step that is possible."""
+    """Yield the windows with these strides, with every possible step."""
     points = sorted(set(zip(known, column, strict=True)))
     if len({u for u, _ in points}) < 3:
         return
@@ -125,7 +124,7 @@ def _through(
 
 
 def _usual(low: int, high: int) -> list[int]:
-    """Steps of an interval, those that programs have first: 0, then the ends."""
+    """Return the steps of an interval, usual ones first: 0, then the ends."""
     if high < low:
         return []
     first = [0] if low <= 0 <= high else []
@@ -133,22 +132,22 @@ def _usual(low: int, high: int) -> list[int]:
 
 
 DEEPEST = 3
-"""Factors that a product is taken apart into."""
+"""Largest number of factors into which a product is split."""
 
 POOL = 24
-"""Sizes met before that a new one is compared with."""
+"""Largest number of earlier sizes with which a new size is compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A formula for a column, and others that fit as well so far."""
+    """A formula for a column, and rivals that fit as well so far."""
 
     formula: Expression
     rivals: tuple[Expression, ...] = ()
 
 
 class Fitter:
-    """Finds formulas; what it found once is known from then on."""
+    """Finds formulas and remembers those it has found."""
 
     def __init__(self, letters: Mapping[str, Column]) -> None:
         self.letters = dict(letters)
@@ -167,7 +166,7 @@ class Fitter:
         near: Iterable[Column] = (),
         hints: Iterable[int] = (),
     ) -> Fit | None:
-        """The formula of a column; None where no family has it.
+        """Return the formula of a column; None if no family fits.
 
         `near` are columns of the tensors that went in, `hints` whole numbers among
         the arguments of the call: strides, block sizes.
@@ -192,7 +191,7 @@ class Fitter:
     def search(
         self, column: Column, pool: Sequence[Column], near: int, hints: tuple[int, ...]
     ) -> Fit | None:
-        """Each family in turn, the plainest first."""
+        """Try each family in turn, the plainest first."""
         first = pool[: max(near, len(self.letters))]
         for simple in (self.linear, self.summed, self.limited, self.multiplied):
             found = simple(column, first)
@@ -213,7 +212,7 @@ class Fitter:
     # -- families ------------------------------------------------------------------
 
     def linear(self, column: Column, pool: Sequence[Column]) -> Fit | None:
-        """`a*u + b` of one known column."""
+        """Fit `a*u + b` to a known column."""
         for known in pool:
             slope = _line_through(known, column)
             if slope is not None:
@@ -223,7 +222,7 @@ class Fitter:
     def windowed(
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...]
     ) -> Fit | None:
-        """`g*((p*u + q)//r) + b` of one known column."""
+        """Fit `g*((p*u + q)//r) + b` to a known column."""
         for known in pool:
             base = self.known[known]
             if base is None:
@@ -235,7 +234,7 @@ class Fitter:
         return None
 
     def of_windows(self, base: Fit, found: list[_Window]) -> Fit:
-        """The first window that fits; the others are its rivals."""
+        """Return the first window as the fit, the others as its rivals."""
         made = [each.of(base.formula) for each in found]
         others = [each for one in base.rivals for each in (found[0].of(one),)]
         return Fit(made[0], (*made[1:], *others))
@@ -260,7 +259,7 @@ class Fitter:
         return None
 
     def triangular(self, column: Column, pool: Sequence[Column]) -> Fit | None:
-        """`u*(u + k)//2` for a small k, times a number."""
+        """Fit `u*(u + k)//2` for a small k, times a number."""
         for known in pool:
             for k in (1, -1, 0, 2, -2, 3):
                 full = [u * (u + k) for u in known]
@@ -318,7 +317,7 @@ class Fitter:
     def whole(
         self, rest: Column, pool: Sequence[Column], depth: int, hints: tuple[int, ...]
     ) -> Fit | None:
-        """What remains of a product."""
+        """Fit the remaining factor of a product."""
         if len(set(rest)) == 1:
             return Fit(number(rest[0]))
         if self.known.get(rest):
@@ -333,7 +332,7 @@ class Fitter:
     def summed(
         self, column: Column, pool: Sequence[Column], hints: tuple[int, ...] = ()
     ) -> Fit | None:
-        """`u + v` of two known columns, or of one and what is plain."""
+        """Fit `u + v` to two known columns, or a known and a plain column."""
         for known in pool:
             base = self.known[known]
             rest = tuple(v - u for u, v in zip(known, column, strict=True))
@@ -464,7 +463,7 @@ def _plane_through(
 
 
 def _pairs(pool: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
-    """Each two of the first columns."""
+    """Yield all pairs of the first columns."""
     first = pool[:6]
     for at, one in enumerate(first):
         for two in first[at + 1 :]:

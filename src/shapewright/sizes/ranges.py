@@ -46,22 +46,22 @@ class Ladder:
 
     @property
     def count(self) -> int | None:
-        """How many sizes there are; None where they never end."""
+        """Return the number of sizes; None if they never end."""
         if self.high is None:
             return None
         return max(0, (self.high - self.low) // self.step + 1)
 
     @property
     def endless(self) -> Ladder:
-        """The same sizes, and on."""
+        """Return the ladder without an upper end."""
         return replace(self, high=None)
 
     def first(self, count: int) -> range:
-        """The first sizes, those above `high` as well."""
+        """Return the first sizes, including those above `high`."""
         return range(self.low, self.low + count * self.step, self.step)
 
     def holds(self, size: int) -> bool:
-        """Whether it is one of them."""
+        """Return whether a size is in the ladder."""
         above = self.high is not None and size > self.high
         return size >= self.low and not above and (size - self.low) % self.step == 0
 
@@ -81,7 +81,7 @@ Ladders = Mapping[str, Ladder]
 
 
 def counted(ladders: Ladders, letters: frozenset[str]) -> int | None:
-    """How many points some letters have; None for endlessly many."""
+    """Return the number of points of some letters; None if infinite."""
     counts = [ladders[name].count for name in letters]
     return None if None in counts else prod(each for each in counts if each is not None)
 
@@ -101,7 +101,7 @@ __all__ = ["Bounds", "Ladder", "bounds", "settled"]
 
 
 def bounds(formula: Expression, ladders: Ladders) -> Bounds:
-    """Numbers between which the formula lies; they may be wider than need be."""
+    """Return bounds of the formula's values, possibly wider than necessary."""
     match formula:
         case Letter(name):
             ladder = ladders[name]
@@ -147,7 +147,7 @@ def _plus(parts: list[Bounds]) -> Bounds:
 
 
 def _within(over: Bounds, divisor: int) -> Bounds:
-    """The bounds of what a division leaves."""
+    """Return the bounds of a remainder."""
     low, high = over
     if low is not None and high is not None and low // divisor == high // divisor:
         return low % divisor, high % divisor
@@ -173,7 +173,7 @@ def _times(one: Bounds, two: Bounds) -> Bounds:
 
 
 def _lowest(parts: list[Bounds]) -> Bounds:
-    """The bounds of the least of some."""
+    """Return the bounds of a minimum."""
     lows, highs = [a for a, _ in parts], [b for _, b in parts if b is not None]
     known = [each for each in lows if each is not None]
     return (
@@ -183,7 +183,7 @@ def _lowest(parts: list[Bounds]) -> Bounds:
 
 
 def _highest(parts: list[Bounds]) -> Bounds:
-    """The bounds of the most of some."""
+    """Return the bounds of a maximum."""
     lows, highs = [a for a, _ in parts if a is not None], [b for _, b in parts]
     known = [each for each in highs if each is not None]
     return (
@@ -233,7 +233,7 @@ def settled(formula: Expression, ladders: Ladders) -> Expression:
 
 
 def _chosen(parts: list[Expression], ladders: Ladders, *, most: bool) -> Expression:
-    """The least or the most of some parts, those left out that never are."""
+    """Return the minimum or maximum, without parts that never decide it."""
     kept: list[Expression] = []
     for at, part in enumerate(parts):
         others = [*kept, *parts[at + 1 :]]

@@ -29,12 +29,12 @@ class Window(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """From a window's first element to its last, in elements."""
+        """The extent of a window in elements, from its first to its last."""
         return self.dilation * (self.kernel - 1) + 1
 
     @property
     def places(self) -> int:
-        """How many places the window takes: the output's size; below 1 for none."""
+        """The number of window positions, the output's size; below 1 for none."""
         room = self.size + self.before + self.after - self.reach
         if not self.rounded_up:
             return room // self.stride + 1
@@ -63,7 +63,7 @@ class Window(NamedTuple):
 
 
 def per_dim(value: Any, dims: int) -> Shape:
-    """One number a dim, where one stands for all; as many as are given, otherwise."""
+    """Expand a number, or a sequence of one, to all dims; keep longer sequences."""
     if type(value) is int:
         return (value,) * dims
     sizes: Shape = tuple(value)

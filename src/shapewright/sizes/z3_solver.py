@@ -1,4 +1,4 @@
-"""What z3 says, where it is installed and sizes are too many to look at each."""
+"""Decisions by z3, if it is installed and sizes are too many to try each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shapewright.sizes.formula_division import Over, Rest
 from shapewright.sizes.ranges import Ladders
 
 STEPS = 20_000_000
-"""How far z3 may go, in its own steps."""
+"""The effort limit of z3, in its own steps."""
 
 
 def asked(
@@ -60,7 +60,7 @@ def asked(
 
 
 class _Asking:
-    """Formulas and conditions in z3's words."""
+    """Conversion of formulas and conditions to z3."""
 
     def __init__(self, z3: Any, ladders: Ladders) -> None:
         self.z3 = z3
@@ -74,7 +74,7 @@ class _Asking:
             self.letters[name] = ladder.low + ladder.step * rung
 
     def formula(self, found: Expression) -> Any:
-        """A formula; z3's `/` and `%` round down for numbers above 0, as Python's."""
+        """Convert a formula; for positive numbers z3's `/` and `%` equal Python's."""
         z3 = self.z3
         match found:
             case Letter(name):
@@ -115,7 +115,7 @@ class _Asking:
         raise TypeError(found)
 
     def condition(self, found: Condition) -> Any:
-        """A condition."""
+        """Convert a condition."""
         z3 = self.z3
         match found:
             case Compared(one, relation, two):

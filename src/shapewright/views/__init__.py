@@ -1,4 +1,4 @@
-"""Views of a trace. Importing this lets a trace show itself; nothing heavy is loaded.
+"""Views of a trace. Importing this enables a trace to print itself, at little cost.
 
 Example: ``print(trace)`` is ``terminal.text(trace)``, and a notebook shows
 ``notebook.html(trace)``.

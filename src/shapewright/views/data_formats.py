@@ -1,4 +1,4 @@
-"""What a command found, as JSON, SARIF, GitHub workflow commands or one line per
+"""The results of a command as JSON, SARIF, GitHub workflow commands or one line per
 finding.
 
 Source: the OASIS standard, "Static Analysis Results Interchange Format 2.1.0".
@@ -33,12 +33,12 @@ REPORT_VERSION = 1
 
 
 def report_json(report: Report, indent: int | None = 2) -> str:
-    """The report as JSON text: version, target, findings, assumptions, complete."""
+    """Return the report as JSON: version, target, findings, assumptions, complete."""
     return json.dumps(report_data(report), indent=indent, ensure_ascii=False)
 
 
 def report_data(report: Report) -> dict[str, Any]:
-    """The report as plain data."""
+    """Return the report as plain data."""
     return {
         "version": REPORT_VERSION,
         "target": report.target,
@@ -60,7 +60,7 @@ def report_data(report: Report) -> dict[str, Any]:
 
 
 def _parts_data(report: Report) -> dict[str, Any]:
-    """Of a file that only defines things: the report of each, and what was skipped."""
+    """Return the reports of a file that only defines things, and what was skipped."""
     return {
         "targets": [report_data(each) for each in report.parts],
         "not_checked": [
@@ -70,14 +70,14 @@ def _parts_data(report: Report) -> dict[str, Any]:
 
 
 def _chosen_json(chosen: ChosenInputs | None) -> dict[str, str] | None:
-    """Inputs that were looked for; null where they were given or declared."""
+    """Return inputs that were searched for; null if they were given or declared."""
     if chosen is None:
         return None
     return {"inputs": chosen.inputs, "again": chosen.again}
 
 
 def _rehearsal_data(report: Report) -> dict[str, Any]:
-    """What a rehearsal adds: what the run costs, and its story."""
+    """Return the additions of a rehearsal: the costs of the run, and its story."""
     told, trace = report.rehearsal, report.trace
     assert told is not None
     totals = trace.totals if trace is not None else None
@@ -97,7 +97,7 @@ def _rehearsal_data(report: Report) -> dict[str, Any]:
 
 
 def _gradient_data(each: Gradient) -> dict[str, Any]:
-    """A value, and the gradient that came to it; null where none came."""
+    """Return a value with its gradient; null if none came."""
     came = None
     if each.gradient is not None:
         came = {
@@ -115,7 +115,7 @@ def _gradient_data(each: Gradient) -> dict[str, Any]:
 
 
 def _moment_data(moment: Moment) -> dict[str, Any]:
-    """A moment of the story; fields at their default are left out."""
+    """Return a moment of the story, without fields at their default."""
     found: dict[str, Any] = {"kind": moment.kind}
     if moment.file:
         found |= {"file": moment.file, "line": moment.line}
@@ -133,7 +133,7 @@ def _moment_data(moment: Moment) -> dict[str, Any]:
 
 
 def _fix_json(fix: Fix) -> dict[str, Any]:
-    """A fix, its edits as places and text."""
+    """Return a fix, its edits as places and text."""
     return {
         "grade": fix.grade,
         "message": fix.message,
@@ -143,7 +143,7 @@ def _fix_json(fix: Fix) -> dict[str, Any]:
 
 
 def _edit_json(edit: Edit) -> dict[str, Any]:
-    """An edit: lines and columns from 1, ends exclusive."""
+    """Return an edit: lines and columns from 1, ends exclusive."""
     span: Span = edit.span
     return {
         "file": span.file,
@@ -157,12 +157,12 @@ SOLUTION_VERSION = 1
 
 
 def solution_json(solution: Solution, indent: int | None = 2) -> str:
-    """The solution as JSON text: letters, demands, runs that show them, outputs."""
+    """Return the solution as JSON: letters, demands, runs that show them, outputs."""
     return json.dumps(_solution_data(solution), indent=indent, ensure_ascii=False)
 
 
 def _solution_data(solution: Solution) -> dict[str, Any]:
-    """The solution as plain data."""
+    """Return the solution as plain data."""
     return {
         "version": SOLUTION_VERSION,
         "target": solution.target,
@@ -189,7 +189,7 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
 
 
 def _demand_json(each: Demanded) -> dict[str, Any]:
-    """A demand: a condition of Python over the letters, its line, and why."""
+    """Return a demand: a condition of Python over the letters, its line, and reason."""
     return {
         "condition": each.text,
         "says": said(each.demand),
@@ -202,7 +202,7 @@ def _demand_json(each: Demanded) -> dict[str, Any]:
 
 
 def _needed_json(each: Needed | None) -> dict[str, Any] | None:
-    """The argument of a layer that would have to be another."""
+    """Return the argument of a layer that would have to differ."""
     if each is None:
         return None
     return {
@@ -218,7 +218,7 @@ def _needed_json(each: Needed | None) -> dict[str, Any] | None:
 
 
 def _example_json(run: Example | None) -> dict[str, Any] | None:
-    """One run."""
+    """Return an example run as plain data."""
     if run is None:
         return None
     return {
@@ -232,7 +232,7 @@ def _example_json(run: Example | None) -> dict[str, Any] | None:
 def traces_json(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
-    """Each trace as its own versioned record, and what was not traced."""
+    """Return each trace as its own versioned record, and what was not traced."""
     whole = {
         "version": VERSION,
         "kind": "traces",
@@ -248,7 +248,7 @@ def traces_json(
 def traces_summary(
     target: str, traces: Sequence[Trace], skipped: Sequence[Skipped]
 ) -> str:
-    """The lines below the tables: what was not traced, and how many were."""
+    """Return the lines below the tables: definitions not traced, and their number."""
     count = formatting.plural(len(traces) + len(skipped), "definition")
     lines = [f"not traced: {each}" for each in skipped]
     lines.append(f"{target} only defines things: {len(traces)} of {count} traced")
@@ -256,12 +256,12 @@ def traces_summary(
 
 
 def report_lines(report: Report) -> str:
-    """A line for each finding; nothing where there is none."""
+    """Return a line for each finding; empty if there is none."""
     return "".join(f"{_finding_line(each)}\n" for each in report.findings)
 
 
 def _finding_line(finding: Finding) -> str:
-    """One finding in one line, its best fix after it."""
+    """Return a finding as a line, with its best fix at the end."""
     place = f"{finding.span}: " if finding.span else ""
     count = f" ({finding.count} times)" if finding.count > 1 else ""
     fix = f"; fix: {finding.fixes[0].message}" if finding.fixes else ""
@@ -272,7 +272,7 @@ LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def report_commands(report: Report) -> str:
-    """A command for each finding: ``::error file=model.py,line=21,...::message``.
+    """Return a command for each finding: ``::error file=model.py,line=21::message``.
 
     A clean report on inputs that were chosen is a notice.
     """
@@ -288,7 +288,7 @@ def report_commands(report: Report) -> str:
 
 
 def _command(finding: Finding) -> str:
-    """One finding as a workflow command."""
+    """Return a finding as a workflow command."""
     fields = [f"title={_field(f'shapewright {finding.code}')}"]
     if finding.span is not None:
         span = finding.span
@@ -308,12 +308,12 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    """Text with what a command would end at escaped."""
+    """Escape the characters at which a command would end."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _field(text: str) -> str:
-    """The same in a field, where colons and commas end it too."""
+    """Escape the text of a field, which colons and commas end too."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -321,7 +321,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def report_sarif(report: Report, version: str) -> str:
-    """The report as SARIF text; `version` is ours."""
+    """Return the report as SARIF text; `version` is ours."""
     codes = sorted({each.code for each in report.findings})
     driver = {
         "name": "shapewright",
@@ -339,7 +339,7 @@ def report_sarif(report: Report, version: str) -> str:
 
 
 def _notifications(report: Report) -> dict[str, Any]:
-    """What a scanner shall say of the run itself: chosen inputs, what was skipped."""
+    """Return a scanner's notes on the run itself: chosen inputs and skipped parts."""
     texts = [f"{each.target} was not checked: {each.reason}" for each in report.skipped]
     if report.chosen is not None:
         texts.insert(0, f"{report.target} was checked {report.chosen}")
@@ -355,7 +355,7 @@ def _notifications(report: Report) -> dict[str, Any]:
 
 
 def _result(finding: Finding) -> dict[str, Any]:
-    """One finding."""
+    """Return a finding as a SARIF result."""
     made: dict[str, Any] = {
         "ruleId": finding.code,
         "level": finding.severity,
@@ -374,18 +374,18 @@ def _result(finding: Finding) -> dict[str, Any]:
 
 
 def _location(span: Span) -> dict[str, Any]:
-    """A place in a file."""
+    """Return a place in a file."""
     place = {"artifactLocation": _artifact(span), "region": _region(span)}
     return {"physicalLocation": place}
 
 
 def _artifact(span: Span) -> dict[str, Any]:
-    """The file, with slashes on every system."""
+    """Return the file, with slashes on every system."""
     return {"uri": span.file.replace("\\", "/")}
 
 
 def _region(span: Span) -> dict[str, Any]:
-    """Lines and columns from 1, the end exclusive."""
+    """Return lines and columns from 1, the end exclusive."""
     return {
         "startLine": span.line,
         "startColumn": span.column,
@@ -395,7 +395,7 @@ def _region(span: Span) -> dict[str, Any]:
 
 
 def _fix(one: Fix) -> dict[str, Any]:
-    """A fix, its edits by file."""
+    """Return a fix, its edits by file."""
     files: dict[str, list[dict[str, Any]]] = {}
     spans: dict[str, Span] = {}
     for edit in one.edits:

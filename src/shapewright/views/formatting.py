@@ -1,4 +1,4 @@
-"""Shapes, counts, bytes and times as text; styled lines for a terminal or a file."""
+"""Format shapes, counts, bytes and times; style lines for a terminal or a file."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MOST_TEXT = 24
 
 
 def shape(fact: Fact) -> str:
-    """``(1024, 10)``, ``(10,)``, ``()``; with the layout where it is not strided.
+    """Return ``(1024, 10)``, ``(10,)`` or ``()``, with the layout if not strided.
 
-    ``(16, 2)?`` where the shape rests on something that was supposed.
+    ``(16, 2)?`` if the shape rests on an assumption.
     """
     text = _sizes(fact.shape)
     if fact.layout != "strided":
@@ -37,12 +37,12 @@ def shape(fact: Fact) -> str:
 
 
 def with_dtype(fact: Fact) -> str:
-    """``(1024, 10) f32``."""
+    """Return ``(1024, 10) f32``."""
     return f"{shape(fact)} {fact.short_dtype}"
 
 
 def nest(value: Any, dtype: bool = True) -> str:
-    """A nest as text; equal neighbours are folded, one dtype is said once.
+    """Return a nest as text, equal neighbours folded and a common dtype at the end.
 
     Example: a dict of a tensor and twelve caches reads
     ``{hidden: (2, 16, 768), cache: [12 x (2, 12, 16, 64)]} bf16``.
@@ -56,7 +56,7 @@ def nest(value: Any, dtype: bool = True) -> str:
 
 
 def arguments(call: ModuleCall, dtype: bool = True) -> str:
-    """The inputs of a module call: ``(8, 32), mask=(8, 32) bool``."""
+    """Return the inputs of a module call: ``(8, 32), mask=(8, 32) bool``."""
     args, kwargs = call.inputs
     dtypes = {fact.short_dtype for fact in leaves([args, kwargs])}
     leaf = with_dtype if dtype and len(dtypes) > 1 else shape
@@ -71,12 +71,12 @@ def arguments(call: ModuleCall, dtype: bool = True) -> str:
 
 
 def shapes(facts: Iterable[Fact]) -> str:
-    """Several facts side by side, equal neighbours folded: ``3 x (1, 128, 768)``."""
+    """Return several facts, equal neighbours folded: ``3 x (1, 128, 768)``."""
     return ", ".join(folded([shape(fact) for fact in facts]))
 
 
 def results(facts: Iterable[Fact]) -> str:
-    """As `shapes`, with dtypes: ``3 x (1, 128, 768) f32``."""
+    """Return shapes with dtypes: ``3 x (1, 128, 768) f32``."""
     facts = tuple(facts)
     dtypes = {fact.short_dtype for fact in facts}
     if len(dtypes) == 1:
@@ -85,7 +85,7 @@ def results(facts: Iterable[Fact]) -> str:
 
 
 def strides(facts: Iterable[Fact]) -> str:
-    """The strides of several facts: ``(98304, 64, 768, 1)``; ``none`` when sparse."""
+    """Return the strides of facts: ``(98304, 64, 768, 1)``; ``none`` if sparse."""
     return ", ".join(
         folded(
             ["none" if fact.stride is None else _sizes(fact.stride) for fact in facts]
@@ -99,7 +99,7 @@ def _sizes(sizes: tuple[int, ...]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A plain value as the user would write it, cut where it is long."""
+    """Return a plain value as the user would write it, cut if it is long."""
     if isinstance(value, slice):
         ends = ["" if end is None else str(end) for end in (value.start, value.stop)]
         step = "" if value.step is None else f":{value.step}"
@@ -125,7 +125,7 @@ def _text(value: Any, leaf: Callable[[Fact], str]) -> str:
 
 
 def folded(parts: list[str]) -> list[str]:
-    """Equal neighbours as one: three ``(2, 3)`` become ``3 x (2, 3)``."""
+    """Fold equal neighbours: three ``(2, 3)`` become ``3 x (2, 3)``."""
     made: list[str] = []
     at = 0
     while at < len(parts):
@@ -142,23 +142,23 @@ _BINARY = (" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB")
 
 
 def count(number: int) -> str:
-    """A count in thousands: ``156``, ``62.0 k``, ``124.4 M``, ``405.9 G``."""
+    """Return a count in thousands: ``156``, ``62.0 k``, ``124.4 M``, ``405.9 G``."""
     return _scaled(number, 1000, _DECIMAL)
 
 
 def nbytes(number: int) -> str:
-    """Bytes in powers of 1024: ``156 B``, ``18.4 MiB``, ``1.5 GiB``."""
+    """Return bytes in powers of 1024: ``156 B``, ``18.4 MiB``, ``1.5 GiB``."""
     return _scaled(number, 1024, _BINARY)
 
 
 def flops(number: int) -> str:
-    """Floating-point operations: ``32.2 GFLOPs``, ``640 FLOPs``."""
+    """Return floating-point operations: ``32.2 GFLOPs``, ``640 FLOPs``."""
     text = count(number)
     return f"{text}FLOPs" if " " in text else f"{text} FLOPs"
 
 
 def duration(seconds: float) -> str:
-    """A time: ``420 us``, ``4.2 ms``, ``1.3 s``, ``2 min 5 s``."""
+    """Return a time: ``420 us``, ``4.2 ms``, ``1.3 s``, ``2 min 5 s``."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} us"
     if seconds < 1:
@@ -170,12 +170,12 @@ def duration(seconds: float) -> str:
 
 
 def times(number: int) -> str:
-    """How often: ``once``, ``twice``, ``12 times``."""
+    """Return ``once``, ``twice`` or ``12 times``."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """``1 op``, ``12 ops``, ``0 ops``."""
+    """Return ``1 op``, ``12 ops`` or ``0 ops``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -219,7 +219,7 @@ def said(demand: Demand) -> str:
 
 
 def _together(demand: Both) -> str:
-    """Two letters of which the same is said."""
+    """Return a sentence on two letters with the same condition, or an empty string."""
     heads, tails = [], set()
     for part in demand.parts:
         head, tail = _split(part)
@@ -232,7 +232,7 @@ def _together(demand: Both) -> str:
 
 
 def _split(part: Demand) -> tuple[str, str]:
-    """What it is about, and what is said of it in the plural."""
+    """Return the subject of a demand, and its predicate in the plural."""
     match part:
         case Multiple(size, divisor, 0):
             return _format_formula(size), f"are multiples of {divisor}"
@@ -248,12 +248,12 @@ def _split(part: Demand) -> tuple[str, str]:
 
 
 def _format_formula(size: Expression) -> str:
-    """The formula."""
+    """Return the formula as text."""
     return str(size)
 
 
 def _bracketed(part: Demand) -> str:
-    """A part of a longer sentence."""
+    """Return a part of a longer sentence."""
     text = said(part)
     return f"({text})" if " or " in text else text
 
@@ -305,7 +305,7 @@ of middle lightness: they can be read on black and on white, as yellow and cyan 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a page is written for. Output to a pipe is 100 wide, without colours."""
+    """The properties of the output device. A pipe is 100 wide, without colours."""
 
     width: int = 100
     colour: bool = False
@@ -313,7 +313,7 @@ class Terminal:
 
 
 def lower(lines: Iterable[Line], colour: bool) -> str:
-    """The text of lines, each without blanks at its end, each ended."""
+    """Return the text of lines, without trailing blanks, each ended."""
     join = _coloured if colour else _plain
     return "".join([f"{join(line)}\n" for line in lines])
 
@@ -335,7 +335,7 @@ def _coloured(line: Line) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns a terminal gives the text: 2 for wide characters."""
+    """Return how many columns a terminal gives the text: 2 for wide characters."""
     if text.isascii():
         return len(text)
     return sum(_cells(letter) for letter in text)
@@ -348,7 +348,7 @@ def _cells(letter: str) -> int:
 
 
 def cut(text: str, width: int, mark: str) -> str:
-    """The text in at most `width` columns; `mark` stands where its end is missing."""
+    """Return the text in at most `width` columns; `mark` replaces a missing end."""
     if cells(text) <= width:
         return text
     room = width - cells(mark)
@@ -364,13 +364,13 @@ def cut(text: str, width: int, mark: str) -> str:
 
 
 def cut_left(text: str, width: int, mark: str) -> str:
-    """As `cut`, with the beginning missing: ``…attn.c_proj``."""
+    """Return the text as `cut`, with the beginning missing: ``…attn.c_proj``."""
     turned = cut(text[::-1], width, mark[::-1])
     return turned[::-1]
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
-    """The text filled with blanks to `width` columns."""
+    """Return the text filled with blanks to `width` columns."""
     if text.isascii():
         return text.rjust(width) if right else text.ljust(width)
     blanks = " " * (width - cells(text))

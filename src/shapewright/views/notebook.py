@@ -36,7 +36,7 @@ _DARK = """
 
 
 def html(trace: Trace) -> str:
-    """One self-contained block: totals, modules, lines and ops, findings first.
+    """Return a self-contained block: totals, modules, lines and ops, findings first.
 
     Example: ``IPython.display.HTML(html(trace))``; a notebook does it by itself.
     Sections open and close without any script.

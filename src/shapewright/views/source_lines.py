@@ -1,4 +1,4 @@
-"""The user's source with what each line made, visit by visit."""
+"""The user's source with the tensors that each line made, visit by visit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shapewright.views import formatting
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """One value that an expression made: an op's outputs, or a module call's."""
+    """A value that an expression made: an op's outputs, or a module call's."""
 
     span: Span
     name: str
@@ -28,15 +28,15 @@ CALL = "()"
 """The name of the event of a module call, whichever module it is."""
 
 Loops = Mapping[str, frozenset[int]]
-"""For each file the lines that stand in a loop or comprehension."""
+"""The lines of each file that stand in a loop or comprehension."""
 
 
 def visits(trace: Trace, loops: Loops) -> dict[tuple[str, int], list[list[_Event]]]:
-    """For each (file, line) the visits in the order of the run.
+    """Return the visits of each (file, line) in the order of the run.
 
     A visit is one evaluation of the line: the same place of the same module call,
-    reached by the same chain of calls. Where the line or a caller of it stands in a
-    loop, an expression that comes again begins a new visit.
+    reached by the same chain of calls. If the line or a caller of it stands in a loop,
+    an expression that comes again begins a new visit.
     """
     made: dict[tuple[str, int], list[list[_Event]]] = {}
     last: dict[tuple[str, int], tuple[Any, set[tuple[Span, str]]]] = {}
@@ -62,10 +62,10 @@ def _loops(event: _Event, loops: Loops) -> bool:
 
 
 def _events(trace: Trace) -> Iterator[_Event]:
-    """Values in the order in which they were made.
+    """Yield values in the order in which they were made.
 
     A call of a module whose code is not the user's (``self.fc1(x)``, a Sequential)
-    stands for all that ran inside it, which has the same span.
+    represents everything that ran inside it, which has the same span.
     """
     run = _Run(trace)
     ends = sorted(range(len(run.calls)), key=lambda at: (run.calls[at].ops[1], -at))
@@ -104,7 +104,7 @@ class _Run:
         yield _Event(call.span, CALL, call.output, call.parent, self._outer(call))
 
     def _outer(self, call: ModuleCall) -> tuple[Span, ...]:
-        """The places on the way to the call, as the first op inside it saw them."""
+        """Return the places on the way to the call, as its first op saw them."""
         begin, end = call.ops
         way = [frame.span for frame in self.ops[begin].frames] if begin < end else []
         if call.span in way:
@@ -113,9 +113,9 @@ class _Run:
 
 
 def looping_lines(text: str) -> frozenset[int]:
-    """The lines of a program that may run more than once in one call of its function.
+    """Return the lines that may run more than once in one call of their function.
 
-    Example: in ``for x in xs:`` the body's lines are, the header's line is too.
+    Example: in ``for x in xs:`` the body's lines and the header's line.
     """
     try:
         tree = ast.parse(text)
@@ -148,7 +148,7 @@ Seen = Mapping[int, Sequence[Sequence[_Event]]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of source with what it made, how often it ran, and what is wrong."""
+    """A line of source with its tensors, how often it ran, and its error."""
 
     number: int
     code: str
@@ -158,7 +158,7 @@ class Row:
 
     @property
     def often(self) -> str:
-        """``x 12``, nothing for a line that ran once."""
+        """Return ``x 12``, or an empty string for a line that ran once."""
         return f"x {self.times}" if self.times > 1 else ""
 
 
@@ -176,7 +176,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRows:
-    """One function that ran: its name, and its rows; None stands for lines left out.
+    """A function that ran: its name, and its rows; None marks lines left out.
 
     `place` is ``model.py:19``, or the file alone for its top level.
     """
@@ -187,7 +187,7 @@ class FunctionRows:
 
 
 def files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
-    """For each file of the program that made a tensor, its functions that ran."""
+    """Yield the functions that ran, for each file of the program that made a tensor."""
     loops = {
         file: looping_lines(source.text)
         for file, source in trace.sources.items()
@@ -206,9 +206,9 @@ def files(trace: Trace, arrow: str) -> Iterator[list[FunctionRows]]:
 
 
 def _summary(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
-    """What a line made: ``(8, 64) → (8, 32) f32``, innermost expression first.
+    """Return a line's values: ``(8, 64) → (8, 32) f32``, innermost expression first.
 
-    Where the visits differ: what the first and the last made, ``(8, 1) .. (8, 9)``.
+    If the visits differ, return the first and the last: ``(8, 1) .. (8, 9)``.
     """
     texts = [_visit(events, arrow) for events in seen]
     if len(set(texts)) == 1:
@@ -217,7 +217,7 @@ def _summary(seen: Sequence[Sequence[_Event]], arrow: str) -> str:
 
 
 def _visit(events: Sequence[_Event], arrow: str) -> str:
-    """Each outermost expression with the values on the way to it."""
+    """Return each outermost expression with the values on the way to it."""
     outer: list[str] = []
     start = 0
     for at, event in enumerate(events):
@@ -265,7 +265,7 @@ def _block(trace: Trace, part: _Part) -> FunctionRows:
 
 
 def _bare(seen: Seen, arrow: str) -> list[Row | None]:
-    """Lines of a file whose text was not recorded: what ran there, and the facts."""
+    """Return rows of a file whose text was not recorded: calls and facts."""
     made: list[Row | None] = []
     for line in sorted(seen):
         names = dict.fromkeys(e.name for visit in seen[line] for e in visit)
@@ -275,7 +275,7 @@ def _bare(seen: Seen, arrow: str) -> list[Row | None]:
 
 
 def _filled(trace: Trace, source: Source, seen: Seen, arrow: str) -> list[_Part]:
-    """The parts of a file that ran, each with the facts of its lines."""
+    """Return the parts of a file that ran, each with the facts of its lines."""
     wrong = {
         finding.span.line: f"{finding.severity}[{finding.code}]"
         for finding in trace.findings
@@ -313,7 +313,7 @@ def _rows(trace: Trace, part: _Part) -> Iterator[Row | None]:
 
 
 def _kept(part: _Part, end: int) -> list[int]:
-    """The def line, the lines with facts, and short stretches between them."""
+    """Return the def line, the lines with facts, and short stretches between them."""
     marks = sorted({part.first, *part.facts} if part.name else part.facts)
     kept: list[int] = []
     for line in marks:
@@ -324,7 +324,7 @@ def _kept(part: _Part, end: int) -> list[int]:
 
 
 def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
-    """What the function got and how often, where it is the method of a module."""
+    """Return the function's inputs and their number, for a module's method."""
     texts = [
         formatting.arguments(call)
         for call in (trace.calls[at] for at in sorted(part.owners) if at >= 0)
@@ -336,7 +336,7 @@ def _inputs(trace: Trace, part: _Part) -> tuple[str, int]:
 
 
 def _parts(source: Source, lines: list[int]) -> list[_Part]:
-    """The innermost functions that hold the lines, in the order of the file."""
+    """Return the innermost functions that hold the lines, in the order of the file."""
     functions = list(_functions(_parsed(source.text or ""), ""))
     whole = _Part(source, 1, 10**9, "")
     parts: dict[tuple[int, int], _Part] = {}
@@ -366,7 +366,7 @@ def _parsed(text: str) -> ast.AST:
 
 
 def _functions(node: Any, prefix: str) -> Iterator[tuple[int, int, str]]:
-    """(def line, end line, qualified name) of every function below a node."""
+    """Yield (def line, end line, qualified name) of every function below a node."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             name = f"{prefix}{child.name}"

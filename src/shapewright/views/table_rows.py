@@ -13,14 +13,14 @@ from shapewright.views import formatting
 from shapewright.views.formatting import Glyphs
 
 FOLD_CALLS = 3
-"""A module called twice is shown twice; from three equal calls on it is folded."""
+"""Least number of equal calls of a module that are folded; two are both shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A module call, or `count` equal ones in a row of which `first` stands for all.
+    """A module call, or `count` equal consecutive calls represented by `first`.
 
-    `lasts` says for each level from the root down whether the branch ends there.
+    `lasts` has for each level from the root down whether the branch ends there.
     """
 
     first: ModuleCall
@@ -31,7 +31,7 @@ class _Row:
 
 
 def _rows(trace: Trace, totals: Totals) -> list[_Row]:
-    """The rows of the module table, in the order of the run.
+    """Return the rows of the module table, in the order of the run.
 
     Example: GPT-2's twelve equal blocks are one row labelled ``h.0 - 11``, with the
     children of ``h.0`` below it.
@@ -53,7 +53,7 @@ class _Tree:
         self.kind = self._kinds()
 
     def _kinds(self) -> list[int]:
-        """A number for each call; equal numbers print equal, children included."""
+        """Return a number for each call; equal ones print equal, with children."""
         kind = [0] * len(self.calls)
         for at in reversed(range(len(self.calls))):
             call, subtotal = self.calls[at], self.totals.calls[at]
@@ -110,7 +110,7 @@ class _Tree:
 
 
 def _successor(path: str) -> str | None:
-    """``h.4`` for ``h.3``, None where the path does not end in a number."""
+    """Return ``h.4`` for ``h.3``, None if the path does not end in a number."""
     stem, _, number = path.rpartition(".")
     if not number.isdecimal():
         return None
@@ -136,7 +136,7 @@ ELSEWHERE = "(in parentheses: tensors that another row counts)"
 
 @dataclass(frozen=True, slots=True)
 class ModuleRow:
-    """One row of the table as text; `again` marks parameters counted before."""
+    """A row of the table as text; `again` marks parameters counted before."""
 
     label: str
     lasts: tuple[bool, ...]
@@ -151,7 +151,7 @@ class ModuleRow:
     subtotal: Subtotal
 
     def tree(self, glyphs: Glyphs) -> str:
-        """The branches before the label; nothing for the root."""
+        """Return the branches before the label; empty for the root."""
         if not self.lasts:
             return ""
         bars = ["   " if last else glyphs.bar for last in self.lasts[:-1]]
@@ -159,7 +159,7 @@ class ModuleRow:
 
 
 def module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
-    """The rows in the order of the run, repeated blocks folded."""
+    """Return the rows in the order of the run, repeated blocks folded."""
     stopped = _stopped_calls(trace)
     return [
         _make_module_row(row, totals.calls[row.first.index], stopped)
@@ -168,7 +168,7 @@ def module_rows(trace: Trace, totals: Totals) -> list[ModuleRow]:
 
 
 def _stopped_calls(trace: Trace) -> frozenset[int]:
-    """The module calls that never returned, in a run that broke off."""
+    """Return the module calls that never returned, in a run that broke off."""
     made: set[int] = set()
     at = None if trace.complete or not trace.calls else len(trace.calls) - 1
     while at is not None:
@@ -222,13 +222,13 @@ def _parameters(row: _Row, subtotal: Subtotal, again: bool) -> str:
 
 
 def _each(row: _Row, text: str) -> str:
-    """The figure of one, with how many there are: ``12 x 7.1 M``."""
+    """Return the figure of a single call, with their number: ``12 x 7.1 M``."""
     return text if not text or row.count == 1 else f"{row.count} x {text}"
 
 
 @dataclass(frozen=True, slots=True)
 class OpRow:
-    """One row of the table as text."""
+    """A row of the table as text."""
 
     index: str
     place: str
@@ -245,7 +245,7 @@ class OpRow:
 
 
 def op_rows(trace: Trace) -> list[OpRow]:
-    """A row for each op, in the order of the run."""
+    """Return a row for each op, in the order of the run."""
     ops = tuple(trace.ops)
     several = len({op.span.file for op in ops if op.span is not None}) > 1
     made = {state.fact.tensor: state.path for state in trace.states}
@@ -265,7 +265,7 @@ def op_rows(trace: Trace) -> list[OpRow]:
 
 
 def line_of(span: Span | None, file: bool) -> str:
-    """``21``, or ``lenet.py:21`` where several files took part."""
+    """Return ``21``, or ``lenet.py:21`` if several files took part."""
     if span is None:
         return ""
     base = span.file.replace("\\", "/").rpartition("/")[2]
@@ -273,10 +273,10 @@ def line_of(span: Span | None, file: bool) -> str:
 
 
 def _call_text(op: Op) -> str:
-    """The op as the user wrote it, tensors left out.
+    """Return the op as the user wrote it, without tensors.
 
     Example: ``Tensor.flatten(start_dim=1)``, ``/ 8.0``, ``[:, 0]``. Keywords that are
-    None or False are left out too: functions of torch get them unasked.
+    None or False are left out too: functions of torch get them by default.
     """
     if op.name.startswith("["):
         inner = ", ".join(_index(value) for _, value in op.arguments)
@@ -297,7 +297,7 @@ def _call_text(op: Op) -> str:
 
 
 def _index(value: object) -> str:
-    """What stands between the brackets; the engine writes a slice as its text."""
+    """Return the text between the brackets; the engine writes a slice as its text."""
     if isinstance(value, tuple):
         return ", ".join(map(_index, value))
     return value if isinstance(value, str) else formatting.format_value(value)
@@ -324,7 +324,7 @@ def _make_op_row(
 
 
 def _kind(op: Op, made: dict[int, str]) -> str:
-    """What the op did to memory; for a view, the op or state that it looks at."""
+    """Return the op's effect on memory; for a view, the op or state it looks at."""
     if op.kind == "view":
         return f"view of {made.get(op.view_of or 0, 'input')}"
     return _KINDS.get(op.kind, op.kind)

@@ -1,4 +1,4 @@
-"""Finds what breaks only at sizes that nobody gave."""
+"""Find failures at sizes other than those the user gave."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Make = Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
 
 
 def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
-    """What fails at one sample, at odd sizes, in the other mode.
+    """Find failures with a batch of 1, with odd sizes, and in the other mode.
 
     `make` runs the program at other sizes; `letters` are those of the spec.
     """
@@ -41,7 +41,7 @@ def edges(program: Program, make: Make, letters: Letters = ()) -> list[Finding]:
 
 
 def _looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Finding]:
-    """The other mode first; what fails there is told once, and nothing of sizes."""
+    """Check the other mode first; a failure there is reported once, without sizes."""
     training = program.trace.training
     other = Request((), not training)
     batch, steps, sides = _parted(free)
@@ -65,7 +65,7 @@ def _looked_for(program: Program, free: list[Free], runs: Runs) -> Iterator[Find
 
 
 def _parted(free: list[Free]) -> tuple[list[Free], list[Free], list[Free]]:
-    """The batch, what counts steps, and sides."""
+    """Split the free dims into batch, sequence lengths and image sides."""
     batch = [each for each in free if each.role == "batch"]
     steps = [each for each in free if each.role == "sequence"]
     return batch, steps, [each for each in free if each not in (*batch, *steps)]

@@ -1,5 +1,5 @@
-"""What breaks at another batch size, one step beside the given sizes, or at all but the
-multiples of a number.
+"""Checks for failures at another batch size, at sizes larger by 1, or at every size
+that is not a multiple of some number.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SMALL = (1, 2, 3)
 
 
 def first_requests(free: Free) -> list[Request]:
-    """The runs that a batch is judged by."""
+    """Return the runs needed to check a batch dim."""
     ways = [(1, False), (2, False), (1, True), (3, False)]
     return [Request(((free, size),), mode) for size, mode in ways]
 
 
 def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
-    """What fails, or gives something else, at another batch."""
+    """Find failures and unexpected outputs at other batch sizes."""
     small = {n: runs.at(Request(((free, n),), False)) for n in SMALL if n != free.size}
     fails = [n for n, each in small.items() if each.state == "fails"]
     if fails:
@@ -55,7 +55,7 @@ def of_batch(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
 def _failing(
     free: Free, runs: Runs, small: dict[int, RunOutcome], fails: Sequence[int]
 ) -> Finding | None:
-    """Another batch that torch refuses; None where the program wants multiples of a
+    """Report a batch that torch refuses; None where the program wants multiples of a
     number, as windows do, or inputs belong to each other in a way that is not known.
     """
     runs_at = [n for n, each in small.items() if each.state == "runs"]
@@ -84,7 +84,7 @@ def _failing(
 
 
 def _ran(free: Free, sizes: Sequence[int]) -> list[str]:
-    """`batch 2, 3 and 8 run`."""
+    """Return a text such as `batch 2, 3 and 8 run`."""
     known = sorted({*sizes, free.size})
     return [f"{listed(free, known)} run{'s' * (len(known) == 1)}"]
 
@@ -92,7 +92,7 @@ def _ran(free: Free, sizes: Sequence[int]) -> list[str]:
 def _hard_coded(
     free: Free, runs: Runs, fails: Sequence[int], severity: Severity
 ) -> Finding | None:
-    """The program runs with the given batch only."""
+    """Report a program that runs with the given batch size only."""
     sized = [free.size, free.size + 1, 2 * free.size]
     asked = [Request(((free, n),), False) for n in sized]
     finding = runs.cause(asked[1])
@@ -116,7 +116,7 @@ def _hard_coded(
 
 
 def _stays(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
-    """The first call that always gives the given batch, and grows elsewhere."""
+    """Return the first call that keeps the given batch size where others grow."""
     for given, *others in zip(*runs, strict=False):
         if any((given.name, given.place) != (o.name, o.place) for o in others):
             break
@@ -134,7 +134,7 @@ def _stays(size: int, runs: Sequence[Sequence[RunStep]]) -> Place | None:
 
 
 def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
-    """One sample, of which less comes out than its share of several."""
+    """Report outputs that lose the batch dim when the batch is 1."""
     one, two, three = (runs.at(Request(((free, n),), False)) for n in SMALL)
     if any(each.state != "runs" for each in (one, two, three)):
         return
@@ -154,14 +154,16 @@ def _lost_batch(free: Free, runs: Runs) -> Iterator[Finding]:
 
 
 def _expected(two: Shape, three: Shape) -> Shape | None:
-    """The shape for one sample, by those for two and three."""
+    """Return the shape expected for a batch of 1, from those for batches of 2 and 3."""
     if len(two) != len(three) or two == three:
         return None
     return tuple(2 * a - b for a, b in zip(two, three, strict=True))
 
 
 def _constant(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
-    """An output that has the given batch whatever comes in, and grows elsewhere."""
+    """Report an output that keeps the given batch size whatever the
+    input's batch is.
+    """
     from shapewright.record.ops import leaves
 
     given = [fact.shape for fact in leaves(program.trace.output)]
@@ -197,14 +199,14 @@ HALVES = 6
 
 
 def beside(free: Sequence[Free]) -> list[Request]:
-    """The runs with one more: each dim alone, and all."""
+    """Return the runs with sizes larger by 1: every dim alone, then all together."""
     alone = [Request(((each, each.size + 1),), False) for each in free]
     both = Request(tuple((each, each.size + 1) for each in free), False)
     return [*alone, both] if len(free) > 1 else alone
 
 
 def _fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
-    """The dims that fail with one more, where all of them with one more fail too."""
+    """Return the dims that fail at size + 1, provided all of them together fail too."""
     if runs.at(beside(free)[-1]).state != "fails":
         return []
     alone = zip(free, beside(free), strict=False)
@@ -212,7 +214,7 @@ def _fails_beside(free: Sequence[Free], runs: Runs) -> list[Free]:
 
 
 def _multiple(free: Sequence[Free], runs: Runs) -> int | None:
-    """The smallest number whose multiples run; None where no other size does."""
+    """Return the smallest number whose multiples run; None if no other size runs."""
     steps = [n for n in STEPS if all(each.size % n == 0 for each in free)]
     further = {n: [_further_by(free, k * n) for k in (1, 2)] for n in steps}
     runs.ask([first for first, _ in further.values()])
@@ -224,12 +226,12 @@ def _multiple(free: Sequence[Free], runs: Runs) -> int | None:
 
 
 def _further_by(free: Sequence[Free], step: int) -> Request:
-    """A run with sizes that are larger by a number."""
+    """Return a run with every size larger by `step`."""
     return Request(tuple((each, each.size + step) for each in free), False)
 
 
 def _taken(free: Sequence[Free], step: int) -> str:
-    """`height 32, 48 and 64 run: multiples of 16`."""
+    """Return a text such as `height 32, 48 and 64 run: multiples of 16`."""
     parts = [
         listed(each, [each.size, each.size + step, each.size + 2 * step])
         for each in free
@@ -238,7 +240,7 @@ def _taken(free: Sequence[Free], step: int) -> str:
 
 
 def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Finding]:
-    """Sides of an image, the length of a signal: odd ones, and the smallest."""
+    """Check image sides and signal lengths at odd sizes and at the smallest size."""
     failing = _fails_beside(free, runs)
     step = _multiple(failing, runs) if failing else None
     if step is not None:
@@ -254,7 +256,7 @@ def of_sides(free: Sequence[Free], runs: Runs, program: Program) -> Iterator[Fin
 def _of_smallest(
     free: Sequence[Free], runs: Runs, program: Program
 ) -> Iterator[Finding]:
-    """The smallest sides that run, where less comes out than of larger ones."""
+    """Report outputs that have fewer dims at the smallest sizes that run."""
     requests = []
     sizes = [each.size for each in free]
     for _ in range(HALVES):
@@ -270,7 +272,7 @@ def _of_smallest(
 def _lost_dim(
     small: Request, large: Request, runs: Runs, program: Program
 ) -> Iterator[Finding]:
-    """A size at which an output has other dims than at a larger one and as given."""
+    """Report a size at which an output has a different rank than at other sizes."""
     given = [fact.shape for fact in leaves(program.trace.output)]
     one, other = runs.at(small).output, runs.at(large).output
     if not len(given) == len(one) == len(other):
@@ -285,7 +287,7 @@ def _lost_dim(
 def _told_lost(
     small: Request, large: Request, out: Shape, wanted: Shape, place: Place | None
 ) -> Finding:
-    """The finding of an output that has other dims."""
+    """Return the finding for an output whose rank changes."""
     found = Finding("lost-dim", "note", f"the output is {text(out)}")
     made = at_sizes(found, "note", small.sizes, False)
     where = " and ".join(free.at(size) for free, size in large.sizes)
@@ -294,7 +296,7 @@ def _told_lost(
 
 
 def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
-    """One step, and one more than given."""
+    """Check a sequence at length 1, and at the given length plus 1."""
     one, more = Request(((free, 1),), False), Request(((free, free.size + 1),), False)
     beyond = runs.at(more).state == "fails"
     step = _multiple([free], runs) if beyond else None
@@ -322,7 +324,7 @@ def of_sequence(free: Free, runs: Runs, program: Program) -> Iterator[Finding]:
 
 
 def _short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[Finding]:
-    """What fails with one step."""
+    """Report what fails at sequence length 1."""
     cause = runs.cause(one)
     if cause is None:
         return
@@ -334,6 +336,6 @@ def _short(free: Free, runs: Runs, one: Request, step: int | None) -> Iterator[F
 
 
 def first_steps(free: Free) -> list[Request]:
-    """The runs that a sequence is judged by."""
+    """Return the runs needed to check a sequence dim."""
     ways = [(1, False), (free.size + 1, False), (1, True)]
     return [Request(((free, size),), mode) for size, mode in ways if size != free.size]

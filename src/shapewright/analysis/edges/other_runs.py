@@ -1,4 +1,6 @@
-"""Runs at other sizes: which dims may have some, each run summarised, the finding."""
+"""Runs at other sizes: which dims can change, summaries of the runs,
+and the findings.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,9 @@ NAMED: dict[str, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Dims of the inputs that have one size, which may be another.
+    """Dims of the inputs that share a size and can be given another size together.
 
-    `_stated` says that `letter` is the user's own; `guessed`, that it is not sure that
+    `stated` says that `letter` is the user's own; `guessed`, that it is not sure that
     these are all the dims that go together.
     """
 
@@ -61,7 +63,7 @@ class Free:
     guessed: bool = False
 
     def at(self, size: int) -> str:
-        """`B=1` or, where nobody wrote a letter, `batch 1`."""
+        """Return `B=1` or, if the user gave no letter, `batch 1`."""
         if self.stated:
             return f"{self.letter}={size}"
         word = "sequence length" if self.role == "sequence" else self.role
@@ -73,7 +75,7 @@ Letters = Sequence[tuple[str | None, ...]]
 
 
 def free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
-    """The dims that may have other sizes, the batch first."""
+    """Return the dims that may have other sizes, the batch first."""
     facts = _inputs_of(scene)
     if len(facts) != len(scene.flow.inputs):
         return []
@@ -96,7 +98,7 @@ def free_dims(scene: HazardContext, letters: Letters = ()) -> list[Free]:
 
 
 def _inputs_of(scene: HazardContext) -> list[Fact]:
-    """The tensors that the program was given, each once."""
+    """Return the tensors that the program was given, without duplicates."""
     calls = scene.program.trace.calls
     if not calls:
         return []
@@ -114,7 +116,9 @@ def _grouped(
     facts: Sequence[Fact],
     letters: Letters,
 ) -> Free:
-    """A dim with all that change with it: by its letter, else by its size."""
+    """Return a dim with all dims that change with it: by its letter, else
+    by its size.
+    """
     at, dim = place
     size = facts[at].shape[dim]
     name = letters[at][dim] if at < len(letters) else None
@@ -154,7 +158,7 @@ def _among(
     roles: dict[InputDim, Role],
     facts: Sequence[Fact],
 ) -> list[InputDim]:
-    """Of dims of another input those that go with a role: of a square the one side."""
+    """Return dims of another input that go with a role: of a square only one side."""
     peers = [
         each
         for each in SIDES[3]
@@ -168,7 +172,7 @@ def _among(
 def _roles_of(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[InputDim, Role]]:
-    """What the run tells of each dim of the inputs."""
+    """Yield the role of every input dim, as far as the run shows it."""
     where: dict[int, list[InputDim]] = {}
     for at, dims in enumerate(scene.flow.inputs):
         for dim, axes in enumerate(dims):
@@ -187,7 +191,7 @@ def _roles_of(
 
 
 def _follows_batch(scene: HazardContext) -> bool:
-    """Whether a layer says which axis the batch is, or what comes out has it."""
+    """Whether an output has the batch axis, or all are scalars and it is sure."""
     outputs = leaves(scene.program.trace.output)
     carried = any(scene.has_batch(dim) for out in outputs for dim in scene.flow.of(out))
     return carried or (scene.sure and all(not out.shape for out in outputs))
@@ -196,8 +200,9 @@ def _follows_batch(scene: HazardContext) -> bool:
 def _sequences(
     scene: HazardContext, facts: Sequence[Fact]
 ) -> Iterator[tuple[Axis, Role]]:
-    """Dims that count steps: of token ids, of what recurrent layers and attention
-    take, and the middle one of three in front of a linear layer."""
+    """Find dims that count steps: of token ids, of inputs to recurrent layers and
+    attention, and the middle one of three in front of a linear layer.
+    """
     inputs = scene.flow.inputs
     for fact, dims in zip(facts, inputs, strict=True):
         if fact.dtype in ("int64", "int32") and len(dims) == 2:
@@ -216,7 +221,7 @@ def _sequences(
 
 
 def _sides(scene: HazardContext) -> Iterator[tuple[Axis, Role]]:
-    """Dims along which windows move."""
+    """Yield the dims along which windows move."""
     for call in scene.calls:
         count = WINDOWED.get(call.name)
         if count is not None and call.dims and len(call.dims[0]) > count:
@@ -240,7 +245,7 @@ OF_PYTHON = ("IndexError", "ZeroDivisionError")
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """One call of a run: where it stands, and the shapes that it gave."""
+    """A call of a run: its place and the shapes that it returned."""
 
     name: str
     module: str
@@ -250,7 +255,9 @@ class RunStep:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run came to. `finding` tells why it fails; `_steps` only if asked for."""
+    """The outcome of a run. `finding` explains its failure; `steps` are kept on
+    request.
+    """
 
     state: State
     finding: Finding | None = None
@@ -262,7 +269,7 @@ UNSURE = RunOutcome("unsure")
 
 
 def seen(program: Program, whole: bool) -> RunOutcome:
-    """A run in short; with `whole` also what each call gave."""
+    """Summarise a run; with `whole`, also keep the shapes that every call returned."""
     trace = program.trace
     passed = _steps(program) if whole else ()
     finding = _refused(program)
@@ -281,13 +288,15 @@ def seen(program: Program, whole: bool) -> RunOutcome:
 
 
 def _refused(program: Program) -> Finding | None:
-    """The first call that torch refused, explained."""
+    """Return the explained finding for the first call that torch refused."""
     found = explained_with(program) if program.failures else []
     return found[0][0] if found else None
 
 
 def _ending(program: Program, finding: Finding) -> RunOutcome:
-    """An error of the program's own Python: what it demands itself is no failure."""
+    """Return the outcome for an error in the program's own Python; its own checks do
+    not count as failures.
+    """
     if finding.code != "program-error":
         return RunOutcome("fails", finding) if finding.code == "torch-error" else UNSURE
     told = python_errors.explain_python_error(program, finding)
@@ -299,7 +308,7 @@ def _ending(program: Program, finding: Finding) -> RunOutcome:
 
 
 def _stated(program: Program, finding: Finding) -> bool:
-    """Whether an error is a `raise` or an `assert` of the program."""
+    """Return whether an error is a `raise` or an `assert` of the program."""
     found = program.node(finding.span)
     if found is None:
         return False
@@ -311,7 +320,7 @@ def _stated(program: Program, finding: Finding) -> bool:
 
 
 def _steps(program: Program) -> tuple[RunStep, ...]:
-    """What each call gave."""
+    """Return the calls of a run with the shapes that they returned."""
     return tuple(
         RunStep(op.name, op.module, op.span, tuple(fact.shape for fact in op.outputs))
         for op in program.trace.ops
@@ -331,7 +340,7 @@ Look = Literal["", "steps", "cause"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run to be made: new sizes of free dims, and the model's mode (None: as it is).
+    """A run to perform: new sizes of free dims, and the model's mode (None: unchanged).
 
     `look` asks more of a run that was made: what each call gave ("steps"), or why it
     fails ("cause").
@@ -344,14 +353,14 @@ class Request:
 
 @dataclass(slots=True)
 class Runs:
-    """The runs that were made, and how to make more."""
+    """The runs performed so far, and the means to perform more."""
 
     make: Callable[[Sequence[Request]], Sequence[RunOutcome | None]]
     left: int
     known: dict[Request, RunOutcome] = field(default_factory=dict)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Make those that are not made yet, as far as the budget goes."""
+        """Perform the runs that are still missing, within the budget."""
         new = [each for each in dict.fromkeys(requests) if each not in self.known]
         if not any(each.look for each in new):
             new = new[: self.left]
@@ -360,25 +369,25 @@ class Runs:
             self.known[request] = found or UNSURE
 
     def steps(self, requests: Sequence[Request]) -> list[tuple[RunStep, ...]]:
-        """What each call gave in some runs."""
+        """Return the calls of each of these runs."""
         asked = [replace(each, look="steps") for each in requests]
         self.ask(asked)
         return [self.at(each).steps for each in asked]
 
     def cause(self, request: Request) -> Finding | None:
-        """Why a run fails; None where that depends on what only the data tells."""
+        """Return why a run fails; None if that depends on values of the data."""
         asked = replace(request, look="cause")
         self.ask([asked])
         seen = self.at(asked)
         return seen.finding if seen.state == "fails" else None
 
     def at(self, request: Request) -> RunOutcome:
-        """A run; `UNSURE` where it was not made."""
+        """Return the outcome of a run; `UNSURE` if it was not performed."""
         return self.known.get(request, UNSURE)
 
 
 def budget(ops: int) -> int:
-    """How many runs a program of so many calls gets."""
+    """Return how many runs to spend on a program with this number of ops."""
     return max(FEWEST, min(RUNS, OPS // max(1, ops)))
 
 
@@ -393,7 +402,7 @@ def at_sizes(
     training: bool | None,
     joined: str = " and ",
 ) -> Finding:
-    """A finding with the sizes at which it comes.
+    """Add to a finding the sizes at which it occurs.
 
     Example: "at batch 1 in training, `bn` needs more than one value per channel".
     """
@@ -408,14 +417,14 @@ def at_sizes(
 
 
 def _in_mode(training: bool | None) -> str:
-    """` in training`."""
+    """Return ` in training`, ` in evaluation`, or an empty string."""
     if training is None:
         return ""
     return " in training" if training else " in evaluation"
 
 
 def listed(free: Free, sizes: Sequence[int]) -> str:
-    """`batch 2, 3 and 8`."""
+    """Return a text such as `batch 2, 3 and 8`."""
     first = free.at(sizes[0])
     rest = [str(size) for size in sizes[1:]]
     if not rest:
@@ -424,13 +433,13 @@ def listed(free: Free, sizes: Sequence[int]) -> str:
 
 
 def text(shape: Shape) -> str:
-    """`(10,)`."""
+    """Return a shape as text: `(10,)`."""
     inner = ", ".join(map(str, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
 def first_other(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | None:
-    """The first call that gives fewer or more dims in one run than in another."""
+    """Return the first call whose outputs differ in rank between two runs."""
     for mine, theirs in zip(one, other, strict=False):
         if (mine.name, mine.place) != (theirs.name, theirs.place):
             return None
@@ -441,7 +450,7 @@ def first_other(one: Sequence[RunStep], other: Sequence[RunStep]) -> Place | Non
 
 
 def placed(finding: Finding, place: Place | None) -> Finding:
-    """A finding at the call where two runs part."""
+    """Move a finding to the call where two runs differ."""
     if place is None or place[0].place is None:
         return finding
     step, said = place

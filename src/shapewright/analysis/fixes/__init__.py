@@ -1,5 +1,5 @@
-"""Changes of the program's text that may repair a failure, the likeliest first; each is
-then tried.
+"""Find edits of the program's text that may repair a failure, the likeliest first; the
+caller then tries them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ STEP = 0.01
 
 @dataclass(frozen=True, slots=True)
 class FixOption:
-    """A fix to try. The lower its `cost`, the likelier it is what was meant."""
+    """A fix to try. The lower its `cost`, the likelier that it is what
+    the user meant.
+    """
 
     fix: Fix
     kind: str
@@ -35,13 +37,13 @@ class FixOption:
 
 
 def options(kind: str, cost: float, fixes: Iterable[Fix]) -> Iterator[FixOption]:
-    """Fixes of one kind, the likelier first."""
+    """Yield fixes of the same kind, the likelier first."""
     for n, fix in enumerate(as_far_as_known(fixes)):
         yield FixOption(fix, kind, cost + n * STEP)
 
 
 def candidates(program: Program, failure: Failure) -> list[FixOption]:
-    """Fixes to try, each once, the likeliest first."""
+    """Return the fixes to try, without duplicates, the likeliest first."""
     if failure.of_history:
         return []
     return _tidy(program, [*_pointed(program, failure), *_possible(program, failure)])
@@ -52,7 +54,7 @@ OF_OPERANDS = frozenset({"not-flattened", "channels-last", "missing-transpose"})
 
 
 def _of_inputs(program: Program, fix: Fix) -> bool:
-    """Whether a fix changes what the program is tried with, not the program."""
+    """Return whether a fix changes the inputs of the trial instead of the program."""
     for edit in fix.edits:
         text = program.text(edit.span.file)
         for node in text.tree.body if text is not None and text.tree else ():
@@ -64,7 +66,7 @@ def _of_inputs(program: Program, fix: Fix) -> bool:
 
 
 def of_program_error(program: Program, finding: Finding) -> list[FixOption]:
-    """Fixes to try for an error that the program itself raised."""
+    """Return the fixes to try for an error that the program itself raised."""
     lines = suspects_of_error(program, finding.span)
     last = common_mistakes.left_out(program, len(program.trace.ops))
     return _tidy(
@@ -83,7 +85,7 @@ def of_program_error(program: Program, finding: Finding) -> list[FixOption]:
 
 
 def _tidy(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
-    """Each change of the program once, in the order of their costs."""
+    """Return the fixes without duplicates, sorted by cost."""
     seen: dict[tuple[object, ...], FixOption] = {}
     for option in sorted(found, key=lambda option: option.cost):
         key = tuple((edit.span, edit.text) for edit in option.fix.edits)
@@ -92,7 +94,7 @@ def _tidy(program: Program, found: Iterable[FixOption]) -> list[FixOption]:
 
 
 def _pointed(program: Program, failure: Failure) -> Iterator[FixOption]:
-    """What the call itself points at."""
+    """Yield fixes that follow from the failing call itself."""
     ordered = operands.of_order(program, failure, sure=True)
     yield from options("any-batch", 0.9, common_mistakes.of_any_size(program, failure))
     yield from options("last-batch", 1.0, common_mistakes.left_out(program, failure.op))
@@ -127,7 +129,9 @@ FUSED = ("_transformer_encoder_layer_fwd", "_native_multi_head_attention")
 
 
 def _possible(program: Program, failure: Failure) -> Iterator[FixOption]:
-    """Another word, name or number along the ways that led to the call."""
+    """Yield fixes that change a word, name or number on the lines that led
+    to the call.
+    """
     lines = suspects(program, failure)
     yield from options("keyword", 3.0, keywords_and_methods.keywords(program, lines))
     yield from options("flattened", 1.9, operands.flattens(program, lines))

@@ -1,5 +1,5 @@
-"""What is usually meant where a certain operator refuses its inputs, or where the last
-batch has fewer samples.
+"""Fixes for mistakes that are typical of certain operators, or of a
+smaller last batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shapewright.record.report import LastBatch
 
 
 def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The idiom that belongs to the failing function."""
+    """Yield the usual fixes for the failing function."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     name = op.name.rpartition(".")[2]
@@ -63,7 +63,7 @@ def of_family(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
-    """`scale[:, None, None, None]` for a number a sample, met by a batch of images."""
+    """Suggest `scale[:, None, None, None]` for a per-sample number used with images."""
     shapes = [fact.shape for fact in op.inputs]
     for at, shape in enumerate(shapes):
         for other in shapes:
@@ -74,7 +74,7 @@ def _behind(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
 
 
 def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
-    """A norm of the last dim, around which the channels are brought there and back."""
+    """Move the channels last around a norm of the last dim, and back after it."""
     found = program.node(op.span)
     text, call = found if found is not None else (None, None)
     rank = len(op.inputs[0].shape)
@@ -91,7 +91,7 @@ def _channels_last(program: Program, op: Op) -> Iterator[Fix]:
 
 
 def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
-    """`nn.BatchNorm1d` for `nn.BatchNorm2d`, as the rank of the input asks for."""
+    """Suggest `nn.BatchNorm1d` for `nn.BatchNorm2d`, according to the input's rank."""
     layer = program.layer(op)
     built = program.built.get(layer.path) if layer is not None else None
     found = program.node(built.span) if built is not None else None
@@ -107,7 +107,7 @@ def _layer_kinds(program: Program, op: Op) -> Iterator[Fix]:
 
 
 def _letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
-    """An equation whose letters stand in another order."""
+    """Suggest an einsum equation with its letters in another order."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return
@@ -128,7 +128,7 @@ def _letters(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
 
 
 def _exchanged(term: str, one: int, other: int) -> str:
-    """A term with two letters exchanged."""
+    """Return a term with two letters exchanged."""
     if other >= len(term):
         return term
     row = list(term)
@@ -137,13 +137,13 @@ def _exchanged(term: str, one: int, other: int) -> str:
 
 
 def _singly(terms: list[str], turned: list[str]) -> Iterator[list[str]]:
-    """Each term turned while the others stay."""
+    """Yield the terms with a single one of them turned."""
     for n, new in enumerate(turned):
         yield [*terms[:n], new, *terms[n + 1 :]]
 
 
 def _fitting(terms: list[str], op: Op) -> bool:
-    """Whether each letter has one size."""
+    """Whether every letter has one size, or 1, wherever it occurs."""
     sizes: dict[str, int] = {}
     for term, fact in zip(terms, op.inputs, strict=True):
         for letter, size in zip(term, fact.shape, strict=False):
@@ -153,7 +153,7 @@ def _fitting(terms: list[str], op: Op) -> bool:
 
 
 def _joined_along(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """`torch.cat` along another dim than the first, where none is said."""
+    """Suggest another dim for a `torch.cat` that names none."""
     if len(call.args) == 1 and not call.keywords:
         place = text.span(call).end
         place = replace(place, column=place.column - 1, end_column=place.column - 1)
@@ -170,7 +170,7 @@ SIGNS = {
 
 
 def _assigned(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
-    """`x = x + y` for `x += y`, which cannot grow."""
+    """Suggest `x = x + y` for `x += y`, which cannot grow `x`."""
     sign = SIGNS.get(type(node.op))
     if sign is not None:
         target, value = text.written(node.target), text.written(node.value)
@@ -183,7 +183,7 @@ def _assigned(text: SourceText, node: ast.AugAssign) -> Iterator[Fix]:
 
 
 def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
-    """Class numbers of a one-hot target, or all the positions as one batch."""
+    """Suggest class indices for a one-hot target."""
     if len(op.inputs) < 2:
         return
     scores, target = op.inputs[0], op.inputs[1]
@@ -193,8 +193,7 @@ def _class_numbers(program: Program, failure: Failure, op: Op) -> Iterator[Fix]:
 
 
 def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[Fix]:
-    """An index with a dim more: what is gathered loses it again, what is scattered
-    spreads it."""
+    """Suggest an index with one more dim: dropped by a gather, spread for a scatter."""
     places = tensor_expressions(program, op)
     found = program.node(op.span)
     if found is None or not isinstance(found[1], ast.Call) or len(places) < 2:
@@ -230,7 +229,7 @@ def _indices(program: Program, failure: Failure, op: Op, name: str) -> Iterator[
 
 
 def _sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
-    """The number that is left where all others are right; from dim 1 on as one dim."""
+    """Suggest the size that the others leave, or the product of the dims from 1 on."""
     if not op.inputs or not isinstance(call.func, ast.Attribute):
         return
     shape = op.inputs[0].shape
@@ -257,12 +256,12 @@ def _sizes(text: SourceText, call: ast.Call, op: Op) -> Iterator[Fix]:
 
 
 def _number(text: SourceText, node: ast.expr, value: int) -> Edit:
-    """A number in a place."""
+    """Return the edit that writes a number in place of an expression."""
     return Edit(text.span(node), str(value))
 
 
 def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
-    """As many numbers as there are dims."""
+    """Suggest as many numbers as there are dims."""
     given = list(call.args)
     if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
         given = list(given[0].elts)
@@ -288,7 +287,7 @@ def _rows(text: SourceText, call: ast.Call, op: Op, name: str) -> Iterator[Fix]:
 def _row_of(
     text: SourceText, call: ast.Call, given: list[ast.expr], words: list[str]
 ) -> Fix:
-    """The numbers of a call as a whole."""
+    """Return the fix that replaces all numbers of a call."""
     span = text.span(given[0]).until(text.span(given[-1]))
     new = ", ".join(words)
     name = last_name(call.func)
@@ -296,7 +295,7 @@ def _row_of(
 
 
 def _inverted(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
-    """`~mask` for `1 - mask`."""
+    """Suggest `~mask` for `1 - mask`."""
     if not isinstance(node, ast.BinOp) or any(f.dtype != "bool" for f in op.inputs):
         return
     mask = text.written(node.right)
@@ -307,7 +306,7 @@ def _inverted(text: SourceText, node: ast.AST, op: Op) -> Iterator[Fix]:
 
 
 def _flattened(program: Program, op: Op) -> Iterator[Fix]:
-    """Both vectors of a dot product in one dim."""
+    """Suggest flattening both vectors of a dot product to 1-D."""
     found = program.node(op.span)
     edits: list[Edit] = []
     for place, fact in zip(tensor_expressions(program, op), op.inputs, strict=False):
@@ -320,7 +319,7 @@ def _flattened(program: Program, op: Op) -> Iterator[Fix]:
 
 
 def _other_counts(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """`tensordot` over another number of dims."""
+    """Suggest another number of dims for `tensordot`."""
     for word in call.keywords:
         value = word.value.value if isinstance(word.value, ast.Constant) else None
         for count in (1, 2, 3, 4):
@@ -331,7 +330,7 @@ def _other_counts(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 
 
 def _padded(text: SourceText, node: ast.AST) -> Iterator[Fix]:
-    """Tensors of several lengths padded to the longest."""
+    """Suggest padding tensors of different lengths to the longest."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         new = "torch.nn.utils.rnn.pad_sequence"
         rows = text.written(node.args[0])
@@ -346,7 +345,9 @@ VIEWS = frozenset({"view", "reshape"})
 
 
 def left_out(program: Program, at: int) -> Iterator[Fix]:
-    """`drop_last=True`, for the loader whose last batch an op had to do with."""
+    """Suggest `drop_last=True` for the loader whose smaller last batch
+    reached this op.
+    """
     for short in _met(program, at):
         for text, node in nodes_on(program, [(short.file, short.line)], ast.Call):
             if not isinstance(node, ast.Call) or last_name(node.func) != short.name:
@@ -360,7 +361,7 @@ def left_out(program: Program, at: int) -> Iterator[Fix]:
 
 
 def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
-    """`x.view(-1, 20, 5)` for a view with the number of samples of other batches."""
+    """Suggest `x.view(-1, 20, 5)` for a view with a hard-coded batch size."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if op.name.rpartition(".")[2] not in VIEWS or found is None:
@@ -379,7 +380,7 @@ def of_any_size(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _met(program: Program, at: int) -> Iterator[LastBatch]:
-    """The last batch, with fewer samples, that the program worked with at an op."""
+    """Yield the smaller last batches that an op worked with."""
     for each in program.remainders:
         if each.began <= at < each.ended:
             yield each

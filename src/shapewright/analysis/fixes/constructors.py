@@ -1,4 +1,4 @@
-"""Other sizes where a layer is constructed or a tensor is made."""
+"""Fixes that change sizes where a layer is constructed or a tensor is created."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shapewright.record.ops import Fact, Op
 
 
 def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The layer that refuses its input gets the size that comes."""
+    """Give the layer that refuses its input the size that arrives."""
     wanted, got = sides(failure)
     if wanted is None or got is None:
         return
@@ -40,7 +40,7 @@ def of_consumer(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A layer that refuses its input, by the argument that is the size it asks for."""
+    """Change the constructor argument that sets the size the refusing layer expects."""
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
     if layer is None or layer.path not in program.built:
@@ -54,7 +54,7 @@ def of_layer(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
-    """What came and what was asked for, as numbers, the surest first."""
+    """Return (actual, expected) sizes as numbers, the most certain first."""
     op = program.trace.ops[failure.op]
     pairs: list[tuple[int, int]] = []
     unmet = failure.unmet
@@ -71,7 +71,7 @@ def pairs_of(program: Program, failure: Failure) -> list[tuple[int, int]]:
 
 
 def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A table with a row for every index: the first one beyond it, and a few more."""
+    """Give a table a row for every index: just enough rows, or a few more."""
     unmet = failure.unmet
     layer = program.layer(program.trace.ops[failure.op])
     if unmet is None or unmet.code != "index-out-of-range" or layer is None:
@@ -84,7 +84,7 @@ def of_table(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The layer that decided what comes gives what is asked for."""
+    """Make the layer that set the actual size produce the expected size."""
     wanted, got = sides(failure)
     if wanted is None or got is None:
         return
@@ -97,7 +97,9 @@ def of_producer(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The layer before a pixel shuffle gives as many channels as that takes apart."""
+    """Make the layer before a pixel shuffle produce the channels that the shuffle
+    needs.
+    """
     unmet = failure.unmet
     if unmet is None or unmet.code != "shuffled-sizes" or unmet.got is None:
         return
@@ -115,7 +117,7 @@ def of_shuffle(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A layer gives so many times as much as a view takes apart."""
+    """Scale the output size of a layer so that the sizes of a view match it."""
     unmet = failure.unmet
     if unmet is None or unmet.code not in ("element-count-mismatch", "does-not-divide"):
         return
@@ -130,7 +132,7 @@ def of_share(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _modules_of(program: Program, fact: Fact, dim: int) -> Iterator[tuple[str, int]]:
-    """The layers whose parameters decided a size, and that size there."""
+    """Yield the layers whose parameters set a size, with the size there."""
     found = way(program, fact, dim)
     if found.why != "parameter":
         return
@@ -172,7 +174,7 @@ def _handed(
     name: str,
     sizes: tuple[int, int],
 ) -> Iterator[Fix]:
-    """The argument of the module around that a name in its constructor stands for."""
+    """Find the outer module's argument behind a name in its constructor."""
     owner = text.around(call, ast.ClassDef)
     path = module.rpartition(".")[0]
     while path and isinstance(owner, ast.ClassDef):
@@ -191,7 +193,7 @@ def _handed(
 def _argument(
     text: SourceText, call: ast.Call, name: str, node: ast.expr, shown: str
 ) -> Fix:
-    """One argument of a call replaced; the message shows the call."""
+    """Replace an argument of a call; the fix's message shows the call."""
     span, outer = text.span(node), text.span(call)
     said = f"`{name}={shown}`"
     if span.line == outer.line == outer.end_line:
@@ -202,7 +204,7 @@ def _argument(
 
 
 def _in_words(text: SourceText, node: ast.expr, old: int, new: int) -> str:
-    """A size as the author might write it: `hidden`, `n_items + 1`, `2 * hidden`."""
+    """Write a size as the author might: `hidden`, `n_items + 1`, `2 * hidden`."""
     written = text.written(node)
     for name in names_for(text, node, new):
         return name
@@ -217,7 +219,9 @@ def _in_words(text: SourceText, node: ast.expr, old: int, new: int) -> str:
 
 
 def _as_product(program: Program, fact: Fact, dim: int) -> str:
-    """`16 * 4 * 4` for a size that a flatten put together, else nothing."""
+    """Return `16 * 4 * 4` for a size that a flatten multiplied, else
+    an empty string.
+    """
     found = way(program, fact, dim)
     if found.why != "product" or found.op is None:
         return ""
@@ -233,7 +237,7 @@ MAKERS = frozenset(
 
 
 def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The tensor that does not fit is made with other sizes."""
+    """Create the mismatched tensor with other sizes."""
     op = program.trace.ops[failure.op]
     for at, shape in wanted_shapes(program, failure):
         fact = op.inputs[at]
@@ -258,7 +262,7 @@ def of_created(program: Program, failure: Failure) -> Iterator[Fix]:
 def _state_with(
     program: Program, failure: Failure, fact: Fact, dim: int, size: int
 ) -> Iterator[Fix]:
-    """A parameter or buffer of the program's own, made with another size."""
+    """Create one of the program's own parameters or buffers with another size."""
     path = program.states[fact.tensor]
     op = program.trace.ops[failure.op]
     text = program.text(op.span.file) if op.span is not None else None
@@ -276,7 +280,7 @@ def _state_with(
 def wanted_shapes(
     program: Program, failure: Failure
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Shapes with which the call is taken, by the place of the input."""
+    """Yield shapes with which the call succeeds, by input position."""
     op = program.trace.ops[failure.op]
     for grant in failure.unmet.grants if failure.unmet is not None else ():
         if grant.argument in failure.arguments and isinstance(grant.value, Made):
@@ -288,14 +292,14 @@ def wanted_shapes(
 
 
 def _wanted_sizes(failure: Failure) -> Iterator[tuple[int, int, int]]:
-    """Input, dim, size: one dim that fits with another size."""
+    """Yield (input, dim, size) for every single dim that fits with another size."""
     for repair in failure.repairs:
         if repair.kind == "size" and repair.dim is not None:
             yield repair.tensor, repair.dim, repair.new
 
 
 def _shape_after(shape: tuple[int, ...], repair: Repair) -> tuple[int, ...] | None:
-    """A shape with the change of a repair."""
+    """Return the shape after a repair."""
     dim = repair.dim or 0
     if repair.kind == "size":
         return (*shape[:dim], repair.new, *shape[dim + 1 :])
@@ -315,7 +319,7 @@ def _resized(
     before: Sequence[int],
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
-    """The call that makes a tensor, with the sizes of another shape."""
+    """Rewrite the call that creates a tensor for another shape."""
     found = program.node(maker.span)
     text, call = found if found is not None else (None, None)
     if text is not None and isinstance(call, ast.Call):
@@ -330,7 +334,7 @@ def _resized_call(
     before: Sequence[int],
     after: tuple[int, ...],
 ) -> Iterator[Fix]:
-    """A call that makes a tensor, with the sizes of another shape."""
+    """Rewrite the sizes in a call that creates a tensor for another shape."""
     nodes = _sizes_of(text, call, len(before))
     if nodes is None:
         return
@@ -355,7 +359,7 @@ def _resized_call(
 
 
 def _sizes_of(text: SourceText, call: ast.Call, rank: int) -> list[ast.expr] | None:
-    """The expressions of the sizes in a call, one for each dim.
+    """Return the expressions of the sizes in a call, a single one per dim.
 
     A name among the arguments that stands for a tuple is looked up.
     """
@@ -371,7 +375,9 @@ def _sizes_of(text: SourceText, call: ast.Call, rank: int) -> list[ast.expr] | N
 
 
 def _value_of(text: SourceText, node: ast.expr) -> ast.expr:
-    """The tuple that a name is given in the same function, else the node itself."""
+    """Return the tuple assigned to a name in the same function, else
+    the node itself.
+    """
     scope = function_around(text, node)
     if isinstance(node, ast.Name) and scope is not None:
         for statement in statements(scope):
@@ -387,7 +393,7 @@ def _value_of(text: SourceText, node: ast.expr) -> ast.expr:
 def _with_words(
     text: SourceText, call: ast.Call, nodes: list[ast.expr], words: list[str]
 ) -> Fix:
-    """The sizes of a call replaced as a whole."""
+    """Replace all sizes of a call together."""
     first, last = text.span(nodes[0]), text.span(nodes[-1])
     span = first.until(last)
     new = ", ".join(words)

@@ -1,4 +1,4 @@
-"""Another word where one stands: a flag turned, a keyword given, a method swapped."""
+"""Fixes that change a word: toggle a flag, add a keyword, swap a method."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TURNED = {
 
 
 def near(program: Program, span: Span | None) -> Iterator[Fix]:
-    """Words on the line of an error."""
+    """Yield fixes for words on the line of an error."""
     if span is not None:
         lines = [(span.file, n) for n in range(span.line, span.end_line + 1)]
         yield from _unpacked(program, lines)
@@ -36,7 +36,9 @@ def near(program: Program, span: Span | None) -> Iterator[Fix]:
 
 
 def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`batch_first=True`, `keepdim=True` and others that are often forgotten."""
+    """Suggest `batch_first=True`, `keepdim=True` and other keywords that are often
+    forgotten.
+    """
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         name = last_name(node.func)
@@ -57,7 +59,7 @@ def keywords(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _is_layer_call(node: ast.expr) -> bool:
-    """`self.pool` of `self.pool(x)`, which takes what `forward` does."""
+    """Return whether a node is `self.pool` of a layer call `self.pool(x)`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     while isinstance(node, ast.Attribute):
@@ -66,7 +68,7 @@ def _is_layer_call(node: ast.expr) -> bool:
 
 
 def flags(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`True` for `False`, and the other way round."""
+    """Suggest `True` for `False` and vice versa."""
     for text, node in nodes_on(program, lines, ast.Constant):
         if isinstance(node, ast.Constant) and type(node.value) is bool:
             span = text.span(node)
@@ -84,7 +86,7 @@ FAMILIES = (
 
 
 def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """A stride, a padding, a number of layers as another call near has it."""
+    """Copy a stride, a padding or a number of layers from a similar call nearby."""
     calls = [
         (text, node)
         for text, node in nodes_on(program, lines, ast.Call)
@@ -105,7 +107,7 @@ def copied(program: Program, lines: list[Line]) -> Iterator[Fix]:
 def _settings_of(
     text: SourceText, node: ast.Call, model: ast.Call, settings: tuple[str, ...]
 ) -> Iterator[Fix]:
-    """A call with each setting that another one has otherwise."""
+    """Yield a call with settings replaced by those of another call."""
     given = {word.arg: word.value for word in node.keywords}
     for word in model.keywords:
         if word.arg not in settings:
@@ -119,7 +121,7 @@ def _settings_of(
 
 
 def dropped(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """A method call left out, as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
+    """Drop a method call, such as `.unsqueeze(1)` in `x.unsqueeze(1)`."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr in SHAPING:
@@ -148,7 +150,7 @@ SHAPING = frozenset(
 
 
 def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """A function that is often taken for another."""
+    """Suggest the function that is often confused with the written one."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         name = last_name(node.func)
@@ -163,7 +165,7 @@ def methods(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`B, C, H, W = x.shape` with another number of names."""
+    """Suggest `B, C, H, W = x.shape` with another number of names."""
     for file, number in lines:
         text = program.text(file)
         for node in text.near(number) if text is not None else ():
@@ -192,7 +194,7 @@ def _unpacked(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
-    """`chunk(2, dim=1)` for what gave another number of parts."""
+    """Suggest `chunk(2, dim=1)` where a call returned another number of parts."""
     name = last_name(call.func)
     if name not in ("unbind", "split", "chunk") or not isinstance(
         call.func, ast.Attribute
@@ -209,14 +211,14 @@ def _chunked(text: SourceText, call: ast.Call, parts: int) -> Iterator[Fix]:
 
 
 def is_shape(node: ast.expr) -> bool:
-    """`x.shape` or `x.size()`."""
+    """Return whether a node is `x.shape` or `x.size()`."""
     if isinstance(node, ast.Call):
         return last_name(node.func) == "size"
     return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
-    """A call with a keyword more."""
+    """Add a keyword to a call."""
     span = text.span(node)
     end = Span(
         span.file,
@@ -234,7 +236,7 @@ def with_keyword(text: SourceText, node: ast.Call, word: str) -> Fix:
 
 
 def last_name(node: ast.expr) -> str:
-    """`matmul` of `torch.matmul`."""
+    """Return the last name of a dotted expression: `matmul` of `torch.matmul`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Another number, name or order in the place of the one that stands there."""
+"""Fixes that replace a number or a name, or change an order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shapewright.program.source_text import SourceText
 
 
 def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterator[Fix]:
-    """Numbers near the failure, changed so that the two sides may meet."""
+    """Change numbers near the failure so that the two sizes may agree."""
     pairs = pairs_of(program, failure)
     yield from _of_names(program, failure, pairs[:1])
     yield from changed(program, lines, pairs)
@@ -31,7 +31,7 @@ def of_failure(program: Program, failure: Failure, lines: list[Line]) -> Iterato
 def _of_names(
     program: Program, failure: Failure, pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
-    """`n_classes + 1` for a name in the failing call, where one is missing."""
+    """Suggest `n_classes + 1` for a name in the failing call that is off by 1."""
     found = program.node(program.trace.ops[failure.op].span)
     if found is None or not isinstance(found[1], ast.Call):
         return
@@ -49,7 +49,7 @@ def _of_names(
 
 
 def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Another dim where the call names one that is not there."""
+    """Suggest another dim where the call names a dim that does not exist."""
     if failure.error != "IndexError":
         return
     op = program.trace.ops[failure.op]
@@ -75,7 +75,7 @@ def of_dims(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _signed(node: ast.expr) -> int | None:
-    """A whole number with its sign."""
+    """Return a whole number with its sign, or None."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _number_of(node.operand)
         return None if inner is None else -inner
@@ -85,7 +85,9 @@ def _signed(node: ast.expr) -> int | None:
 def changed(
     program: Program, lines: list[Line], pairs: list[tuple[int, int]]
 ) -> Iterator[Fix]:
-    """Each number on these lines, then each that these lines rest on."""
+    """Change every number on these lines, then the numbers that these
+    lines depend on.
+    """
     found = [
         *nodes_on(program, lines, ast.Constant),
         *(
@@ -114,13 +116,13 @@ def changed(
 
 
 def _is_given(text: SourceText, node: ast.expr) -> bool:
-    """Whether an expression is an argument of a call."""
+    """Return whether an expression is an argument of a call."""
     around = text.parents.get(id(node))
     return isinstance(around, ast.Call | ast.keyword)
 
 
 def _number_of(node: ast.expr) -> int | None:
-    """The whole number that an expression is."""
+    """Return the whole number that an expression is, or None."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
@@ -129,7 +131,7 @@ def _number_of(node: ast.expr) -> int | None:
 def _numbers(
     value: int, pairs: list[tuple[int, int]], text: SourceText, node: ast.expr
 ) -> Iterator[tuple[int, int]]:
-    """Other numbers that may be meant, each with how far-fetched it is."""
+    """Yield other numbers that may be meant, each with how far-fetched it is."""
     for has, needs in pairs:
         if value == has:
             yield 0, needs
@@ -159,7 +161,7 @@ def _numbers(
 
 
 def replaced(text: SourceText, node: ast.expr, new: str) -> Fix:
-    """A number replaced; the message shows the smallest call around it."""
+    """Replace a number; the fix's message shows the smallest call around it."""
     span = text.span(node)
     around: ast.AST | None = node
     while around is not None and not isinstance(around, ast.Call | ast.stmt):
@@ -182,7 +184,7 @@ MOST = 6
 
 
 def operands(program: Program, failure: Failure) -> Iterator[Fix]:
-    """The first two operands of the failing call the other way round."""
+    """Swap the first two operands of the failing call."""
     found = program.node(program.trace.ops[failure.op].span)
     if found is None:
         return
@@ -194,14 +196,16 @@ def operands(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def arguments(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Two neighbours among the arguments of a call the other way round."""
+    """Swap two neighbouring arguments of a call."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         yield from _arguments_of(text, node)
 
 
 def _arguments_of(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """Each two neighbours of one call, and of a tuple in it."""
+    """Swap neighbouring arguments of a call, and neighbouring items of a
+    tuple in it.
+    """
     rows: list[list[ast.expr]] = [list(call.args)]
     rows += [list(e.elts) for e in call.args if isinstance(e, ast.Tuple | ast.List)]
     for row in rows:
@@ -213,7 +217,7 @@ def _arguments_of(text: SourceText, call: ast.Call) -> Iterator[Fix]:
 def _swapped(
     text: SourceText, whole: ast.expr, one: ast.expr, other: ast.expr
 ) -> Iterator[Fix]:
-    """Two expressions exchanged."""
+    """Swap two expressions."""
     first, second = text.written(one), text.written(other)
     if first == second or "\n" in first + second:
         return
@@ -230,7 +234,7 @@ def _swapped(
 
 
 def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
-    """Another order in the `permute` that made an operand.
+    """Suggest another order for the `permute` that made an operand.
 
     `keeping`: those that leave the batch in front where the program moves it; else
     the others.
@@ -261,7 +265,7 @@ def orders(program: Program, failure: Failure, keeping: bool) -> Iterator[Fix]:
 
 
 def names(program: Program, failure: Failure) -> Iterator[Fix]:
-    """Another tensor in sight in the place of one that does not fit."""
+    """Replace a mismatched tensor by another tensor in scope."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if found is None:
@@ -294,7 +298,7 @@ def names(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """Another number in sight where a name stands among the arguments of a call."""
+    """Replace a name among the arguments of a call by another number in scope."""
     for text, node in nodes_on(program, lines, ast.Name, ast.Attribute):
         inside = text.parents.get(id(node))
         while isinstance(inside, ast.BinOp | ast.Tuple | ast.List | ast.keyword):
@@ -312,7 +316,7 @@ def numbers_by_name(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
-    """Names that may stand for a number where a name or an attribute of `self` does.
+    """Yield names of numbers that may replace a name or an attribute of `self`.
 
     For a name of a constructor its parameters and the numbers that it works out; for
     `self.size` the other numbers that the class keeps.
@@ -336,7 +340,7 @@ def _beside(text: SourceText, node: ast.expr) -> Iterator[str]:
 def _kept(
     scope: ast.AST, kind: type[ast.AST], before: int | None
 ) -> Iterator[tuple[str, ast.expr]]:
-    """Names, or attributes of `self`, that are given a number in a scope."""
+    """Yield names, or attributes of `self`, that are assigned a number in a scope."""
     for node in ast.walk(scope):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], kind):
             continue
@@ -351,5 +355,5 @@ def _kept(
 
 
 def _is_own(node: ast.Attribute) -> bool:
-    """Whether it is an attribute of `self`."""
+    """Return whether a node is an attribute of `self`."""
     return isinstance(node.value, ast.Name) and node.value.id == "self"

@@ -1,5 +1,5 @@
-"""Changes of what a failing call gets: an operand transposed, cast or cut, or given
-more or fewer dims.
+"""Fixes that change the operands of a failing call: transpose, cast or cut them, or add
+or remove dims.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CASTS = {
 def with_method(
     program: Program, failure: Failure, tensor: int, method: str
 ) -> Iterator[Fix]:
-    """The operand with `.method(...)` after it, at the call or where it came in."""
+    """Append `method` to an operand, at the call or where the tensor is passed in."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     expressions = tensor_expressions(program, op)
@@ -47,7 +47,7 @@ def with_method(
 def _handed_in(
     program: Program, op: Op, fact: Fact
 ) -> Iterator[tuple[SourceText, ast.expr]]:
-    """The arguments by which a tensor came into the modules around a call.
+    """Yield the arguments by which a tensor was passed into the modules around a call.
 
     What only changed its elements on the way counts as the same tensor.
     """
@@ -76,7 +76,7 @@ FOLLOWED = 6
 
 
 def after(text: SourceText, node: ast.expr, method: str) -> Fix:
-    """An expression followed by a method call."""
+    """Append a method call to an expression."""
     span, written = text.span(node), text.written(node)
     if isinstance(node, TIGHT):
         end = Span(
@@ -91,7 +91,7 @@ def after(text: SourceText, node: ast.expr, method: str) -> Fix:
 
 
 def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A cast of one operand to the dtype of the others."""
+    """Cast an operand to the dtype of the others."""
     if failure.unmet is not None and "dtype" not in failure.unmet.code:
         return  # a cast would hide what is wrong
     for repair in failure.repairs:
@@ -101,7 +101,7 @@ def of_dtype(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
-    """`reshape` for `view`, or `contiguous` before it."""
+    """Suggest `reshape` for `view`, or `contiguous` before it."""
     op = program.trace.ops[failure.op]
     if not any(repair.kind == "contiguous" for repair in failure.repairs):
         return
@@ -122,7 +122,7 @@ def of_storage(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def of_order(program: Program, failure: Failure, sure: bool) -> Iterator[Fix]:
-    """Dims in another order. Sure where only that brings a size to its place."""
+    """Reorder the dims. `sure`: only where nothing else brings a size to its place."""
     op = program.trace.ops[failure.op]
     layer = program.layer(op) is not None
     for repair in failure.repairs:
@@ -148,20 +148,22 @@ VAGUE = frozenset({"shuffled-sizes", "element-count-mismatch", "does-not-divide"
 
 
 def _turned_equal(inputs: tuple[Fact, ...], repair: Repair) -> bool:
-    """Whether the dims in their new order are those of another operand."""
+    """Whether the reordered dims equal those of another operand."""
     shape = tuple(inputs[repair.tensor].shape[d] for d in repair.new)
     others = (fact.shape for n, fact in enumerate(inputs) if n != repair.tensor)
     return len(set(shape)) > 1 and any(shape == other for other in others)
 
 
 def _keeps_batch(repair: Repair) -> bool:
-    """Whether the first dim stays: dims of an image or a sequence changed places."""
+    """Return whether the first dim stays: only dims of an image or a sequence are
+    swapped.
+    """
     order = repair.new
     return len(order) > 2 and order[0] == 0
 
 
 def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A dim more, a dim less, dims made one: what takes away before what adds."""
+    """Remove or add a dim, or merge dims; fixes that remove dims come first."""
     op = program.trace.ops[failure.op]
     first = _batch_of(program)
     for kind in ("squeeze", "flatten", "unsqueeze"):
@@ -183,7 +185,7 @@ def of_rank(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _batch_of(program: Program) -> int | None:
-    """The size of the first dim of what the program was given."""
+    """Return the size of the first dim of the program's input."""
     if not program.trace.calls:
         return None
     args, kwargs = program.trace.calls[0].inputs
@@ -192,7 +194,7 @@ def _batch_of(program: Program) -> int | None:
 
 
 def _behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
-    """A new dim stands behind the batch where there is one, else in front."""
+    """Return a sort key for a new dim: after the batch first, else in front first."""
     dim = repair.dim or 0
     if shape and shape[0] == batch:
         return {1: 0, len(shape): 1}.get(dim, 2 + dim)
@@ -200,7 +202,7 @@ def _behind(shape: tuple[int, ...], repair: Repair, batch: int | None) -> int:
 
 
 def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
-    """A table or a mask cut to what meets it: `pos[:, :x.size(1)]`.
+    """Cut a table or a mask to the size of its counterpart: `pos[:, :x.size(1)]`.
 
     `table`: only what is no work of the input; else only what is.
     """
@@ -231,7 +233,7 @@ def of_larger(program: Program, failure: Failure, table: bool) -> Iterator[Fix]:
 
 
 def _is_table(program: Program, fact: Fact) -> bool:
-    """Whether a tensor is a state, or made of nothing but states."""
+    """Whether a tensor is computed from no input of the program, as a parameter."""
     waiting, seen = [fact], {fact.tensor}
     while waiting:
         one = waiting.pop()
@@ -247,7 +249,7 @@ def _is_table(program: Program, fact: Fact) -> bool:
 
 
 def _larger_dims(mine: Fact, other: Fact) -> list[int]:
-    """Dims that are longer than those of another tensor, the rest lines up."""
+    """Return the dims that are longer than another tensor's, if all others line up."""
     found = []
     for back in range(1, min(len(mine.shape), len(other.shape)) + 1):
         one, two = mine.shape[-back], other.shape[-back]
@@ -260,7 +262,7 @@ def _larger_dims(mine: Fact, other: Fact) -> list[int]:
 
 
 def layers(program: Program, failure: Failure) -> Iterator[Fix]:
-    """A norm that cannot work here left out."""
+    """Leave out a norm that cannot work here."""
     op = program.trace.ops[failure.op]
     unmet = failure.unmet
     if unmet is None or unmet.code != "one-value-per-channel":
@@ -277,14 +279,14 @@ def layers(program: Program, failure: Failure) -> Iterator[Fix]:
 
 
 def _left_out(text: SourceText, call: ast.Call) -> Iterator[Fix]:
-    """A call replaced by what it was given."""
+    """Replace a call by its argument."""
     if len(call.args) == 1 and not call.keywords:
         kept = text.written(call.args[0])
         yield Fix("fits", f"`{kept}`", (Edit(text.span(call), kept),))
 
 
 def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`flatten(1)` for `flatten()`, which puts the samples of a batch into one row."""
+    """Suggest `flatten(1)` for `flatten()`, which merges the batch into one row."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         func = node.func
@@ -301,7 +303,7 @@ def flattens(program: Program, lines: list[Line]) -> Iterator[Fix]:
 
 
 def squeezes(program: Program, lines: list[Line]) -> Iterator[Fix]:
-    """`squeeze(1)` for `squeeze()`, which takes the batch away too."""
+    """Suggest `squeeze(1)` for `squeeze()`, which removes a batch of 1 as well."""
     for text, node in nodes_on(program, lines, ast.Call):
         assert isinstance(node, ast.Call)
         func = node.func
@@ -326,7 +328,7 @@ DEEP = 4
 
 
 def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
-    """What `x` of `B, N, C = x.shape` is, where it comes from, with another rank."""
+    """Change the rank of `x` in `B, N, C = x.shape`, where `x` comes from."""
     too_many = re.search("too many values to unpack", finding.message)
     too_few = re.search("not enough values to unpack", finding.message)
     if not (too_many or too_few) or finding.span is None:
@@ -347,7 +349,9 @@ def of_unpacking(program: Program, finding: Finding) -> Iterator[Fix]:
 
 
 def at_sources(program: Program, failure: Failure) -> Iterator[Fix]:
-    """What the names of the failing call stand for, turned or of another rank."""
+    """Transpose the operands of the failing call, or change their rank, where they are
+    defined.
+    """
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if found is None:
@@ -370,7 +374,7 @@ MOST = 5
 
 
 def _tensor_of(node: ast.expr) -> ast.expr | None:
-    """`x` of `x.shape` or `x.size()`."""
+    """Return `x` of `x.shape` or `x.size()`."""
     if isinstance(node, ast.Call):
         node = node.func
     return node.value if isinstance(node, ast.Attribute) else None
@@ -379,7 +383,7 @@ def _tensor_of(node: ast.expr) -> ast.expr | None:
 def _sources(
     text: SourceText, node: ast.expr, line: int, deep: int
 ) -> Iterator[ast.expr]:
-    """The calls that a name stands for, and the arguments that it is handed."""
+    """Yield the expressions that define a name: calls, and arguments passed to it."""
     if isinstance(node, ast.Call | ast.Subscript):
         yield node
     if isinstance(node, ast.List | ast.Tuple):

@@ -1,5 +1,5 @@
-"""The lines on which the mistake behind a failure may sit, and the names and sizes that
-such a line can see.
+"""Find the lines that may hold the mistake behind a failure, and the names and sizes in
+scope there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ NEAREST = 20
 
 
 def suspects(program: Program, failure: Failure) -> list[Line]:
-    """The failing line, the lines that its explanation names, and those behind them.
+    """Return the failing line, the lines named in its explanation, and those behind
+    them.
 
     Behind them stand the calls that made what came in, the nearest first, the layers
     that did, where those are built, and what their names stand for.
@@ -56,7 +57,9 @@ def suspects(program: Program, failure: Failure) -> list[Line]:
 
 
 def suspects_of_error(program: Program, span: Span | None) -> list[Line]:
-    """The line of an error of the program itself, and what its names stand for."""
+    """Return the line of an error in the program itself, and where its names are
+    defined.
+    """
     found = dict.fromkeys(_lines_of(span))
     for _ in range(2):
         for text, node in definitions(program, list(found)):
@@ -65,7 +68,7 @@ def suspects_of_error(program: Program, span: Span | None) -> list[Line]:
 
 
 def _lineage(program: Program, op: Op) -> Iterator[Op]:
-    """The ops that made what an op was given, the nearest first."""
+    """Yield the ops that produced an op's inputs, the nearest first."""
     seen: set[int] = set()
     queue = [fact.tensor for fact in op.inputs]
     for _ in range(NEAREST):
@@ -81,7 +84,7 @@ def _lineage(program: Program, op: Op) -> Iterator[Op]:
 
 
 def _spans_of(program: Program, op: Op) -> Iterator[Span | None]:
-    """Where an op stands, and where the layer that made it is built."""
+    """Yield the span of an op, and where its layer is constructed."""
     yield op.span
     layer = program.layer(op)
     if layer is not None:
@@ -89,7 +92,9 @@ def _spans_of(program: Program, op: Op) -> Iterator[Span | None]:
 
 
 def _built_spans(program: Program, path: str) -> Iterator[Span]:
-    """Where a module is built, and each that holds it."""
+    """Yield where a module is constructed, and where the modules that
+    contain it are.
+    """
     while path:
         if path in program.built:
             yield program.built[path].span
@@ -97,7 +102,7 @@ def _built_spans(program: Program, path: str) -> Iterator[Span]:
 
 
 def _lines_of(span: Span | None) -> Iterator[Line]:
-    """Every line of a span."""
+    """Yield every line of a span."""
     if span is not None:
         for number in range(span.line, span.end_line + 1):
             yield span.file, number
@@ -106,7 +111,7 @@ def _lines_of(span: Span | None) -> Iterator[Line]:
 def nodes_on(
     program: Program, lines: list[Line], *kinds: type[ast.AST]
 ) -> Iterator[tuple[SourceText, ast.expr]]:
-    """Expressions of these kinds that begin on these lines, in the lines' order."""
+    """Yield the expressions of these types that begin on these lines, in order."""
     for file, number in lines:
         text = program.text(file)
         for node in text.near(number) if text is not None else ():
@@ -118,7 +123,8 @@ def nodes_on(
 def definitions(
     program: Program, lines: list[Line]
 ) -> Iterator[tuple[SourceText, ast.expr]]:
-    """What gives the names on these lines their numbers: defaults, constants, calls.
+    """Yield where the names on these lines get their numbers: defaults, constants,
+    calls.
 
     A parameter's default, a constant of the module, the argument that the class is
     built with.
@@ -139,7 +145,7 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def size_in_words(
     program: Program, failure: Failure, text: SourceText, node: ast.expr, size: int
 ) -> str:
-    """A size as a tensor in sight has it, `x.size(1)`, else the number."""
+    """Write a size as that of a tensor in scope, `x.size(1)`, else as a number."""
     op = program.trace.ops[failure.op]
     if size > 1:
         for name, fact in named_facts(program, op, text, node).items():
@@ -150,14 +156,16 @@ def size_in_words(
 
 
 def function_around(text: SourceText, node: ast.AST) -> ast.AST | None:
-    """The function in which a node stands."""
+    """Return the function that contains a node."""
     return text.around(node, *SCOPES)
 
 
 def named_facts(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> dict[str, Fact]:
-    """The tensors that names of the function around a node stand for at its line."""
+    """Yield the tensors that names in the function around a node refer to
+    at its line.
+    """
     scope = function_around(text, node)
     if scope is None:
         return {}
@@ -199,7 +207,9 @@ def named_facts(
 
 
 def _called(program: Program, op: Op, text: SourceText, node: ast.expr) -> Fact | None:
-    """What the module call at an expression returned, where it is one tensor."""
+    """Return the single tensor that the module call at an expression
+    returned, or None.
+    """
     call = _module_call(program, op, text, node)
     facts = leaves(call.output) if call is not None else []
     return facts[0] if len(facts) == 1 else None
@@ -208,7 +218,7 @@ def _called(program: Program, op: Op, text: SourceText, node: ast.expr) -> Fact 
 def _module_call(
     program: Program, op: Op, text: SourceText, node: ast.expr
 ) -> ModuleCall | None:
-    """The module call that an expression made before an op."""
+    """Return the module call that an expression made before an op."""
     span = text.span(node)
     for call in program.trace.calls:
         if call.span == span and call.ops[0] <= op.index:
@@ -217,7 +227,7 @@ def _module_call(
 
 
 def statements(scope: ast.AST) -> Iterator[ast.stmt]:
-    """The statements of a function, those of functions inside it left out."""
+    """Yield the statements of a function, without those of nested functions."""
     for child in ast.iter_child_nodes(scope):
         if isinstance(child, SCOPES):
             continue
@@ -229,7 +239,7 @@ def statements(scope: ast.AST) -> Iterator[ast.stmt]:
 def other_operand(
     program: Program, failure: Failure, at: int
 ) -> tuple[ast.expr, str, Fact] | None:
-    """Another input of the failing call that stands there as a plain name."""
+    """Yield the other inputs of the failing call that are plain names."""
     op = program.trace.ops[failure.op]
     for n, found in enumerate(tensor_expressions(program, op)):
         if n != at and found is not None and isinstance(found[0], ast.Name):
@@ -238,7 +248,7 @@ def other_operand(
 
 
 def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
-    """Names in sight of a name's place that stand for a number, read from the text.
+    """Yield names in scope that hold a number according to the text.
 
     `cfg.width` for `cfg.n_head`, `hidden` for `n_in`.
     """
@@ -258,6 +268,6 @@ def names_for(text: SourceText, node: ast.expr, value: int) -> Iterator[str]:
 
 
 def _stands(text: SourceText, name: str, value: int) -> bool:
-    """Whether a name stands for a number wherever it is defined."""
+    """Return whether a name has this number wherever it is defined."""
     known = [known_value(each) for each in defining(text, name)]
     return value in known and all(each in (None, value) for each in known)

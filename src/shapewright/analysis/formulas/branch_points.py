@@ -1,4 +1,6 @@
-"""Sizes at which a program turns: where what it compares comes out the other way."""
+"""Find the sizes at which a program branches: where a comparison of sizes changes its
+outcome.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ NEAR, FAR = 12, 16
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A comparison of the program on sizes, as a question that letters answer.
+    """A comparison of sizes in the program, as a function of the letters.
 
     A slice has no span but the number of its call.
     """
@@ -34,7 +36,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The first size of a letter at which a turn comes out otherwise than below it."""
+    """The first size of a letter at which a comparison's outcome changes."""
 
     letter: str
     size: int
@@ -47,7 +49,8 @@ def turns(
     guards: Guards,
     slices: Iterable[tuple[int, int, tuple[int, ...]]],
 ) -> list[Turn]:
-    """What decides on letters: comparisons in Python, and constant ends of slices.
+    """Return what depends on the letters: Python comparisons and constant ends of
+    slices.
 
     `known` are the formulas of tensors by the numbers that reads have; a slice is the
     number of its call, that of the tensor it cuts, and its constant ends.
@@ -78,7 +81,7 @@ def turns(
 
 
 class _Free(Mapping[int, Dims]):
-    """The formulas of tensors, as far as letters of the inputs alone decide them."""
+    """The formulas of tensors, as far as they depend on letters of the inputs alone."""
 
     def __init__(self, free: Collection[str], known: Mapping[int, Dims]) -> None:
         self.free = set(free)
@@ -98,18 +101,18 @@ class _Free(Mapping[int, Dims]):
 
 
 def _all_reads(guard: Guard) -> Iterator[SizeRead]:
-    """Every size that a comparison read."""
+    """Yield every size that a comparison read."""
     yield from reads_of(guard.left, guard.right)
 
 
 def _formula_of(read: SizeRead, known: Mapping[int, Dims]) -> Expression | None:
-    """The formula of a size that was read."""
+    """Return the formula of a size that was read, or None."""
     dims = known.get(read.tensor, ())
     return dims[read.dim] if -len(dims) <= read.dim < len(dims) else None
 
 
 def _of_guard(guard: Guard, formulas: Mapping[SizeRead, Expression | None]) -> Outcome:
-    """How a comparison comes out at other sizes."""
+    """Return how a comparison comes out, as a function of the letters' sizes."""
 
     def outcome(sizes: Sizes) -> bool:
         values = {
@@ -126,7 +129,9 @@ def _of_guard(guard: Guard, formulas: Mapping[SizeRead, Expression | None]) -> O
 
 
 def _beyond(formula: Expression, end: int) -> Outcome:
-    """Whether a size reaches beyond the constant end of a slice."""
+    """Return whether a size exceeds the constant end of a slice, as a function of
+    sizes.
+    """
 
     def outcome(sizes: Sizes) -> bool:
         return formula.value(sizes) > end
@@ -142,7 +147,8 @@ def points(
     steps: Sizes,
     fine: int = 0,
 ) -> list[Point]:
-    """Where a turn comes out the other way within a range, each letter moved alone.
+    """Find where a comparison's outcome changes within a range, moving one letter at a
+    time.
 
     Of a periodic one only the first size is told that comes out unlike the base's.
     Every size is looked at where there are no more than `fine`.
@@ -169,7 +175,7 @@ def points(
 def _edge(
     turn: Turn, base: dict[str, int], letter: str, below: int, above: int, step: int
 ) -> int:
-    """The first size at which a turn comes out as at `above`."""
+    """Return the first size at which the outcome is the same as at `above`."""
     wanted = turn.outcome({**base, letter: above})
     while above - below > step:
         middle = below + (above - below) // (2 * step) * step
@@ -181,7 +187,7 @@ def _edge(
 
 
 def _grid(low: int, high: int, step: int) -> list[int]:
-    """Sizes of a range: the first ones, the last, and some between."""
+    """Return sizes of a range to try: the first ones, the last, and some between."""
     near = range(low, min(high, low + NEAR * step) + 1, step)
     wide = step * max(1, (high - low) // (FAR * step))
     return sorted({*near, *range(low, high + 1, wide), high})
@@ -190,7 +196,7 @@ def _grid(low: int, high: int, step: int) -> list[int]:
 def unseen(
     found: Sequence[Point], sampled: Sequence[Sizes], steps: Sizes
 ) -> list[Point]:
-    """The points of which no run shows one side or the other, right at the edge."""
+    """Return the points at whose edge no run covers one side or the other."""
     left = []
     for point in found:
         seen = {sizes[point.letter] for sizes in sampled}

@@ -1,4 +1,4 @@
-"""A formula for every size of a run, fitted to what several aligned runs showed."""
+"""Fit a formula to every size of a run, from the sizes seen in several aligned runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 class Sample(Protocol):
-    """What one run at stated sizes showed: see `engine/recipes/recipe.py`."""
+    """What a run at given sizes recorded: see `engine/recipes/recipe.py`."""
 
     @property
     def letters(self) -> Any: ...
@@ -34,7 +34,8 @@ class Sample(Protocol):
 
 
 def _aligned(base: Sample, other: Sample) -> Sequence[int | None]:
-    """For each call of `base` the same call of `other`, None where it made none.
+    """Return, for every call of `base`, its index in `other`, or None if `other` lacks
+    it.
 
     The n-th call of a key is the n-th call of that key.
     """
@@ -53,7 +54,7 @@ def _aligned(base: Sample, other: Sample) -> Sequence[int | None]:
 
 
 def parting(base: Sample, other: Sample) -> int | None:
-    """The first call of `base` after which the two runs go different ways."""
+    """Return the first call of `base` after which the two runs diverge, or None."""
     if base.keys == other.keys:
         return None
     for at, (one, two) in enumerate(zip(base.keys, other.keys, strict=False)):
@@ -74,7 +75,9 @@ Dims = tuple[Formula, ...]
 
 @dataclass(frozen=True, slots=True)
 class CallFormulas:
-    """The formulas of one call: shapes and strides out, numbers among its arguments."""
+    """The formulas of one call: output shapes and strides, and numbers in its
+    arguments.
+    """
 
     shapes: tuple[Dims, ...]
     strides: tuple[Dims, ...]
@@ -83,7 +86,7 @@ class CallFormulas:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A size that no family of formulas has: its letter, and what was seen."""
+    """A size that no family of formulas fits: its letter and the values seen."""
 
     name: str
     call: int
@@ -106,7 +109,7 @@ class Fitted:
 
 
 def fitted(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
-    """Formulas for every call of the first sample; the others are its evidence.
+    """Fit formulas to every call of the first sample, with the others as evidence.
 
     `classes` are known where every sample shows every call: calls of one class show the
     same in all of them.
@@ -115,7 +118,7 @@ def fitted(samples: Sequence[Sample], classes: Sequence[int] = ()) -> Fitted:
 
 
 class Work:
-    """Fits the calls of the first sample; the others are its evidence."""
+    """Fits the calls of the first sample, with the others as evidence."""
 
     def __init__(self, samples: Sequence[Sample], classes: Sequence[int] = ()) -> None:
         self.samples = samples
@@ -132,7 +135,7 @@ class Work:
         self.said: set[tuple[Expression, Expression]] = set()
 
     def done(self) -> Fitted:
-        """All calls in order, so that what goes in is known first."""
+        """Fit all calls in order, so that the inputs of a call are known first."""
         for at in range(len(self.samples[0].keys)):
             kind = self.classes[at] if at < len(self.classes) else -1 - at
             found = self.of_class.get(kind)
@@ -143,7 +146,7 @@ class Work:
         return self.result
 
     def call(self, at: int) -> CallFormulas:
-        """The formulas of one call of the base run."""
+        """Return the formulas of one call of the base run."""
         full = bool(self.samples[0].given[at])
         places = [
             None if place is None or (full and not sample.given[place]) else place
@@ -168,14 +171,14 @@ class Work:
         return found
 
     def left_out(self, present: tuple[bool, ...]) -> bool:
-        """Whether a run that reached its end made no such call."""
+        """Return whether a run that reached its end lacks this call."""
         return any(
             not here and bool(sample.keys) and sample.keys[-1][0] == "output"
             for sample, here in zip(self.samples, present, strict=True)
         )
 
     def there(self, at: int) -> Iterator[tuple[Sample, int | None]]:
-        """Each run, and where in it a call of the base run stands."""
+        """Yield every run with the index at which it made a call of the base run."""
         for sample, places in zip(self.samples, self.places, strict=True):
             yield sample, places[at]
 
@@ -217,7 +220,7 @@ class Work:
         )
 
     def entering(self, at: int) -> list[Dims]:
-        """The formulas of the tensors that a call got, those before it being known."""
+        """Return the formulas of a call's input tensors, from the calls before it."""
         places = [places[at] for places in self.places]
         present = tuple(place is not None for place in places)
         fitter = self.fitter(present)
@@ -233,7 +236,9 @@ class Work:
         return found
 
     def fitter(self, present: tuple[bool, ...]) -> Fitter:
-        """The fitter over the runs that made a call; it knows what wider ones know."""
+        """Return the fitter over the runs that made a call; it knows what wider ones
+        know.
+        """
         found = self.fitters.get(present)
         if found is None:
             found = Fitter(
@@ -257,7 +262,9 @@ class Work:
         hints: list[int],
         wholes: list[list[Column]],
     ) -> Formula:
-        """The formula of a dim; one that has none becomes a letter of its own."""
+        """Return the formula of a dim; a dim without a formula gets a letter of its
+        own.
+        """
         fitter = self.fitter(present)
         fit = fitter.fit(column, near, hints) or _part_of(fitter, column, wholes)
         if fit is None:
@@ -278,7 +285,7 @@ class Work:
         near: Sequence[Column],
         hints: Sequence[int] = (),
     ) -> Formula:
-        """The formula of a stride or an argument."""
+        """Return the formula of a stride or an argument."""
         fit = fitter.fit(column, near, hints)
         if fit is None:
             return UNKNOWN
@@ -292,7 +299,9 @@ class Work:
         size: Column,
         near: Sequence[Column],
     ) -> Formula:
-        """The formula of a stride; that of a dim of one element may be anything."""
+        """Return the formula of a stride; the stride of a dim of size 1 may be
+        anything.
+        """
         several = tuple(n > 1 for n in size)
         if all(several) or not any(several):
             return self.plain(self.fitter(present), column, near)
@@ -305,7 +314,7 @@ class Work:
         )
 
     def compare(self, fit: Fit) -> None:
-        """Note what has to be told apart from a formula."""
+        """Record the rivals that must be told apart from a formula."""
         for rival in fit.rivals:
             pair = (fit.formula, rival)
             if pair not in self.said:
@@ -314,7 +323,7 @@ class Work:
 
 
 def _unknown(sample: Sample, at: int) -> CallFormulas:
-    """A call of which too little is known."""
+    """Return the formulas of a call about which too little is known."""
     return CallFormulas(
         tuple((UNKNOWN,) * len(shape) for shape in sample.given[at]),
         tuple((UNKNOWN,) * len(steps or ()) for steps in sample.steps[at]),
@@ -325,7 +334,7 @@ def _unknown(sample: Sample, at: int) -> CallFormulas:
 def _part_of(
     fitter: Fitter, column: Column, wholes: Sequence[Sequence[Column]]
 ) -> Fit | None:
-    """A size that is a fixed part of all elements of a tensor: `view(-1, 128)`."""
+    """Fit a size that is a fixed share of a tensor's element count: `view(-1, 128)`."""
     for dims in wholes:
         if not dims or any(0 in each for each in (column, *dims)):
             continue
@@ -343,12 +352,12 @@ def _part_of(
 
 
 def _within(column: Column, present: tuple[bool, ...]) -> Column:
-    """A column over fewer runs."""
+    """Return a column restricted to fewer runs."""
     return tuple(n for n, here in zip(column, present, strict=True) if here)
 
 
 def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
-    """What a fitter over more runs knows, over fewer."""
+    """Copy what a fitter over more runs knows to a fitter over fewer runs."""
     for at in range(fitter.learnt.get(id(wider), 0), len(wider.pool)):
         column = wider.pool[at]
         fewer = _within(column, present)
@@ -360,7 +369,7 @@ def _learn(fitter: Fitter, wider: Fitter, present: tuple[bool, ...]) -> None:
 
 
 def _columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
-    """For each tensor of a call its dims, each as a column over the runs.
+    """Return, for every tensor of a call, its dims as columns over the runs.
 
     A tensor whose rank is not the same in all runs has none.
     """
@@ -374,7 +383,7 @@ def _columns_of(runs: tuple[tuple[Column, ...], ...]) -> list[list[Column]]:
 def operands(
     samples: Sequence[Sample], checks: Sequence[Sample], call: int
 ) -> list[Dims]:
-    """The dims of each tensor that a call of the first sample got, as formulas.
+    """Return the dims of every input tensor of a call of the first sample, as formulas.
 
     None stands for a dim without one. Each is fitted to `samples`, and kept where
     every run of `checks` that made the call agrees, and at least one does.
@@ -407,7 +416,7 @@ def operands(
 
 
 def until(sample: Any, call: int) -> Any:
-    """A sample as far as a call that was refused: what it got, not what it gave."""
+    """Cut a sample off at a refused call: keep its inputs, drop its outputs."""
     return replace(
         sample,
         keys=sample.keys[: call + 1],

@@ -1,6 +1,4 @@
-"""Names for the constants in the formulas of a trace, where the program's text gives
-them.
-"""
+"""Find names in the program's text for the constants in the formulas of a trace."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ WORDS = frozenset({"size", "shape", "split_size", "split_size_or_sections", "k"}
 
 
 def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
-    """The arguments of a call that are sizes, the ends of a slice."""
+    """Yield the arguments of a call that are sizes, and the ends of a slice."""
     if isinstance(node, ast.Call) and _called(node) in SHAPING | FIRST:
         name = _called(node)
         yield from node.args[:1] if name in FIRST else node.args
@@ -55,7 +53,7 @@ def _sizes_of_call(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
-    """The sizes that the layers built in an expression give."""
+    """Yield the sizes that layers built in an expression produce."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and _called(each) in MADE:
             at, name = MADE[_called(each)]
@@ -65,7 +63,9 @@ def _sizes_of_layers(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _called(call: ast.Call) -> str:
-    """`view` of ``x.view(4)``, `Linear` of ``nn.Linear(4, 2)``."""
+    """Return the name of a called function: `view` of ``x.view(4)``, `Linear` of
+    ``nn.Linear(4, 2)``.
+    """
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
@@ -84,7 +84,7 @@ Told = tuple[int, str]
 
 @dataclass(slots=True)
 class _Wording:
-    """One function of a module, whose names have these numbers."""
+    """One function of a module, with the numbers that the module's names have."""
 
     function: ast.FunctionDef
     numbers: ModuleNumbers
@@ -104,7 +104,7 @@ class _Wording:
                     self.assign(target, node.value)
 
     def assign(self, target: ast.expr, value: ast.expr) -> None:
-        """Keep what a name or an attribute is set to, where it is set once."""
+        """Record the value of a name or an attribute that is assigned only once."""
         if isinstance(target, ast.Name):
             if len(self.assigned[target.id]) == 1:
                 self.assigned[target.id] = [value]
@@ -118,7 +118,8 @@ class _Wording:
     def told(
         self, size: ast.expr, constants: Collection[int], dims: Collection[int]
     ) -> Iterator[Told]:
-        """The constants that an expression tells by a name, or by names computed.
+        """Yield the constants that an expression writes as a name, or computes from
+        names.
 
         Those that it lists as bare numbers are told as well, with their digits.
         `dims` are the constants among the sizes of the module: a size that was
@@ -146,7 +147,7 @@ class _Wording:
     def parts(
         self, size: ast.expr, within: bool = False, steps: int = STEPS
     ) -> Iterator[tuple[ast.expr, bool]]:
-        """An expression and those that it is made of, names followed.
+        """Yield an expression and its parts; names are replaced by their definitions.
 
         With each, whether it stands within a sum or a product.
         """
@@ -165,12 +166,14 @@ class _Wording:
             yield from self.parts(each, within, steps - 1)
 
     def set_to(self, name: ast.Name) -> ast.expr | None:
-        """What a local name was set to, where the function sets it once."""
+        """Return the value of a local name that the function assigns only once."""
         values = self.assigned.get(name.id, [])
         return values[0] if len(values) == 1 else None
 
     def unpacked(self, node: ast.expr) -> bool:
-        """Whether a local name is set once, from what the text does not tell."""
+        """Return whether a local name is assigned once, from a value not known from the
+        text.
+        """
         if not isinstance(node, ast.Name):
             return False
         return self.assigned.get(node.id) == [None] and node.id not in {
@@ -178,7 +181,7 @@ class _Wording:
         }
 
     def value(self, node: ast.expr, steps: int = STEPS) -> Told | None:
-        """The number of an expression of named numbers, and its text."""
+        """Return the number and the text of an expression made of named numbers."""
         if steps == 0:
             return None
         if isinstance(node, ast.Constant):
@@ -196,7 +199,7 @@ class _Wording:
         return None
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> Told | None:
-        """The number of an attribute, of a config's, or of an argument that is kept."""
+        """Look up the number of an attribute, a config entry or a stored argument."""
         own = _attribute(node) or self.kept_as(node)
         if own in self.numbers.own:
             return self.numbers.own[own], own
@@ -211,14 +214,18 @@ class _Wording:
         return None
 
     def kept_as(self, node: ast.expr | None) -> str:
-        """The attribute that keeps an argument of the constructor, if one does."""
+        """Return the attribute that stores an argument of the constructor, or an empty
+        string.
+        """
         if node is None or not isinstance(node, ast.Name | ast.Attribute):
             return ""
         found = self.kept.get(ast.unparse(node), [])
         return found[0] if len(found) == 1 else ""
 
     def alone(self, value: int, text: str) -> bool:
-        """Whether a text is a number's only name, or computes one that has none."""
+        """Return whether a text is the only name of a number, or computes an unnamed
+        number.
+        """
         if not _named(text):
             return False
         if text.isidentifier():
@@ -226,12 +233,14 @@ class _Wording:
         return not self.names(value)
 
     def name_of(self, value: int) -> str:
-        """The one name that has the value: an attribute, or else one of a config."""
+        """Return the only name with this value: of an attribute, else of a config
+        entry.
+        """
         found = self.names(value)
         return found[0] if len(found) == 1 else ""
 
     def names(self, value: int) -> list[str]:
-        """The attributes that have the value, or else the names in configs."""
+        """Return the attributes with this value, else the names in configs."""
         own = [name for name, each in self.numbers.own.items() if each == value]
         configs = self.numbers.configs.values()
         theirs = {n for each in configs for n, v in each.items() if v == value}
@@ -239,7 +248,7 @@ class _Wording:
 
 
 def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
-    """Two numbers computed: ``3 * n_embd``."""
+    """Combine two numbers and their texts with an operator: ``3 * n_embd``."""
     text = f"{_bracketed(left[1])} {SIGNS[sign]} {_bracketed(right[1])}"
     if sign is ast.Add:
         return left[0] + right[0], text
@@ -251,19 +260,19 @@ def _computed(left: Told, sign: type[ast.operator], right: Told) -> Told | None:
 
 
 def _attribute(node: ast.expr | None) -> str:
-    """`n_head` of ``self.n_head``, empty for anything else."""
+    """Return `n_head` of ``self.n_head``, an empty string for anything else."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "self" else ""
     return ""
 
 
 def _bracketed(text: str) -> str:
-    """A text as a part of another."""
+    """Put a text in brackets where it becomes part of another."""
     return f"({text})" if " " in text else text
 
 
 def _named(text: str) -> bool:
-    """Whether a text has a name in it."""
+    """Return whether a text contains a name."""
     return any(each.isalpha() for each in text)
 
 
@@ -272,7 +281,8 @@ FACTOR = re.compile(r"(?<!\w)(\d+)(?=\*)")
 
 
 def names_of(trace: Trace, numbers: Mapping[str, ModuleNumbers]) -> tuple[Named, ...]:
-    """The constants that have one name, each with the first module that tells it.
+    """Return the constants that have a unique name, with the first module that shows
+    it.
 
     A name counts where the call that makes the size, or the constructor of its layer,
     is written with it; one of two that have the same value does not, nor one whose
@@ -294,7 +304,7 @@ Written = tuple[ast.FunctionDef, str, list[ast.expr]]
 
 @dataclass(slots=True)
 class _Naming:
-    """The texts of a trace, and the names of its modules."""
+    """Collects the names of constants, from the texts of a trace and its modules."""
 
     trace: Trace
     numbers: Mapping[str, ModuleNumbers]
@@ -304,7 +314,7 @@ class _Naming:
     made: dict[str, list[ast.FunctionDef]] = field(default_factory=dict)
 
     def read(self) -> dict[str, dict[int, dict[str, None]]]:
-        """By module and value: what it is called."""
+        """Return the names of every constant, by module and value."""
         letters = set(self.trace.letters.values())
         classes = {call.path: call.class_name for call in self.trace.calls}
         told: dict[str, dict[int, dict[str, None]]] = {}
@@ -332,7 +342,9 @@ class _Naming:
         return told
 
     def owner(self, path: str) -> tuple[str, str]:
-        """The innermost module of the program around an op, and its layer within."""
+        """Return the program's innermost module around an op, and the
+        layer within it.
+        """
         whole = path
         while path and path not in self.numbers:
             path = path.rpartition(".")[0]
@@ -342,7 +354,9 @@ class _Naming:
     def sizes(
         self, op: Op, owner: str, layer: str
     ) -> Iterator[tuple[_Wording, ast.expr]]:
-        """The expressions that tell sizes of what an op gives, where they stand."""
+        """Yield the expressions that set the sizes of an op's outputs, with their
+        place.
+        """
         classes = self.numbers[owner].classes
         if layer:
             for init in self.constructors(classes[0]):
@@ -361,7 +375,7 @@ class _Naming:
                 yield from ((wording, each) for each in written[2])
 
     def look(self, span: Span) -> Written | None:
-        """The sizes that a call is given, where it stands in a method."""
+        """Return the sizes passed to a call inside a method, or None."""
         source = self.trace.sources.get(span.file)
         if source is None or source.text is None:
             return None
@@ -377,14 +391,14 @@ class _Naming:
         return None
 
     def wording(self, function: ast.FunctionDef, owner: str) -> _Wording:
-        """How a function writes the numbers of a module; read once."""
+        """Return how a function writes the numbers of a module; cached."""
         key = id(function), owner
         if key not in self.wordings:
             self.wordings[key] = _Wording(function, self.numbers[owner])
         return self.wordings[key]
 
     def constructors(self, name: str) -> list[ast.FunctionDef]:
-        """The constructor of a class, where just one class has the name."""
+        """Return the constructors of a class, if only one class has this name."""
         if name not in self.made:
             found: list[ast.ClassDef] = []
             for source in self.trace.sources.values():
@@ -400,14 +414,16 @@ class _Naming:
         return self.made[name]
 
     def text(self, file: str, text: str) -> SourceText:
-        """The text of a file; read once."""
+        """Return the parsed text of a file; cached."""
         if file not in self.texts:
             self.texts[file] = SourceText(file, text)
         return self.texts[file]
 
 
 def _constants_of(op: Op) -> set[int]:
-    """The sizes of what an op gives that have no letters, and the factors of others."""
+    """Return the constant sizes of an op's outputs, and constant factors
+    of the others.
+    """
     found: set[int] = set()
     for fact in op.outputs:
         for size in fact.shape:

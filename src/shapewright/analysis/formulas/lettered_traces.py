@@ -1,5 +1,5 @@
-"""A trace whose sizes print as formulas, made as short as the accepted sizes allow, and
-held against a further sample.
+"""Build a trace whose sizes print as formulas, shortened as far as the accepted sizes
+allow, and check it against another sample.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def lettered(
     given: Sequence[Dims],
     strides: Sequence[Dims] | None = None,
 ) -> Trace:
-    """The trace with a formula for every size that has one.
+    """Return the trace with a formula for every size that has one.
 
     `calls` are the formulas of its ops in order, `given` those of the tensors that the
     target was given, in the order of its arguments. `strides` are those of what was
@@ -42,7 +42,7 @@ def lettered(
 
 
 class _Letters:
-    """The facts of a trace with their formulas; made once for each fact."""
+    """Adds formulas to the facts of a trace; every fact is converted once."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class _Letters:
         self.states = {state.fact.tensor for state in trace.states}
 
     def look(self) -> None:
-        """Learn the formulas of every tensor of the run."""
+        """Collect the formulas of every tensor of the run."""
         if self.read:
             return
         self.read = True
@@ -80,7 +80,7 @@ class _Letters:
                 )
 
     def fact(self, fact: Fact) -> Fact:
-        """The fact, its sizes with formulas."""
+        """Return the fact with formulas for its sizes."""
         found = self.facts.get(fact)
         if found is None:
             shapes, strides = self.known.get((fact.tensor, fact.shape), ((), ()))
@@ -93,7 +93,7 @@ class _Letters:
         return found
 
     def ops(self) -> Iterator[Op]:
-        """The ops; their numbers have formulas as well."""
+        """Yield the ops, with formulas for their numbers too."""
         self.look()
         for at, op in enumerate(self.trace.ops):
             formulas = self.formulas[at] if at < len(self.formulas) else None
@@ -108,7 +108,7 @@ class _Letters:
             )
 
     def calls(self) -> Iterator[ModuleCall]:
-        """The module calls."""
+        """Yield the module calls with formulas."""
         self.look()
         for call in self.trace.calls:
             yield replace(
@@ -117,7 +117,7 @@ class _Letters:
 
     @property
     def output(self) -> Any:
-        """What the target returned."""
+        """Return the target's return value with formulas."""
         if self.strides is None:
             self.look()
         ends = iter(self.strides or ())
@@ -128,7 +128,9 @@ class _Letters:
     def returned(
         self, value: Any, shapes: Iterator[Dims], strides: Iterator[Dims]
     ) -> Any:
-        """What came out, in order; which tensor it is may differ from run to run."""
+        """Return the returned facts in order; which tensor comes back may vary between
+        runs.
+        """
         if isinstance(value, Fact):
             dims = next(shapes, ())
             if self.strides is None:
@@ -149,7 +151,7 @@ class _Letters:
         return value
 
     def nest(self, value: Any) -> Any:
-        """A nest, its facts with formulas."""
+        """Return a nest with formulas in its facts."""
         if isinstance(value, Fact):
             return self.fact(value)
         if isinstance(value, dict):
@@ -162,7 +164,7 @@ class _Letters:
 
 
 def _with_formulas(sizes: Any, formulas: Dims) -> Any:
-    """Sizes with their formulas, where there is one for each."""
+    """Attach formulas to sizes, if there is a formula for every size."""
     if sizes is None or len(sizes) != len(formulas):
         return sizes
     return tuple(
@@ -171,7 +173,7 @@ def _with_formulas(sizes: Any, formulas: Dims) -> Any:
 
 
 def _numbered(value: Any, formulas: Iterator[Any]) -> Any:
-    """The whole numbers of an argument with their formulas, in order."""
+    """Attach formulas to the whole numbers of an argument, in order."""
     if isinstance(value, tuple):
         return tuple(_numbered(each, formulas) for each in value)
     if isinstance(value, list):
@@ -182,7 +184,7 @@ def _numbered(value: Any, formulas: Iterator[Any]) -> Any:
 
 
 def _facts_in(nest: Any) -> list[Fact]:
-    """The facts of a nest, in order."""
+    """Return the facts of a nest, in order."""
     if isinstance(nest, Fact):
         return [nest]
     if isinstance(nest, dict):
@@ -195,14 +197,14 @@ def _facts_in(nest: Any) -> list[Fact]:
 def shortened(
     calls: Sequence[CallFormulas], steps: Mapping[str, int]
 ) -> list[CallFormulas]:
-    """The formulas where each letter is a multiple of its step: `2*(H//2)` is `H`."""
+    """Shorten formulas whose letters are multiples of a step: `2*(H//2)` is `H`."""
     return _changed(calls, lambda formula: on_multiples(formula, steps))
 
 
 def without(
     calls: Sequence[CallFormulas], open_: Collection[Expression]
 ) -> list[CallFormulas]:
-    """The formulas, those that are not sure left out."""
+    """Return the formulas without the uncertain ones."""
     if not open_:
         return list(calls)
     return _changed(calls, lambda formula: UNKNOWN if formula in open_ else formula)
@@ -211,7 +213,7 @@ def without(
 def _changed(
     calls: Sequence[CallFormulas], change: Callable[[Expression], Expression]
 ) -> list[CallFormulas]:
-    """The formulas, each changed once."""
+    """Apply a change to the formulas, every distinct formula once."""
     known: dict[Expression, Expression] = {}
     made: dict[int, CallFormulas] = {}
 
@@ -243,7 +245,7 @@ Pair = tuple[Dims, tuple[int, ...]]
 def holds(
     calls: Sequence[CallFormulas], classes: Sequence[int], sample: Sample
 ) -> bool:
-    """Whether the formulas of all calls give the numbers of a sample with every call.
+    """Return whether the formulas of all calls match a sample that has every call.
 
     Of the calls of one class only the first is looked at. The stride of a dim of one
     element may be anything.
@@ -265,7 +267,7 @@ def holds(
 
 
 def _firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[int]:
-    """The first call of each class."""
+    """Yield the first call of every class."""
     seen: set[int] = set()
     for at in range(len(calls)):
         kind = classes[at] if at < len(classes) else -1 - at
@@ -275,7 +277,7 @@ def _firsts(calls: Sequence[CallFormulas], classes: Sequence[int]) -> Iterator[i
 
 
 def _beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
-    """Formulas of a call, and the numbers that stand there in a sample."""
+    """Yield the formulas of a call, paired with the numbers of a sample."""
     yield from zip(call.shapes, sample.given[at], strict=False)
     for formulas, steps, shape in zip(
         call.strides, sample.steps[at], sample.given[at], strict=False
@@ -290,7 +292,7 @@ def _beside(call: CallFormulas, sample: Sample, at: int) -> Iterator[Pair]:
 
 
 def are_plain(calls: Sequence[CallFormulas], classes: Sequence[int]) -> bool:
-    """Whether all formulas are sums and products: none is rounded, none bounded."""
+    """Return whether all formulas are sums and products, without rounding or bounds."""
     found = {
         formula
         for at in _firsts(calls, classes)

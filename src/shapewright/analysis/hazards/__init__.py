@@ -1,5 +1,5 @@
-"""Hazards: what runs, but is likely not what was meant. Finds all of a run, without
-those that the user switched off.
+"""Find hazards: calls that run but likely do not do what was meant. Hazards that the
+user switched off are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ignored_here(program: Program, finding: Finding) -> bool:
 
 
 def _statement_line(program: Program, finding: Finding) -> int:
-    """The line on which the statement begins that holds a finding."""
+    """Return the first line of the statement that contains a finding."""
     import ast
 
     assert finding.span is not None
@@ -57,7 +57,7 @@ def _statement_line(program: Program, finding: Finding) -> int:
 
 @lru_cache(maxsize=256)
 def _codes(line: str) -> frozenset[str]:
-    """The codes that a comment in a line switches off."""
+    """Return the codes that a comment in a line switches off."""
     found = COMMENT.search(line)
     if found is None:
         return frozenset()
@@ -88,7 +88,7 @@ STRICT = frozenset({"implicit-broadcast"})
 def hazards(
     program: Program, ignored: Collection[str] = (), strict: bool = False
 ) -> list[Finding]:
-    """Findings of every kind, one for all equal blocks of a loop, in their order.
+    """Return all findings sorted by place; equal blocks of a loop share one.
 
     `ignored` are codes that are switched off.
     """
@@ -119,7 +119,7 @@ CERTAIN = frozenset({"cpu-tensor"})
 
 
 def _behind_failures(program: Program) -> set[Span]:
-    """The places of calls on what came of a call that torch refused.
+    """Return the places of calls that depend on the output of a refused call.
 
     The run supposed its shape there; once the error is mended they are looked at.
     """
@@ -136,7 +136,7 @@ def _behind_failures(program: Program) -> set[Span]:
 
 
 def _looked_for(code: str, find: Kind, scene: HazardContext) -> list[Finding]:
-    """What one kind finds. A mistake of our own is told, and stops nothing else."""
+    """Run one check; a bug in it becomes a finding and stops nothing else."""
     try:
         return list(find(scene))
     except Exception as error:  # ours, not the program's
@@ -146,6 +146,6 @@ def _looked_for(code: str, find: Kind, scene: HazardContext) -> list[Finding]:
 
 
 def _place(finding: Finding) -> tuple[str, int, int]:
-    """Where a finding stands, for their order."""
+    """Return the place of a finding as a sort key."""
     span = finding.span
     return (span.file, span.line, span.column) if span is not None else ("", 0, 0)

@@ -1,5 +1,5 @@
-"""Attention masks that lie along the queries, or show what they should hide; where
-masks made of triangles or ranges are true.
+"""Find attention masks that run along the queries, or that show what they should hide;
+for masks built from triangles or ranges, work out where they are true.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN = frozenset(
 
 
 def _order(scene: HazardContext, fact: Fact) -> str | None:
-    """Whether a mask is true in the past or in the future of the diagonal.
+    """Return whether a mask is true in the past or in the future of the diagonal.
 
     A mask is rows of queries and columns of keys; `torch.tril` keeps the past.
     """
@@ -66,7 +66,7 @@ def _corner(call: OperatorCall) -> bool:
 
 
 def _of_ones(scene: HazardContext, fact: Fact) -> bool:
-    """Whether a tensor is all ones, which `tril` and `triu` make a mask of."""
+    """Return whether a tensor is all ones, as `tril` and `triu` need for a mask."""
     maker = scene.program.producers.get(fact.tensor)
     if maker is None:
         return False
@@ -80,7 +80,7 @@ def _of_ones(scene: HazardContext, fact: Fact) -> bool:
 
 
 def _of_comparison(scene: HazardContext, call: OperatorCall) -> str | None:
-    """Where `i[:, None] >= j[None, :]` of two ranges is true."""
+    """Return where `i[:, None] >= j[None, :]` of two ranges is true."""
     if len(call.op.inputs) != 2:
         return None
     one, other = call.op.inputs
@@ -115,7 +115,7 @@ HIDES = -1e3
 
 @hazard("mask-axis")
 def mask_axes(scene: HazardContext) -> Iterator[Finding]:
-    """Masks without effect on a softmax, and masks that let only the future through."""
+    """Find masks that do not affect the softmax, or that show only the future."""
     for call in scene.calls:
         if call.op.span is None:
             continue
@@ -128,7 +128,7 @@ def mask_axes(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _of_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
-    """Scores that are filled before a softmax."""
+    """Check scores that are masked by a fill before a softmax."""
     value = call.given(2, "value")
     if not isinstance(value, int | float) or value > HIDES:
         return
@@ -153,7 +153,7 @@ def _of_fill(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
 
 
 def _goes_to_attention(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether zeros that are filled are the mask of `nn.MultiheadAttention`."""
+    """Return whether filled zeros are the mask of `nn.MultiheadAttention`."""
     maker = scene.maker(call.op.inputs[0])
     users = scene.users.get(call.op.outputs[0].tensor, ())
     return (maker is None or maker.name == "zeros_like") and any(
@@ -162,7 +162,7 @@ def _goes_to_attention(scene: HazardContext, call: OperatorCall) -> bool:
 
 
 def _of_others(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
-    """Scores that are hidden by `where`, or by adding large negative numbers."""
+    """Check scores masked by `where`, or by adding large negative numbers."""
     at = 0 if call.name == "where" else _hiding(scene, call)
     if at is None or (call.name == "where" and not _hides_rest(scene, call)):
         return
@@ -179,7 +179,7 @@ def _of_others(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
 
 
 def _hiding(scene: HazardContext, call: OperatorCall) -> int | None:
-    """Which of two terms is a mask times a large negative number."""
+    """Return which of two terms is a mask times a large negative number, or None."""
     for at, fact in enumerate(call.op.inputs[:2]):
         maker = scene.maker(fact)
         if maker is not None and maker.name in ("*", "mul") and len(maker.dims) == 1:
@@ -190,7 +190,7 @@ def _hiding(scene: HazardContext, call: OperatorCall) -> int | None:
 
 
 def _hides_rest(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether `where` takes a large negative number where its mask is false."""
+    """Return whether `where` picks a large negative number where its mask is false."""
     number = call.given(2, "other")
     if number is None and len(call.op.inputs) > 2:
         maker = scene.maker(call.op.inputs[2])
@@ -199,7 +199,7 @@ def _hides_rest(scene: HazardContext, call: OperatorCall) -> bool:
 
 
 def _of_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]:
-    """The mask of a fused attention: true where a key is seen."""
+    """Check the mask of a fused attention, which is true where a key is visible."""
     fact, mask = call.op.inputs[3], call.dims[3]
     keys = call.dims[1][-2]
     if length(mask[-1]) == 1 and length(keys) > 1 and _flat(mask, -1):
@@ -209,7 +209,7 @@ def _of_attention(scene: HazardContext, call: OperatorCall) -> Iterator[Finding]
 
 
 def _flat(mask: tuple[Any, ...], back: int) -> bool:
-    """Whether a mask says the same of all places along a dim, but not along another."""
+    """Whether a mask is constant along a dim but varies along another."""
     others = [dim for at, dim in enumerate(mask) if at != len(mask) + back]
     near = others[-1:] if others else []
     return length(mask[back]) == 1 and any(
@@ -218,7 +218,7 @@ def _flat(mask: tuple[Any, ...], back: int) -> bool:
 
 
 def _softmax_after(scene: HazardContext, fact: Fact) -> OperatorCall | None:
-    """The softmax that scores go into, masks and scales in between."""
+    """Return the softmax that scores reach, through masks and scales."""
     for _ in range(4):
         users = scene.users.get(fact.tensor, [])
         for user in users:

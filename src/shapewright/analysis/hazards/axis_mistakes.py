@@ -1,4 +1,4 @@
-"""Views that mix or drop dims, and weights that are used along another axis."""
+"""Find views that mix or drop dims, and weights applied along the wrong axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shapewright.record.ops import Fact, Op
 
 @hazard("lost-batch")
 def lost_batches(scene: HazardContext) -> Iterator[Finding]:
-    """`squeeze()` on a tensor that has a dim of samples, beside others of size 1."""
+    """Find `squeeze()` on a tensor whose batch dim, or another dim, has size 1."""
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:
@@ -68,7 +68,7 @@ SMALL = 4
 
 @hazard("view-mixes-dims")
 def mixing_views(scene: HazardContext) -> Iterator[Finding]:
-    """Reshapes whose result has an axis's size in another place than its elements."""
+    """Find reshapes that put an axis's size in another place than its elements."""
     for op, block in scene.flow.recuts:
         if op.span is None:
             continue
@@ -84,7 +84,7 @@ def mixing_views(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _moved_axis(block: RegroupedDims) -> Axis | None:
-    """The axis that has another place now, as far as sizes tell; None without one."""
+    """Return the axis that moved, as far as sizes show it; None if none did."""
     axes = block.axes
     if len(axes) < 2 or not any(axis.data for axis in axes):
         return None
@@ -108,7 +108,7 @@ def _moved_axis(block: RegroupedDims) -> Axis | None:
 
 
 def _skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
-    """Whether a slice comes next, as where scores are shifted by their own view."""
+    """Whether a slice follows, as where a view shifts relative position scores."""
     out = op.outputs[0]
     for user in scene.users.get(out.tensor, ()):
         if user.name in ("[]", "narrow", "index_select", "slice") and user.dims[0]:
@@ -119,7 +119,7 @@ def _skewed(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
 
 
 def _mixed(block: RegroupedDims) -> bool:
-    """Whether pieces of a data axis are put together with others, or all is moved.
+    """Whether parts of a data axis are merged with other axes, or all of it is moved.
 
     Else what is cut is the features, as where `(H, W, A * K)` becomes `(H * W * A, K)`.
     """
@@ -135,7 +135,7 @@ def _mixed(block: RegroupedDims) -> bool:
 
 
 def _cuts_samples(scene: HazardContext, op: Op, block: RegroupedDims) -> bool:
-    """Whether rows of the result hold elements of different samples."""
+    """Whether rows of the result mix elements of different samples."""
     axes = block.axes
     if block.before[0] != 0 or block.aligned or len(axes) < 2:
         return False
@@ -163,7 +163,7 @@ def _of_move(scene: HazardContext, op: Op, block: RegroupedDims, axis: Axis) -> 
 
 
 def _joining(scene: HazardContext, fact: Fact, block: RegroupedDims) -> Op | None:
-    """The `cat` that put the parts after each other, along dim 0."""
+    """Return the `cat` along dim 0 that joined the parts, or None."""
     for _ in range(STEPS):
         op = scene.program.producers.get(fact.tensor)
         if op is None or not op.inputs:
@@ -180,7 +180,7 @@ STEPS = 12
 
 
 def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
-    """Parts that are joined along the batch, and viewed as if along the features."""
+    """Report parts joined along the batch but viewed as if along the features."""
     names = ", ".join(scene.names(cat))
     message = (
         f"{scene.operation(cat)} of {names} puts the samples of the parts after each"
@@ -196,7 +196,7 @@ def _of_parts(scene: HazardContext, cat: Op, op: Op) -> Finding:
 
 
 def _place_of(scene: HazardContext, op: Op, axis: Axis) -> int:
-    """The dim of the input in which an axis stands."""
+    """Return the dim of the input that holds an axis."""
     for at, dim in enumerate(scene.flow.of(op.inputs[0])):
         if any(each is axis for each in dim):
             return at
@@ -216,7 +216,7 @@ def _of_cut(scene: HazardContext, op: Op, block: RegroupedDims) -> Finding:
 
 @hazard("wrong-axis")
 def wrong_axes(scene: HazardContext) -> Iterator[Finding]:
-    """Softmax over queries, over the batch, or over any axis that is not summed."""
+    """Find softmax over queries, over the batch, or over an axis never summed."""
     yield from _softmax_of_one(scene)
     yield from _default_dims(scene)
     by_index = {call.op.index: call for call in scene.calls}
@@ -234,7 +234,7 @@ DEFAULTS = {"cosine_similarity": 2, "normalize": 2}
 
 
 def _default_dims(scene: HazardContext) -> Iterator[Finding]:
-    """Vectors in the last dim, compared or normalised along dim 1 by default.
+    """Find vectors in the last dim, compared or normalised along dim 1 by default.
 
     Example: ``F.cosine_similarity(a, v)`` of two (batch, frames, features).
     """
@@ -254,7 +254,7 @@ def _default_dims(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
-    """Whether the text calls a function without its `dim`."""
+    """Whether the text calls a function without `dim`."""
     found = scene.program.node(call.op.span)
     node = found[1] if found is not None else None
     if not isinstance(node, ast.Call) or scene.program.layer(call.op) is not None:
@@ -265,12 +265,12 @@ def _names_no_dim(scene: HazardContext, call: OperatorCall, place: int) -> bool:
 
 
 def _along_data(dim: Dim) -> bool:
-    """Whether a dim counts steps or places of what the program was given."""
+    """Whether a dim counts steps or positions of the program's input."""
     return len(dim) == 1 and dim[0].data and dim[0].kind in ("input", "changed")
 
 
 def _softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
-    """Weights along a dim that a layer makes of size 1: each of them is one."""
+    """Find softmax along a dim of size 1, where every weight is 1."""
     for call in scene.calls:
         if call.name not in ("softmax", "softmin") or not call.dims:
             continue
@@ -290,7 +290,7 @@ def _softmax_of_one(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims, Dims]]:
-    """Weighted sums: the dim of the weights that is summed, the weights, the values."""
+    """Yield weighted sums: the weights' summed dim, the weights, and the values."""
     made = contraction(call)
     if made is not None and len(call.dims) == 2:
         if len(made.left) == 1:
@@ -313,7 +313,7 @@ def _sums(scene: HazardContext, call: OperatorCall) -> Iterator[tuple[Dim, Dims,
 
 
 def _turned(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether a matrix was transposed for the product, as `soft.T @ x` says openly."""
+    """Whether a matrix was explicitly transposed for the product: `soft.T @ x`."""
     fact = call.op.inputs[at]
     maker = scene.maker(fact)
     return len(fact.shape) == 2 and maker is not None and maker.name in TURNING
@@ -329,7 +329,7 @@ def _misused(
     weights: Dims,
     values: Dims,
 ) -> int | None:
-    """The softmax of weights that are summed along another axis than their own."""
+    """Return the softmax whose weights are summed along another axis than their own."""
     if is_marked(summed) or any(map(is_marked, values)):
         return None
     if length(summed) == 1 or not any(axis.data for axis in summed):
@@ -345,7 +345,7 @@ def _misused(
 
 
 def _between_products(scene: HazardContext, call: OperatorCall | None) -> bool:
-    """Whether a softmax of scores runs along neither queries nor keys: the heads."""
+    """Whether a softmax of scores runs over the heads, neither queries nor keys."""
     if call is None:
         return False
     at, fact = softmax_dim(call), call.op.inputs[0]
@@ -372,7 +372,7 @@ MIXING_STEPS = 6
 
 
 def is_marked(dim: Dim) -> bool:
-    """Whether a dim is one along which weights sum to one."""
+    """Whether weights sum to 1 along a dim."""
     return any(axis.softmax is not None for axis in dim)
 
 

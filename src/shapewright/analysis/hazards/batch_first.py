@@ -1,4 +1,4 @@
-"""Layers that take the batch for time, or steps that are taken from the batch.
+"""Find layers that take the batch dim for time, or time steps taken from the batch.
 
 A recurrent layer and attention say which dim of what they are given is the batch:
 `batch_first` decides. Where the program then treats that dim as time (its last step is
@@ -35,7 +35,7 @@ TIME_FIRST = re.compile(
 
 @hazard("layout")
 def layouts(scene: HazardContext) -> Iterator[Finding]:
-    """What speaks against the dim that a layer takes for the batch."""
+    """Report evidence that a layer's batch dim is not the batch."""
     told: set[object] = set()
     for claim in scene.claims:
         if claim.role != "batch" or not _is_sequence(claim) or claim.axis.size < 2:
@@ -55,7 +55,7 @@ def _is_sequence(claim: Claim) -> bool:
 
 
 def _against(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | None:
-    """The first thing that speaks against what a layer takes for the batch."""
+    """Return the first evidence against what a layer takes for the batch."""
     time_first = claim.dim == 1
     for fact in claim.call.op.outputs[1:]:
         for call in scene.users.get(fact.tensor, ()):
@@ -93,7 +93,7 @@ def _against(scene: HazardContext, claim: Claim) -> tuple[Finding, object] | Non
 
 
 def _used_later(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
-    """Calls on what a layer gave, through what leaves the dims as they are."""
+    """Yield calls on a layer's output, through ops that keep the dims."""
     waiting = [fact.tensor for fact in claim.call.op.outputs[:1]]
     seen = set(waiting)
     while waiting:
@@ -109,13 +109,13 @@ def _used_later(scene: HazardContext, claim: Claim) -> Iterator[OperatorCall]:
 
 
 def _in_place(dims: Dims, claim: Claim) -> bool:
-    """Whether a tensor still has the batch in the dim in which the layer has it."""
+    """Whether a tensor still has the batch in the dim where the layer has it."""
     at = claim.dim
     return len(dims) == 3 and len(dims[at]) == 1 and dims[at][0] is claim.axis
 
 
 def _step_of(call: OperatorCall, axis: Axis) -> int | None:
-    """The number at which an index takes an axis; None where it does not."""
+    """Return the number by which an index selects from an axis, or None."""
     dims = call.dims[0]
     if call.name == "select":
         at, item = call.given(1, "dim"), call.given(2, "index")
@@ -133,7 +133,7 @@ def _step_of(call: OperatorCall, axis: Axis) -> int | None:
 
 
 def _averaged(call: OperatorCall, axis: Axis) -> bool:
-    """Whether a reduction runs along one axis and no other."""
+    """Whether a reduction runs along this axis only."""
     gone = reduced_dims(call)
     dims = call.dims[0]
     if gone is None or len(gone) != 1 or len(dims) != 3:
@@ -143,7 +143,7 @@ def _averaged(call: OperatorCall, axis: Axis) -> bool:
 
 
 def _positions(scene: HazardContext, axis: Axis) -> OperatorCall | None:
-    """Where a table of positions is added along an axis."""
+    """Return the call that adds a table of positions along an axis."""
     for call in scene.calls:
         if (
             call.name not in ("+", "add", "+=", "add_", "__add__")
@@ -162,7 +162,7 @@ def _positions(scene: HazardContext, axis: Axis) -> OperatorCall | None:
 
 
 def _looked_up(scene: HazardContext, fact: Fact) -> bool:
-    """Whether a tensor is the rows of an embedding for 0, 1, 2, ..."""
+    """Whether a tensor holds the embedding rows of 0, 1, 2, ..."""
     for _ in range(4):
         maker = scene.program.producers.get(fact.tensor)
         if maker is None or not maker.inputs:
@@ -182,7 +182,7 @@ def _is_table(dim: tuple[Axis, ...]) -> bool:
 
 
 def _unpacked(scene: HazardContext, claim: Claim) -> str:
-    """`batch, steps, _ = x.shape` on what a layer is given, which has time first."""
+    """Return the line `batch, steps, _ = x.shape` on a layer's input; empty if none."""
     op = claim.call.op
     found = scene.program.node(op.span)
     if found is None:
@@ -218,7 +218,7 @@ TIME = re.compile(r"time\w*|seq\w*|n?_?steps?|t|l|length|frames?", re.IGNORECASE
 
 
 def _sizes_of(node: ast.expr) -> str:
-    """`x` of `x.shape` and `x.size()`."""
+    """Return `x` of `x.shape` and `x.size()`."""
     if isinstance(node, ast.Call):
         node = node.func
     if isinstance(node, ast.Attribute) and node.attr in ("shape", "size"):
@@ -227,7 +227,7 @@ def _sizes_of(node: ast.expr) -> str:
 
 
 def _comment(scene: HazardContext, claim: Claim) -> str:
-    """What a comment says of a layout with the batch in front, where none says else.
+    """Return a comment that says batch-first; empty if the file says time-first.
 
     Only where what the layer is given is laid out as the model's inputs are.
     """
@@ -273,7 +273,7 @@ def _of_layer(
 
 
 def _outer_name(scene: HazardContext, op: Op) -> str:
-    """The layer as the program's text calls it: `encoder`, not the attention in it."""
+    """Return the layer as the program names it: `encoder`, not its attention."""
     for call in scene.program.trace.calls:
         if call.span is not None and call.span == op.span and call.parent is not None:
             return f"`{call.path}`"

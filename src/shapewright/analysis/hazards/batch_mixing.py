@@ -1,5 +1,5 @@
-"""Samples of a batch that affect each other: normalised along the batch, scaled by its
-extremes, or summed by an `einsum` without an arrow.
+"""Find samples of a batch that affect each other: normalised along the batch, scaled by
+its extremes, or summed by an `einsum` without an arrow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RUNNING = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
 
 @hazard("batch-axis")
 def batch_axes(scene: HazardContext) -> Iterator[Finding]:
-    """Softmax and `normalize` along the samples of a batch."""
+    """Find softmax, `normalize`, running sums and einsums over the batch dim."""
     if not scene.model:
         return
     for call in scene.calls:
@@ -47,7 +47,7 @@ def batch_axes(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _find_summed_letter(scene: HazardContext, call: OperatorCall) -> str | None:
-    """The letter of the samples, where an einsum with weights of a layer sums them."""
+    """Return the batch letter, if an einsum with a layer's weights sums over it."""
     states = scene.program.states
     found, letters = equation(call), einsum_letters(call)
     if found is None or letters is None or found[1] is None:
@@ -71,13 +71,13 @@ def _of_einsum(scene: HazardContext, call: OperatorCall, letter: str) -> Finding
 
 
 def _accumulates(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether a running sum goes from sample to sample."""
+    """Whether a cumulative sum runs over the samples."""
     dims = call.dims[0]
     return len(dims) > 1 and scene.is_batch(dims[at]) and length(dims[at]) > 1
 
 
 def _normalised(call: OperatorCall) -> int | None:
-    """The dim along which a call normalises."""
+    """Return the dim along which a call normalises."""
     if call.name == "normalize":
         at = call.given(2, "dim", default=1)
         return at % len(call.dims[0]) if isinstance(at, int) else None
@@ -85,7 +85,7 @@ def _normalised(call: OperatorCall) -> int | None:
 
 
 def _competes(scene: HazardContext, call: OperatorCall, at: int) -> bool:
-    """Whether samples compete that should not, as far as the run tells."""
+    """Whether samples compete that should not, as far as the run shows."""
     dims = call.dims[0]
     if len(dims) < 2 or not scene.is_batch(dims[at]) or length(dims[at]) < 2:
         return False
@@ -100,7 +100,7 @@ def _competes(scene: HazardContext, call: OperatorCall, at: int) -> bool:
 
 
 def _used_along(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether what comes out is summed, or chosen from, along that axis: pooling."""
+    """Whether the result is summed or selected from along that axis, as in pooling."""
     if call.name != "softmax":
         return False
     index = call.op.index
@@ -147,7 +147,7 @@ STEPS = 6
 
 @hazard("batch-dependence")
 def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
-    """Divisions of per-sample maps by an extreme that was taken over all samples."""
+    """Find per-sample maps divided by an extreme over all samples."""
     if not scene.model or scene.batch is None:
         return
     for call in scene.calls:
@@ -161,7 +161,7 @@ def batch_dependences(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _per_sample(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether a tensor of samples is divided by one number."""
+    """Whether a tensor with a batch dim is divided by a single number."""
     dims, by = call.dims
     batch = [dim for dim in dims if scene.is_batch(dim) and length(dim) > 1]
     data = [dim for dim in dims if any(axis.data for axis in dim) and length(dim) > 1]
@@ -169,7 +169,7 @@ def _per_sample(scene: HazardContext, call: OperatorCall) -> bool:
 
 
 def _extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
-    """The extreme in a divisor that was taken over the tensor that is divided."""
+    """Return the extreme in a divisor that was taken over the dividend."""
     numerator = _ancestors(scene, call.op.inputs[0])
     waiting, steps = [call.op.inputs[1]], 0
     while waiting and steps < STEPS:
@@ -190,7 +190,7 @@ def _extreme(scene: HazardContext, call: OperatorCall) -> OperatorCall | None:
 
 
 def _magnitudes(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
-    """Whether a tensor is the magnitudes of one of these: `x.abs()`."""
+    """Whether a tensor holds the magnitudes of one of these tensors: `x.abs()`."""
     maker = scene.maker(fact)
     return (
         maker is not None
@@ -200,7 +200,7 @@ def _magnitudes(scene: HazardContext, fact: Fact, numerator: set[int]) -> bool:
 
 
 def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
-    """A tensor, and what it is after a number was taken off."""
+    """Return a tensor, and its source before a subtraction, `abs` or `clone`."""
     found = {fact.tensor}
     maker = scene.maker(fact)
     if maker is not None and maker.name in ("-", "sub", "abs", "clone") and maker.dims:
@@ -209,7 +209,7 @@ def _ancestors(scene: HazardContext, fact: Fact) -> set[int]:
 
 
 def _rounded(scene: HazardContext, call: OperatorCall) -> bool:
-    """Whether what comes out is rounded: a scale for all, as for quantisation."""
+    """Whether the result is rounded, as in quantisation with a common scale."""
     fact = call.op.outputs[0]
     for _ in range(3):
         users = scene.users.get(fact.tensor, [])
@@ -242,7 +242,7 @@ def _report_batch_dependence(
 
 @hazard("einsum-reduction")
 def einsums(scene: HazardContext) -> Iterator[Finding]:
-    """Equations whose output torch had to guess."""
+    """Find einsum equations whose output letters torch had to infer."""
     for call in scene.calls:
         if call.name != "einsum" or call.op.span is None:
             continue
@@ -281,5 +281,5 @@ def einsums(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _is_sum_over_samples(scene: HazardContext, dim: object) -> bool:
-    """Whether the letter in front counts samples."""
+    """Whether the first letter counts samples."""
     return isinstance(dim, tuple) and scene.is_batch(dim)

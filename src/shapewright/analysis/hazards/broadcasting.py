@@ -1,19 +1,13 @@
 """Broadcasts that were likely not meant: `(N, 1)` with `(N,)`, one sample with a whole
-batch, and, with `--strict`, every implicit one.
-
-In a loss of stacked log probabilities and a list of returns no axis shows that both
-count the same steps; there the finding needs both sides to be new and of equal length
-each time the line runs. One sample against a batch counts only where it was taken out
-of that batch, or where both sides had equal length in every batch but the last.
+batch, and, with `--strict`, every implicit broadcast.
 
 Torch broadcasts `(C, H, W)` with `(N, C, H, W)`, and warns of it in some losses,
-whether it is meant or not. Here it is told where the run shows that it is not: one side
-was taken out of the batch that the other counts, or both sides were as long as each
-other in every batch but one of a single sample.
+whether it is meant or not. A sample against a batch is reported only if it was taken
+out of that batch, or if both sides had equal length in every batch but the last.
 
-Log probabilities are stacked, returns are made of a list: that both count the same
-steps shows in no axis. It shows in a loss that is made of their pairs alone, where each
-time that the line runs both are new and as long as each other.
+In a loss of stacked log probabilities and a list of returns no axis shows that both
+count the same steps. There the loss must consist of their pairs alone, and both sides
+must be new and of equal length every time the line runs.
 """
 
 from __future__ import annotations
@@ -38,7 +32,7 @@ from shapewright.record.ops import Fact, Op
 
 @hazard("implicit-broadcast")
 def implicit_broadcasts(scene: HazardContext) -> Iterator[Finding]:
-    """Pointwise calls of the program's own text on tensors of two shapes."""
+    """Find pointwise calls in the program's own text on tensors of two shapes."""
     for call in scene.calls:
         op = call.op
         if call.name not in ARITHMETIC | LOSSES or len(op.inputs) < 2:
@@ -78,7 +72,7 @@ FRESH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A call that pairs samples: which input is the column, who made it, what follows.
+    """A call that pairs samples: which input is the column, and the calls around it.
 
     `origin` made the other, `backward` is the backward pass of the loss.
     """
@@ -93,7 +87,7 @@ class _Pair:
 def _paired_in_losses(
     ops: Sequence[Op], producers: Mapping[int, Op]
 ) -> Iterator[_Pair]:
-    """Pairs of a trained column and fresh data of the same length, in a loss."""
+    """Find pairs of a trained column and fresh data of the same length, in a loss."""
     if not any(_short(op) == "backward" for op in ops):
         return
     found: dict[Span, list[_Pair]] = {}
@@ -132,12 +126,12 @@ def _paired_in_losses(
 
 
 def _short(op: Op) -> str:
-    """The last part of a call's name."""
+    """Return the last part of a call's name."""
     return op.name.rpartition(".")[2]
 
 
 def _faces(op: Op) -> int | None:
-    """Which of two inputs is a column that faces a row: `(S, 1)` with `(T,)`."""
+    """Return which of two inputs is a column that meets a row: `(S, 1)` with `(T,)`."""
     for at, fact in enumerate(op.inputs[:2] if len(op.inputs) > 1 else ()):
         shape, other = fact.shape, op.inputs[1 - at].shape
         if len(shape) == 2 and shape[1] == 1 and len(other) == 1 and other[0] > 1:
@@ -146,7 +140,7 @@ def _faces(op: Op) -> int | None:
 
 
 def _pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
-    """The pair, where a trained column meets fresh data of the same length."""
+    """Return the pair, if a trained column meets fresh data of the same length."""
     column, row = op.inputs[longer], op.inputs[1 - longer]
     if column.shape[0] != row.shape[0] or not column.requires_grad or row.requires_grad:
         return None
@@ -160,7 +154,7 @@ def _pair_of(op: Op, longer: int, producers: Mapping[int, Op]) -> _Pair | None:
 
 
 def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
-    """The call that made a tensor's shape: back through those that keep it."""
+    """Return the call that made a tensor, skipping calls that keep its shape."""
     before: int | None = None
     while (op := producers.get(fact.tensor)) is not None:
         if before is not None and op.index >= before:
@@ -179,7 +173,7 @@ def _made(fact: Fact, producers: Mapping[int, Op]) -> Op | None:
 
 @hazard("outer-broadcast")
 def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
-    """Pointwise calls that pair the samples of one tensor with those of another."""
+    """Find pointwise calls that pair the samples of a tensor with those of another."""
     seen = set()
     for call in scene.calls:
         loss = call.name in LOSSES
@@ -198,7 +192,7 @@ def outer_broadcasts(scene: HazardContext) -> Iterator[Finding]:
 def _paired(
     scene: HazardContext, one: Dims, other: Dims, loss: bool
 ) -> tuple[Axis, int] | None:
-    """The samples that two tensors share in different dims, and whose is longer."""
+    """Return the axis that two tensors hold in different dims, and the longer one."""
     if len(one) == len(other):
         return None
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
@@ -218,7 +212,7 @@ def _paired(
 
 
 def _by_accident(dim: Dim) -> bool:
-    """Whether a dim of size 1 stands there without having been asked for."""
+    """Whether a dim of size 1 is there without having been requested."""
     return not dim[0].explicit and dim[0].kind in ACCIDENTS
 
 
@@ -264,7 +258,7 @@ def _told(
 
 
 def _of_steps(scene: HazardContext, pair: _Pair) -> Finding:
-    """The finding of a pair of which the run shows that a loss is made of it."""
+    """Return the finding for a pair that the run shows to be part of a loss."""
     op, names = pair.op, scene.names(pair.op)
     size = op.inputs[1 - pair.longer].shape[0]
     return scene.finding(
@@ -284,7 +278,7 @@ FARTHEST = 8
 
 @hazard("one-sample")
 def one_samples(scene: HazardContext) -> Iterator[Finding]:
-    """Losses of one sample with many, and calls in which a batch of one meets more."""
+    """Find losses of one sample with many, and calls of a batch of 1 with a larger."""
     alike: dict[object, set[int]] = {}
     for call in scene.calls:
         op = call.op
@@ -307,7 +301,7 @@ def one_samples(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _picked(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | None:
-    """Which side is one sample of the batch that the other counts, and its index."""
+    """Return which side is one sample of the other's batch, the axis and index op."""
     for at in (0, 1):
         one, other = call.dims[at], call.dims[1 - at]
         shape = call.op.inputs[at].shape
@@ -328,7 +322,7 @@ def _picked(scene: HazardContext, call: OperatorCall) -> tuple[int, Axis, Op] | 
 def _index_of(
     scene: HazardContext, call: OperatorCall, at: int, batch: Axis
 ) -> Op | None:
-    """The index that took one sample of a batch, on the way to a call."""
+    """Return the index that took a sample of a batch, on the way to a call."""
     maker = scene.maker(call.op.inputs[at])
     for _ in range(FARTHEST):
         if maker is None or not maker.op.inputs:
@@ -342,7 +336,7 @@ def _index_of(
 
 
 def _takes_one(call: OperatorCall, dims: Dims, batch: Axis) -> bool:
-    """Whether a call takes one sample: `x[0]`, `x.select(0, 0)`."""
+    """Whether a call takes a single sample: `x[0]`, `x.select(0, 0)`."""
     if not dims or len(dims[0]) != 1 or dims[0][0].root is not batch.root:
         return False
     if call.name == "select":

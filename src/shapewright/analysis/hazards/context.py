@@ -1,5 +1,5 @@
-"""What every kind of hazard looks at, a run, its axes and its batch dim, and the
-registry of the kinds.
+"""The context that all hazard checks share (a run, its axes, its batch dim), and the
+registry of checks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GRAPHS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a layer takes a dim of what it is given for: "batch" or "time"."""
+    """The meaning that a layer gives to a dim of its input: "batch" or "time"."""
 
     role: str
     axis: Axis
@@ -49,7 +49,7 @@ class Claim:
 
 
 class HazardContext:
-    """One run with its axes."""
+    """A run with its axes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -66,7 +66,7 @@ class HazardContext:
                 self.users.setdefault(tensor, []).append(call)
 
     def call(self, op: Op) -> OperatorCall:
-        """An op with the dims of its tensors."""
+        """Return an op with the dims of its tensors."""
         dims = [self.flow.of(fact) for fact in op.inputs]
         return OperatorCall(op, op.name.rpartition(".")[2], dims)
 
@@ -74,7 +74,7 @@ class HazardContext:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """What layers say of the dims of what they are given."""
+        """Return which dims of their inputs the layers take for batch and time."""
         return list(self.claimed())
 
     def claimed(self) -> Iterator[Claim]:
@@ -88,7 +88,7 @@ class HazardContext:
                 yield from self.of_sequence(call)
 
     def of_sequence(self, call: OperatorCall) -> Iterator[Claim]:
-        """Recurrent layers and attention: which dim is time, which the batch."""
+        """Yield the batch and time dims that a recurrent layer or attention claims."""
         dims = call.dims[0]
         if len(dims) != 3:
             return
@@ -103,7 +103,7 @@ class HazardContext:
                 yield Claim(role, dims[dim][0], call, place)
 
     def turned_inside(self, call: OperatorCall) -> bool:
-        """Whether attention turned what it was given itself: `batch_first=True`."""
+        """Whether attention transposed its input itself: `batch_first=True`."""
         maker = self.program.producers.get(call.op.inputs[0].tensor)
         return (
             maker is not None
@@ -114,7 +114,7 @@ class HazardContext:
 
     @cached_property
     def batch(self) -> Axis | None:
-        """The axis of the samples; None where nothing tells which it is."""
+        """Return the axis of the samples; None if it is unknown."""
         if any(call.name in GRAPHS for call in self.calls):
             return None
         found = [each.axis.root for each in self.claims if each.role == "batch"]
@@ -128,7 +128,7 @@ class HazardContext:
 
     @cached_property
     def sure(self) -> bool:
-        """Whether a layer says which axis the batch is, not just its place."""
+        """Whether a layer determines the batch axis, and not just its position."""
         return self.batch is not None and any(
             each.role == "batch" and each.axis.root is self.batch.root
             for each in self.claims
@@ -136,7 +136,7 @@ class HazardContext:
 
     @cached_property
     def first_of_inputs(self) -> Axis | None:
-        """Dim 0 of the first input with more than one dim, or else of all of them.
+        """Return dim 0 of the first input with several dims, else one that all share.
 
         Where the program makes its data itself: dim 0 of what the first layer is given.
         """
@@ -153,12 +153,12 @@ class HazardContext:
 
     @cached_property
     def model(self) -> bool:
-        """Whether a model ran that has a batch to speak of."""
+        """Whether a model with parameters or buffers ran."""
         return bool(self.program.trace.calls and self.program.trace.states)
 
     @cached_property
     def of_function(self) -> bool:
-        """Whether a plain function ran, as a script's `main`, and no module."""
+        """Whether a plain function ran, such as a script's `main`, and no module."""
         calls = self.program.trace.calls
         frames = next((op.frames for op in self.program.trace.ops if op.frames), ())
         return bool(calls and frames and frames[0].function == calls[0].class_name)
@@ -170,14 +170,14 @@ class HazardContext:
         )
 
     def has_batch(self, dim: Dim) -> bool:
-        """Whether samples are among what a dim counts."""
+        """Whether a dim counts samples, perhaps merged with other axes."""
         batch = self.batch
         return batch is not None and any(axis.root is batch.root for axis in dim)
 
     # -- walking -------------------------------------------------------------------
 
     def maker(self, fact: Fact) -> OperatorCall | None:
-        """The call that made a tensor."""
+        """Return the call that created a tensor."""
         op = self.program.producers.get(fact.tensor)
         return self.call(op) if op is not None else None
 
@@ -188,16 +188,16 @@ class HazardContext:
     # -- words ---------------------------------------------------------------------
 
     def words(self, op: Op) -> list[str]:
-        """The program's words for the tensors of a call."""
+        """Return the program's expressions for the tensors of a call."""
         return tensor_names(self.program, op)
 
     def names(self, op: Op) -> list[str]:
-        """The program's words for the tensors of a call, with their shapes."""
+        """Return the program's expressions for the tensors of a call, with shapes."""
         pairs = zip(self.words(op), op.inputs, strict=True)
         return [f"{name} {shape_text(fact)}" for name, fact in pairs]
 
     def operation(self, op: Op) -> str:
-        """The program's words for a call."""
+        """Return the path of a call's layer, or the name of its function."""
         return operation(self.program, op)
 
     def finding(
@@ -208,7 +208,7 @@ class HazardContext:
         *related: tuple[Op | None, str],
         severity: Severity = "warning",
     ) -> Finding:
-        """A finding at a call, with the places that are evidence for it."""
+        """Return a finding at a call, with the places that support it."""
         places = tuple(
             Related(other.span, text)
             for other, text in related
@@ -218,7 +218,7 @@ class HazardContext:
 
 
 def counted(axis: Axis) -> str:
-    """`dim 1 of the input`, for what an axis counts."""
+    """Describe what an axis counts, as in `dim 1 of the input`."""
     return axis.words or axis.root.words
 
 
@@ -228,7 +228,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def hazard(code: str) -> Callable[[Kind], Kind]:
-    """Register the decorated function as what finds the hazards of a code."""
+    """Register the decorated function as the check for a hazard code."""
 
     def register(find: Kind) -> Kind:
         assert code not in KINDS, f"two kinds of {code}"

@@ -29,7 +29,7 @@ MOVES = frozenset("to cuda cpu xpu type_as".split())
 
 @hazard("cpu-tensor")
 def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
-    """Calls that get a tensor of the model and one that nobody put anywhere."""
+    """Find calls on a model tensor and a tensor created without a device."""
     program = scene.program
     given = set(program.inputs) or _given_to_models(program)
     if not scene.model or not given:
@@ -75,13 +75,13 @@ def cpu_tensors(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _given_to_models(program: Program) -> set[int]:
-    """What a script calls its modules with: it is where the script put it."""
+    """Return the tensors that a script passes to its modules."""
     calls = (call for call in program.trace.calls if call.parent == 0)
     return {fact.tensor for call in calls for fact in leaves(call.inputs)}
 
 
 def _is_of_script(scene: HazardContext, op: Op) -> bool:
-    """Whether a call was made outside of all modules, by a script."""
+    """Whether a script made a call outside of all modules."""
     if not scene.of_function and scene.program.inputs:
         return False
     call = scene.program.call_of(op)
@@ -89,7 +89,7 @@ def _is_of_script(scene: HazardContext, op: Op) -> bool:
 
 
 def _made_nowhere(scene: HazardContext, op: Op, name: str) -> bool:
-    """Whether a factory was called without a device, by the program's own text."""
+    """Whether the program's own text called a factory without a device."""
     arguments = dict(op.arguments)
     if _is_of_script(scene, op):
         return False  # a script that makes its tensors where it makes its model
@@ -104,7 +104,7 @@ def _made_nowhere(scene: HazardContext, op: Op, name: str) -> bool:
 
 
 def _plain_attribute(scene: HazardContext, op: Op, at: int) -> bool:
-    """Whether the text names an attribute of a module that is no parameter or buffer.
+    """Whether the text names a module attribute that is no parameter or buffer.
 
     `model.to` does not move it.
     """

@@ -26,7 +26,7 @@ FARTHEST = 20
 
 @hazard("repeated-index")
 def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
-    """Sums that an index writes to fewer places than it has entries."""
+    """Find sums written by an index to fewer places than the index has entries."""
     producers = scene.program.producers
     last: dict[int, Op] = {}  # what wrote each tensor last
     for op in scene.program.trace.ops:
@@ -55,7 +55,7 @@ def repeated_indices(scene: HazardContext) -> Iterator[Finding]:
 
 
 def _numbers(fact: Fact) -> int:
-    """How many entries a tensor of whole numbers has; 0 for others."""
+    """Return the number of entries of an integer tensor; 0 for other tensors."""
     if not fact.dtype.startswith(("int", "uint")):
         return 0
     count = 1
@@ -65,7 +65,7 @@ def _numbers(fact: Fact) -> int:
 
 
 def _places_of(op: Op, target: Fact) -> int:
-    """The size of the dim that an index of one tensor is for, 0 if unclear."""
+    """Return the size of the dim of a single-tensor index; 0 if unclear."""
     written = dict(op.arguments).get("1")
     if written is None:
         return target.shape[0] if target.shape and not op.arguments else 0
@@ -79,7 +79,7 @@ def _places_of(op: Op, target: Fact) -> int:
 
 
 def _adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> bool:
-    """Whether a sum is of what stood at the same index, and of something new.
+    """Whether a sum adds something new to the values read at the same index.
 
     A step from there to somewhere (`x[i] += 0.1 * (y - x[i])`) may be taken once.
     """
@@ -98,7 +98,7 @@ def _adds(added: Op, target: Fact, index: Fact, producers: Mapping[int, Op]) -> 
 
 
 def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
-    """Whether a tensor was read out of another by an index."""
+    """Whether a tensor was read from another by an index."""
     read = producers.get(fact.tensor)
     if read is None or read.name != "[]" or len(read.inputs) != 2:
         return False
@@ -106,7 +106,7 @@ def _is_read(fact: Fact, target: Fact, producers: Mapping[int, Op]) -> bool:
 
 
 def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
-    """Whether an index comes of what has each place once, or of a mask."""
+    """Whether an index cannot repeat a place, or comes from a mask."""
     return any(
         op.name.rpartition(".")[2] in ONCE
         or any(fact.dtype == "bool" for fact in op.inputs)
@@ -115,7 +115,7 @@ def _is_once(index: Fact, producers: Mapping[int, Op]) -> bool:
 
 
 def _makers(fact: Fact, producers: Mapping[int, Op]) -> Iterator[Op]:
-    """The calls that a tensor comes of, the nearest first."""
+    """Yield the calls that a tensor depends on, the nearest first."""
     waiting, seen = [fact.tensor], set[int]()
     while waiting and len(seen) < FARTHEST:
         number = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""An axis, what a dim of a tensor counts, and how a reshape cuts axes anew."""
+"""Axes (what the dims of a tensor count), and how a reshape cuts axes into pieces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ changed: the same axis at another size (a convolution, a slice)."""
 
 @dataclass(slots=True, eq=False)
 class Axis:
-    """One thing that is counted: samples, steps, rows, features.
+    """Something that a dim counts: samples, steps, rows, features.
 
     `data` says that it counts what the program was given (samples, steps, pixels), not
     what it learns. `explicit` is for a dim of size 1 that the program's text asks for.
@@ -36,7 +36,7 @@ class Axis:
 
     @property
     def root(self) -> Axis:
-        """The axis that this is a piece of, or another size of."""
+        """Return the axis that this is a piece or a resized version of."""
         axis = self
         while axis.of is not None:
             axis = axis.of
@@ -44,7 +44,7 @@ class Axis:
 
     @property
     def softmax(self) -> int | None:
-        """The op that made weights along this axis, or along what it is a piece of."""
+        """Return the op that made weights along this axis or one it is a piece of."""
         axis: Axis | None = self
         while axis is not None:
             if axis.normalised is not None:
@@ -67,18 +67,18 @@ BEST = {
 
 
 def worth(dim: Dim) -> int:
-    """How much a dim tells, the less the better."""
+    """Return how informative a dim is; a lower number is more informative."""
     first = dim[0]
     return BEST[first.kind] if first.data or len(dim) == 1 else 4
 
 
 def fresh(shape: tuple[int, ...], kind: Kind = "unknown") -> Dims:
-    """Dims of which nothing is known but their sizes."""
+    """Return dims of which only the sizes are known."""
     return tuple((Axis(size, "one" if size == 1 else kind),) for size in shape)
 
 
 def changed(dim: Dim, size: int) -> Dim:
-    """The same axis at another size."""
+    """Return the same axis with another size."""
     first = dim[0]
     if len(dim) == 1 and first.size == size:
         return dim
@@ -89,7 +89,7 @@ def changed(dim: Dim, size: int) -> Dim:
 
 @dataclass(frozen=True, slots=True)
 class RegroupedDims:
-    """Dims next to each other that were cut anew, and what came out of them.
+    """Adjacent dims that a reshape cut into others, and the resulting dims.
 
     `aligned` is False where a new dim is no whole number of the old steps.
     """
@@ -102,14 +102,14 @@ class RegroupedDims:
 
 
 class Cutter:
-    """Cuts axes, and knows the two pieces of each cut again."""
+    """Cuts axes, and recognises the two pieces of a cut when they meet again."""
 
     def __init__(self) -> None:
         self.pieces: dict[tuple[int, int], tuple[Axis, Axis]] = {}
         self.whole: dict[tuple[int, int], Axis] = {}
 
     def cut(self, axis: Axis, high: int) -> tuple[Axis, Axis]:
-        """The slow and the fast piece of an axis; the same ones each time."""
+        """Return the slow and the fast piece of an axis, the same ones every time."""
         key = id(axis), high
         found = self.pieces.get(key)
         if found is None:
@@ -120,7 +120,7 @@ class Cutter:
         return found
 
     def joined(self, axes: list[Axis]) -> Dim:
-        """Pieces that are next to each other again are the axis that they were."""
+        """Join adjacent pieces; pieces of the same cut become their axis again."""
         done: list[Axis] = []
         for axis in axes:
             done.append(axis)
@@ -134,7 +134,7 @@ class Cutter:
     def recut(
         self, dims: Dims, shape: tuple[int, ...]
     ) -> tuple[Dims, list[RegroupedDims]]:
-        """The dims after a reshape, and the blocks that are not as they were."""
+        """Return the dims after a reshape, and the blocks that changed."""
         found: list[Dim] = []
         blocks: list[RegroupedDims] = []
         i = j = 0
@@ -181,7 +181,7 @@ class Cutter:
     def cut_up(
         self, axes: list[Axis], shape: tuple[int, ...]
     ) -> tuple[list[Dim], bool]:
-        """Axes cut into these sizes; False where they have to be cut across."""
+        """Cut axes into these sizes; the flag is False if a cut goes across an axis."""
         left = list(reversed(axes))
         made: list[Dim] = []
         for size in shape:

@@ -1,4 +1,4 @@
-"""Axes followed from the inputs through every op of a run."""
+"""Follow axes from the inputs through every op of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOLLOWERS: dict[str, Follower] = {}
 
 
 def follows(*names: str) -> Callable[[Follower], Follower]:
-    """Register how axes go through the ops of these names."""
+    """Register the decorated function as the rule for ops of these names."""
 
     def register(follow: Follower) -> Follower:
         for name in names:
@@ -60,14 +60,14 @@ class OperatorCall:
         self.arguments = dict(op.arguments)
 
     def given(self, place: int, *names: str, default: Any = None) -> Any:
-        """An argument by its names or its place."""
+        """Return an argument by its names or its position."""
         for name in names:
             if name in self.arguments:
                 return self.arguments[name]
         return self.arguments.get(str(place), default)
 
     def rest(self, place: int, *names: str) -> tuple[Any, ...] | None:
-        """Numbers that are given one by one or as one tuple, from a place on."""
+        """Return numbers passed one by one or as a tuple, from a position on."""
         first = self.given(place, *names)
         if isinstance(first, list | tuple):
             return tuple(first)
@@ -79,12 +79,12 @@ class OperatorCall:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the first output."""
+        """Return the shape of the first output."""
         return self.op.outputs[0].shape
 
 
 class AxisFlow:
-    """What each dim of each tensor of a run counts.
+    """Works out what every dim of every tensor of a run counts.
 
     `recuts` are the blocks that reshapes cut anew, with their op.
     """
@@ -107,7 +107,7 @@ class AxisFlow:
             self.step(op)
 
     def of(self, fact: Fact) -> Dims:
-        """The dims of a tensor."""
+        """Return the dims of a tensor."""
         found = self.dims.get(fact.tensor)
         if found is None or len(found) != len(fact.shape):
             if fact.tensor in self.program.batches and fact.shape:
@@ -118,7 +118,7 @@ class AxisFlow:
         return found
 
     def of_loader(self, fact: Fact) -> Dims:
-        """Dims of a batch: samples first."""
+        """Return the dims of a loader's batch: samples first."""
         first, *rest = fact.shape
         axis = self.samples.get(first)
         if axis is None:
@@ -130,7 +130,7 @@ class AxisFlow:
     # -- where axes begin ----------------------------------------------------------
 
     def take_inputs(self) -> None:
-        """Dims of the inputs; a size that two of them share is one axis."""
+        """Assign axes to the dims of the inputs; dims of equal size share an axis."""
         calls = self.program.trace.calls
         if not calls:
             return
@@ -146,7 +146,7 @@ class AxisFlow:
                 self.inputs.append(made)
 
     def named(self, fact: Fact, name: str) -> Dims:
-        """New axes, or those of the same size that are there already."""
+        """Return new axes for a tensor, or existing axes of the same size."""
         made: list[Dim] = []
         for at, size in enumerate(fact.shape):
             axis = self.known(size, fact.shape.count(size), at)
@@ -157,7 +157,7 @@ class AxisFlow:
         return tuple(made)
 
     def known(self, size: int, count: int, at: int) -> Axis | None:
-        """The axis of an input that has this size, where there is just one."""
+        """Return the input axis that a dim shares, by its size and place, or None."""
         if at == 0 and self.inputs and self.rooted:
             first = self.inputs[0]
             if first and first[0][0].size == size:
@@ -167,12 +167,12 @@ class AxisFlow:
         return self.by_size.get(size)
 
     def note(self, axis: Axis) -> None:
-        """Remember an axis by its size; None where two have it."""
+        """Remember an axis by its size; None if two axes have this size."""
         if axis.size > 1:
             self.by_size[axis.size] = None if axis.size in self.by_size else axis
 
     def first_sight(self, fact: Fact) -> Dims:
-        """A tensor that no op made: a parameter, or data that the program brought."""
+        """Return dims for a tensor that no op produced: a parameter, or other data."""
         path = self.program.states.get(fact.tensor)
         if path is None and not (fact.requires_grad and fact.is_leaf):
             return self.source(fact.shape)
@@ -183,7 +183,7 @@ class AxisFlow:
         )
 
     def source(self, shape: tuple[int, ...], data: bool = True) -> Dims:
-        """Dims of data that is not an input; equal sizes are taken for the same."""
+        """Return dims of data that is not an input; equal sizes share an axis."""
         made: list[Dim] = []
         for at, size in enumerate(shape):
             axis = self.known(size, shape.count(size), at) if size > 2 else None
@@ -197,7 +197,7 @@ class AxisFlow:
     # -- one op --------------------------------------------------------------------
 
     def step(self, op: Op) -> None:
-        """What the outputs of an op count."""
+        """Work out what the dims of an op's outputs count."""
         if not op.outputs or op.kind == "same":
             return
         states = self.program.states
@@ -238,12 +238,12 @@ class AxisFlow:
             self.dims[fact.tensor] = dims
 
     def is_data(self, op: Op, name: str) -> bool:
-        """Whether a draw stands for data, in a program without inputs."""
+        """Whether a random draw stands for data, in a program without inputs."""
         drawn = not self.rooted and name in RANDOM and not op.inputs
         return drawn and op.index not in self.initial
 
     def written(self, op: Op, given: list[Dims]) -> None:
-        """A tensor that is written into learns what its dims count."""
+        """Update the dims of a tensor that is written in place."""
         if len(given) < 2 or not given[1] or len(given[1]) != len(given[0]):
             return
         if any(worth(dim) > 5 for dim in given[0]):
@@ -253,7 +253,7 @@ class AxisFlow:
     def lined_up(
         self, given: list[Dims], shape: tuple[int, ...], any_inputs: bool
     ) -> Dims:
-        """Dims of a pointwise op: sizes lined up from the right."""
+        """Return the dims of a pointwise op, aligning its inputs from the right."""
         if not any_inputs:
             return self.source(shape, data=False)
         made: list[Dim] = []
@@ -277,14 +277,14 @@ class AxisFlow:
         return tuple(made)
 
     def recut(self, op: Op, dims: Dims, shape: tuple[int, ...]) -> Dims:
-        """The dims after a reshape; what is cut anew is noted."""
+        """Return the dims after a reshape, and record the blocks that it cut."""
         made, blocks = self.cutter.recut(dims, shape)
         self.recuts += [(op, block) for block in blocks]
         return made
 
 
 def _makers_of_states(program: Program) -> frozenset[int]:
-    """The ops, by index, whose results only became parameters and buffers.
+    """Return the indices of ops whose results only became parameters and buffers.
 
     A parameter is a tensor of its own: what it was made of has its shape, and no op
     reads it. What was computed with parameters is none.
@@ -310,7 +310,7 @@ def _makers_of_states(program: Program) -> frozenset[int]:
 
 
 def _wrote_itself(op: Op) -> bool:
-    """Whether an op gives back its first input, written into, in its shape."""
+    """Whether an op writes into its first input and returns it with the same shape."""
     if op.kind != "inplace" or not op.inputs:
         return False
     one, out = op.inputs[0], op.outputs[0]
@@ -318,7 +318,7 @@ def _wrote_itself(op: Op) -> bool:
 
 
 def _plain(dim: Dim) -> Dim:
-    """A dim of what is no longer weights that sum to one."""
+    """Return a dim without its mark as weights that sum to 1."""
     if len(dim) == 1 and dim[0].softmax is not None:
         axis = dim[0]
         while axis.of is not None and axis.softmax is not None:
@@ -330,14 +330,14 @@ def _plain(dim: Dim) -> Dim:
 
 
 def better(dim: Dim, than: Dim) -> bool:
-    """Whether a dim tells more than another of the same size."""
+    """Whether a dim is more informative than another dim of the same size."""
     if dim[0].size == 1 and than[0].size == 1:
         return than[0].explicit and not dim[0].explicit
     return worth(dim) < worth(than)
 
 
 def length(dim: Dim) -> int:
-    """The size of a dim."""
+    """Return the size of a dim."""
     size = 1
     for axis in dim:
         size *= axis.size
@@ -345,7 +345,7 @@ def length(dim: Dim) -> int:
 
 
 def _fits(dims: Dims, shape: tuple[int, ...]) -> bool:
-    """Whether these are dims of a tensor of this shape."""
+    """Whether the dims belong to a tensor of this shape."""
     return len(dims) == len(shape) and all(
         length(dim) == size for dim, size in zip(dims, shape, strict=True)
     )

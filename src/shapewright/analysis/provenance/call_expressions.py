@@ -1,4 +1,4 @@
-"""The user's own words for what stands in a call."""
+"""Find the program's own expressions for the operands of a call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 40
 
 
 def operation(program: Program, op: Op) -> str:
-    """The layer by its path, or the function as it is written."""
+    """Return the path of a call's layer, or the name of its function."""
     layer = program.layer(op)
     if layer is not None:
         return f"`{layer.path}`"
@@ -23,7 +23,7 @@ def operation(program: Program, op: Op) -> str:
 
 
 def tensor_names(program: Program, op: Op) -> list[str]:
-    """A name for each input of an op, in code quotes."""
+    """Return a name for every input of an op; paths and code are in backquotes."""
     exprs = tensor_expressions(program, op)
     given = (n for n, each in enumerate(op.inputs) if each.tensor not in program.states)
     first, names = next(given, 0), []
@@ -40,7 +40,7 @@ def tensor_names(program: Program, op: Op) -> list[str]:
 
 
 def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | None]:
-    """The expression of the program that gave each input, with its text."""
+    """Return the program's expression for every input of an op, with its text."""
     none: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
     found = program.node(op.span)
     if found is None:
@@ -65,7 +65,7 @@ def tensor_expressions(program: Program, op: Op) -> list[tuple[ast.expr, str] | 
 
 
 def _is_call_of(node: ast.Call, op: Op) -> bool:
-    """Whether a call in the text is that of the op, not of a function around it."""
+    """Whether a call in the text is that of the op, not of a surrounding function."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
     own = (op.name.rpartition(".")[2], op.function.rpartition(".")[2])
@@ -73,7 +73,7 @@ def _is_call_of(node: ast.Call, op: Op) -> bool:
 
 
 def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
-    """The call that stands in the text: of the container, for a layer inside one."""
+    """Return the call in the text: for a layer in a container, the container's."""
     while layer.parent is not None:
         around = program.trace.calls[layer.parent]
         if around.span != layer.span:
@@ -85,7 +85,7 @@ def _written_call(program: Program, layer: ModuleCall) -> ModuleCall:
 def _of_layer(
     text: SourceText, node: ast.AST, layer: ModuleCall, op: Op
 ) -> list[tuple[ast.expr, str] | None]:
-    """Inputs of a layer's operator that the layer itself was given."""
+    """Return expressions for the op's inputs that were inputs of the layer too."""
     result: list[tuple[ast.expr, str] | None] = [None] * len(op.inputs)
     if not isinstance(node, ast.Call):
         return result
@@ -107,7 +107,7 @@ def _of_layer(
 
 
 def _operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
-    """What a call is given, in the order of the call; keywords with their names."""
+    """Return the operands of a call in order; keyword arguments have their names."""
     if isinstance(node, ast.Call):
         first = receiver(node)
         own: list[ast.expr] = []
@@ -134,7 +134,7 @@ def _operands(node: ast.AST) -> list[ast.expr | tuple[str, ast.expr]]:
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether it is written as a number: `1`, `-0.5`."""
+    """Whether a node is a literal number: `1`, `-0.5`."""
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
     return isinstance(inner, ast.Constant)
 
@@ -150,7 +150,7 @@ def is_namespace(node: ast.expr) -> bool:
 
 
 def _tensor_places(op: Op, count: int) -> Sequence[str]:
-    """Where each tensor of an op stands in its call: "0", "1.2", "weight"."""
+    """Return the position of every tensor in an op's call: "0", "1.2", "weight"."""
     if op.places:
         return op.places
     plain = {name for name, _ in op.arguments}
@@ -160,7 +160,7 @@ def _tensor_places(op: Op, count: int) -> Sequence[str]:
 def _expression_at(
     given: list[ast.expr | tuple[str, ast.expr]], place: str
 ) -> ast.expr | None:
-    """The expression at a place of a call."""
+    """Return the expression at a position of a call."""
     name, *path = place.split(".")
     expr: ast.expr | None = None
     for at, each in enumerate(given):
@@ -179,13 +179,13 @@ def _expression_at(
 
 
 def _quoted(text: SourceText, node: ast.expr) -> str:
-    """The text of an expression, empty where it is too long to quote."""
+    """Return the text of an expression; empty if it is too long to quote."""
     written = flat(text.written(node))
     return written if len(written) <= LONGEST else ""
 
 
 def words_of(program: Program, failure: Failure) -> dict[str, str]:
-    """What stands for each `{name}` in the message of an unmet need."""
+    """Return the value for each `{name}` in the message of an unmet need."""
     op = program.trace.ops[failure.op]
     names = tensor_names(program, op)
     words = dict(zip(failure.arguments, names, strict=False))
@@ -198,7 +198,7 @@ def words_of(program: Program, failure: Failure) -> dict[str, str]:
 
 
 def _by_keyword(program: Program, op: Op) -> dict[str, str]:
-    """What the program's call gives by name: a layer may hand on a copy of it."""
+    """Return the text of keyword arguments; a layer may pass on copies of them."""
     found = program.node(op.span)
     if found is None:
         return {}

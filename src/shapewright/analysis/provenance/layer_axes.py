@@ -1,4 +1,4 @@
-"""Axes through products, layers and reductions: which are summed, kept or made anew."""
+"""Rules for axes in products, layers and reductions: summed, kept or new."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PRODUCTS = frozenset({"matmul", "@", "mm", "bmm", "mv", "__matmul__", "__rmatmul
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """The dims that a product sums over, for each of its two tensors."""
+    """The dims that a product sums over, in both of its tensors."""
 
     left: Dims
     right: Dims
 
 
 def contraction(call: OperatorCall) -> _Contraction | None:
-    """What a matrix product or an einsum of two tensors sums over."""
+    """Return the dims that a matrix product or a two-operand einsum sums over."""
     if call.name == "einsum":
         return _einsum_contraction(call)
     if call.name not in PRODUCTS or len(call.dims) < 2:
@@ -72,7 +72,7 @@ def cdist(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def _feature(call: OperatorCall, at: int, dim: int, size: int) -> Dim:
-    """What a layer's weight makes: its outputs."""
+    """Return the output feature dim that a layer's weight creates."""
     path = ""
     if at < len(call.op.inputs):
         own = call.dims[at][dim] if dim < len(call.dims[at]) else ()
@@ -117,7 +117,7 @@ DOTS = "0123456789"
 
 
 def einsum_letters(call: OperatorCall) -> dict[str, Dim] | None:
-    """What each letter of an einsum counts."""
+    """Return what every letter of an einsum counts."""
     found = equation(call)
     if found is None:
         return None
@@ -139,7 +139,7 @@ def einsum(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def output_letters(terms: list[str], out: str | None) -> str:
-    """The letters of the output; without an arrow those that stand once, sorted."""
+    """Return the output letters; without an arrow, those that occur once, sorted."""
     if out is not None:
         return out
     every = "".join(terms)
@@ -193,7 +193,7 @@ def _resized_dim(call: OperatorCall, dim: Dim, size: int) -> Dim:
 
 
 def sequence_first(call: OperatorCall) -> bool | None:
-    """Whether a recurrent layer takes time before the batch; None where unbatched."""
+    """Whether a recurrent layer has time before the batch; None if unbatched."""
     if len(call.op.inputs[0].shape) != 3:
         return None
     return not call.given(8, "batch_first", default=False)
@@ -252,7 +252,7 @@ PICKS = frozenset({"argmax", "argmin"})
 
 
 def reduced_dims(call: OperatorCall) -> tuple[int, ...] | None:
-    """The dims that a reduction takes away, from the front; None where not known."""
+    """Return the dims that a reduction removes, non-negative; None if not known."""
     rank = len(call.dims[0])
     if "dim" in call.arguments or "axis" in call.arguments:
         found = call.arguments.get("dim", call.arguments.get("axis"))
@@ -300,7 +300,7 @@ def picked(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 @follows("gather", "take_along_dim")
 def gather(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    """As the index: of equal sizes what is gathered from tells what they count."""
+    """Return the input's dims where their sizes remain, else those of the index."""
     made: list[Dim] = []
     for own, index, size in zip(call.dims[0], call.dims[1], call.shape, strict=True):
         if length(own) == size and size != 1:
@@ -344,7 +344,7 @@ def class_loss(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def softmax_dim(call: OperatorCall) -> int | None:
-    """The dim along which a softmax runs, as torch chooses it where none is given."""
+    """Return the dim of a softmax; without a `dim`, the one that torch chooses."""
     rank = len(call.dims[0])
     at = call.given(1, "dim")
     if call.name == "softmax2d":
@@ -356,7 +356,7 @@ def softmax_dim(call: OperatorCall) -> int | None:
 
 @follows("softmax", "softmin", "gumbel_softmax")
 def softmax(flow: AxisFlow, call: OperatorCall) -> Outputs:
-    """The dim that is normalised is marked, so that its use can be followed."""
+    """Mark the normalised dim, so that its use can be followed."""
     at, dims = softmax_dim(call), call.dims[0]
     if call.name == "gumbel_softmax":
         at = call.given(4, "dim", default=-1) % len(dims)

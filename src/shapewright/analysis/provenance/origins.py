@@ -1,5 +1,5 @@
-"""Where a size came from: the dims of the inputs it was made of, and the lines of the
-text that set its names and numbers.
+"""Trace sizes back: to the dims of the inputs they come from, and to the lines that set
+their names and numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ JOINS = frozenset("cat concat concatenate".split())
 
 
 def origin(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """Where a dim came from, None where that is not known."""
+    """Return where an output dim comes from; None if that is not known."""
     found = _followed(op, out, dim)
     for at, place in found.places if found is not None else ():
         if not 0 <= place < len(op.inputs[at].shape):
@@ -42,7 +42,7 @@ def origin(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def _followed(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """The same by the operator, were the call one that torch takes."""
+    """Return the origin by the operator's rule, as if torch accepted the call."""
     name = op.name.rpartition(".")[2]
     if not op.inputs or dim >= len(out.shape):
         return None
@@ -71,7 +71,7 @@ def _followed(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def _of_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
-    """Sizes are multiplied together, or taken apart, from the left."""
+    """Find the dims that a reshape multiplied or split, matching from the left."""
     i = j = 0
     one, two = before.shape, after.shape
     while i < len(one) and j < len(two):
@@ -95,7 +95,7 @@ def _of_shaping(before: Fact, after: Fact, dim: int) -> _Origin | None:
 
 
 def _of_view(before: Fact, after: Fact, dim: int) -> _Origin | None:
-    """A dim with the same step through the storage, or else the only one as long."""
+    """Find the dim with the same size and stride, else one with the same stride."""
     assert before.stride is not None
     assert after.stride is not None
     size, step = after.shape[dim], after.stride[dim]
@@ -150,7 +150,7 @@ def _of_join(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def _of_others(op: Op, out: Fact, dim: int) -> _Origin | None:
-    """Sizes lined up from the right; the same place where ranks are equal."""
+    """Match dims by size from the right, else by place, else by a unique size."""
     size, back = out.shape[dim], len(out.shape) - dim
     for at, fact in enumerate(op.inputs):
         place = len(fact.shape) - back
@@ -165,12 +165,12 @@ def _of_others(op: Op, out: Fact, dim: int) -> _Origin | None:
 
 
 def product_text(sizes: tuple[int, ...]) -> str:
-    """`16·4·4`."""
+    """Return sizes as a product: `16·4·4`."""
     return "·".join(map(str, sizes))
 
 
 def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | None:
-    """The call that constructed the module at a path."""
+    """Return the call that constructed the module at a path."""
     built = program.built.get(module)
     found = program.node(built.span) if built is not None else None
     if found is None or not isinstance(found[1], ast.Call):
@@ -181,7 +181,7 @@ def constructor(program: Program, module: str) -> tuple[SourceText, ast.Call] | 
 def arguments_with(
     program: Program, module: str
 ) -> Iterator[tuple[str, ast.expr, Any]]:
-    """Name, expression and value of each argument of a module's constructor.
+    """Yield name, expression and value of every argument of a module's constructor.
 
     The value is None where the text alone does not tell it.
     """
@@ -202,7 +202,7 @@ def arguments_with(
 
 
 def known_value(node: ast.expr) -> int | None:
-    """The value of an expression of whole numbers: 400 for `16 * 5 * 5`."""
+    """Return the value of an integer expression: 400 for `16 * 5 * 5`."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -232,7 +232,7 @@ LONGEST = 50
 
 
 def decided(program: Program, failure: Failure) -> Iterator[Related]:
-    """What the names of the failing call stand for, and where its numbers are set."""
+    """Yield where names of the failing call are defined and its numbers are set."""
     op = program.trace.ops[failure.op]
     found = program.node(op.span)
     if found is None:
@@ -252,7 +252,7 @@ def decided(program: Program, failure: Failure) -> Iterator[Related]:
 
 
 def of_line(program: Program, span: Span | None) -> Iterator[Related]:
-    """What the names of a line stand for that raised an error of its own."""
+    """Yield the definitions of names on a line that raised an error of its own."""
     text = program.text(span.file) if span is not None else None
     if text is None or span is None:
         return
@@ -266,7 +266,7 @@ def of_line(program: Program, span: Span | None) -> Iterator[Related]:
 
 
 def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Related]:
-    """The first of each line, without lines that are known."""
+    """Return the first entry per line, without lines that are already known."""
     lines = {(span.file, span.line) for span in known if span is not None}
     found = []
     for each in related:
@@ -278,7 +278,7 @@ def once(related: Iterable[Related], known: Iterable[Span | None]) -> list[Relat
 
 
 def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
-    """The last assignment of each name of a line, in the same function."""
+    """Yield the last assignment of every name on a line, within the same function."""
     scope = text.around(node, ast.FunctionDef)
     line = getattr(node, "lineno", 0)
     if scope is None:
@@ -297,7 +297,7 @@ def _assigned(text: SourceText, node: ast.AST) -> Iterator[Related]:
 
 
 def _names_in(node: ast.AST) -> list[str]:
-    """The names that an expression reads, each once."""
+    """Return the names that an expression reads, without duplicates."""
     found = [
         each.id
         for each in ast.walk(node)
@@ -313,7 +313,7 @@ def _quoted(text: SourceText, node: ast.expr) -> str:
 
 
 def _attributes(program: Program, op: Op) -> Iterator[Related]:
-    """Where the class sets the parameters and buffers that a call of its own meets."""
+    """Yield where the class sets the parameters and buffers that its own call uses."""
     if program.layer(op) is not None:
         return
     for fact in op.inputs:
@@ -326,7 +326,7 @@ def _attributes(program: Program, op: Op) -> Iterator[Related]:
 
 
 def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
-    """Where `self.name` is given its value, or its buffer is registered."""
+    """Yield the values assigned to `self.name`, and calls that register the name."""
     for node in ast.walk(text.tree) if text.tree is not None else ():
         if isinstance(node, ast.Assign):
             target = node.targets[0]
@@ -340,7 +340,7 @@ def set_in(text: SourceText, name: str) -> Iterator[ast.expr]:
 
 
 def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[Related]:
-    """Where a name of a call got a number that does not fit."""
+    """Yield where a name in a call got one of the wanted numbers."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and wanted:
             name = each.id if isinstance(each, ast.Name) else each.attr
@@ -353,7 +353,7 @@ def _numbers_of(text: SourceText, node: ast.AST, wanted: set[int]) -> Iterator[R
 def _sources(
     text: SourceText, name: str, wanted: set[int] | None, deep: int
 ) -> Iterator[ast.expr]:
-    """Numbers that a name stands for in the end, where given those of these values."""
+    """Yield the numbers that a name resolves to, where they are among these values."""
     for value in defining(text, name) if deep else ():
         number = known_value(value)
         if number is not None and (wanted is None or number in wanted):

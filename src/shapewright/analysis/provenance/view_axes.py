@@ -1,6 +1,4 @@
-"""Axes through views, indexing and joins: dims that are moved, cut, added, dropped or
-joined.
-"""
+"""Rules for dims that views, indexing and joins move, split, add, drop or merge."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from shapewright.analysis.provenance.axis_flow import (
 
 
 def _explicit_one() -> Dim:
-    """A dim of size 1 that the program's text asks for."""
+    """Return a dim of size 1 that the program's text requests."""
     return (Axis(1, "one", explicit=True),)
 
 
@@ -125,7 +123,7 @@ def split(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def _sliced(dims: Dims, at: int, size: int) -> Dims:
-    """Dims with one of them cut down."""
+    """Return dims with the size of one of them reduced."""
     own = dims[at]
     if len(own) > 1 and own[0].kind == "parts" and length(own[1:]) == size:
         return (*dims[:at], own[1:], *dims[at + 1 :])
@@ -195,7 +193,7 @@ def indexed(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def items_of(call: OperatorCall) -> tuple[Any, ...] | None:
-    """The items of an index; None where that is not known."""
+    """Return the items of an index; None if they are not known."""
     if "1" not in call.arguments:
         return ("tensor",) if len(call.op.inputs) == 2 else None
     key = call.arguments["1"]
@@ -203,7 +201,7 @@ def items_of(call: OperatorCall) -> tuple[Any, ...] | None:
 
 
 def _best(dims: list[Dim]) -> Dim:
-    """The dim that tells most."""
+    """Return the most informative dim."""
     found = dims[0]
     for dim in dims[1:]:
         if better(dim, found):
@@ -224,7 +222,7 @@ def cat(flow: AxisFlow, call: OperatorCall) -> Outputs:
 
 
 def _joined(flow: AxisFlow, dims: list[Dim], size: int) -> Dim:
-    """The dim along which parts were joined: equal parts can be told apart again."""
+    """Return the dim along which parts were joined; equal parts stay separate."""
     first = dims[0]
     if len(dims) == 1:
         return first

@@ -1,7 +1,8 @@
-"""The finding `python-loop`: a loop over elements, and what does the same at once.
+"""The finding `python-loop`: a loop over elements, and vectorised code that replaces
+it.
 
-The text says what the loop does, the record on which tensors; what may take its place
-is made from both and tried before it is said.
+The text shows what the loop does, the record on which tensors; a replacement is built
+from both and tried before it is suggested.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Tried = Callable[[Experiment], bool]
 def python_loops(
     trace: Trace, tried: Tried, places: Sequence[Span] | None = None
 ) -> tuple[Finding, ...]:
-    """A note for each loop of the program that runs over elements one by one.
+    """Return a note for every loop of the program that runs over single elements.
 
     `places` are expressions that took one element or row after the other; without them
     the ops of the trace are searched. `tried` runs an `Experiment` and says whether
@@ -85,7 +86,7 @@ def python_loops(
 
 
 def _stepping(ops: Iterable[Op]) -> list[Span]:
-    """The expressions that reached many places, by the ops of a trace."""
+    """Return the expressions whose ops reached many places, from the ops of a trace."""
     reached: dict[Span, set[Any]] = {}
     for op in ops:
         if op.span is None:
@@ -102,7 +103,7 @@ def _stepping(ops: Iterable[Op]) -> list[Span]:
 
 
 def _ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
-    """The ops of each file, by the expression that made them."""
+    """Group the ops of every file by the expression that made them."""
     found: dict[str, dict[Place, list[Op]]] = {}
     for op in ops:
         if op.span is not None:
@@ -114,7 +115,7 @@ def _ops_by_place(ops: Iterable[Op]) -> dict[str, dict[Place, list[Op]]]:
 def _finding_of(
     text: SyntaxTree, nest: Nest, recorded: Recorded, file: str, tried: Tried
 ) -> Finding | None:
-    """The note on one loop; None where nothing does the same at once."""
+    """Return the note on a loop; None if no vectorised code can replace it."""
     try:
         recorded.learn(nest.root, [loop.letter for loop in nest.loops])
         ranges: dict[str, LetterRange] = {}
@@ -151,7 +152,7 @@ def _finding_of(
 def _range_of(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
-    """Which values a letter takes, as the record has them."""
+    """Return the range of values of a letter, from the record."""
     if loop.range is None:
         assert loop.header is not None
         ops = recorded.at(loop.header)
@@ -192,7 +193,9 @@ def _range_of(
 def _observed(
     loop: LoopLetter, recorded: Recorded, outer: dict[str, LetterRange]
 ) -> LetterRange:
-    """The values of a letter whose ends depend on others: all that it took."""
+    """Return all values that a letter took, for a range whose ends depend on other
+    letters.
+    """
     seen = recorded.seen.get(loop.letter, set())
     if not seen or len(seen) != max(seen) + 1 - min(seen):
         raise Unread
@@ -202,7 +205,7 @@ def _observed(
 
 
 def _size_of(node: ast.expr, recorded: Recorded) -> int:
-    """`len(x)`, `x.shape[0]`, `x.size(0)` as the record has it."""
+    """Return the recorded value of `len(x)`, `x.shape[0]` or `x.size(0)`."""
     try:
         if isinstance(node, ast.Call) and dotted(node.func) == "len":
             return recorded.facts[dotted(node.args[0])].shape[0]
@@ -220,7 +223,9 @@ def _size_of(node: ast.expr, recorded: Recorded) -> int:
 
 
 def _aliased(nest: Nest, recorded: Recorded) -> bool:
-    """Whether a tensor that is written shares its storage with one that is read."""
+    """Whether a tensor that is written shares its storage with a tensor
+    that is read.
+    """
     targets = {base_of(step.target) for step in nest.steps}
     written = {f.storage for name, f in recorded.facts.items() if name in targets}
     read = {f.storage for name, f in recorded.facts.items() if name not in targets}
@@ -231,7 +236,7 @@ def _aliased(nest: Nest, recorded: Recorded) -> bool:
 
 
 def _said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Finding:
-    """The finding, in words."""
+    """Write the finding for a loop and its replacement."""
     heart = nest.heart or nest.steps[0].node
     count = _rounds_of(heart, recorded)
     lines = recorded.text.split("\n")
@@ -256,7 +261,7 @@ def _said(nest: Nest, recorded: Recorded, file: str, chosen: Proposal) -> Findin
 
 
 def _rounds_of(stmt: ast.AST, recorded: Recorded) -> int:
-    """How often a statement ran, in the whole run."""
+    """Return how often a statement ran, in the whole run."""
     most = 1
     for node in ast.walk(stmt):
         counted = Counter(op.name for op in recorded.at(node))

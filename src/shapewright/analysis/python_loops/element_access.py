@@ -1,4 +1,4 @@
-"""Elements and rows that a loop reads or writes, for all letters at once.
+"""Vectorise the reading and writing of elements and rows, for all letters at once.
 
 An index is a letter (with a number added), a number, a slice, or itself a value that is
 read: then it is a gather or a scatter.
@@ -33,7 +33,7 @@ from shapewright.record.ops import Fact
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One index: a `letter` with a number added, a `value` that is read, or neither."""
+    """An index: a `letter` with a number added, a `value` that is read, or neither."""
 
     node: ast.expr
     letter: str = ""
@@ -42,7 +42,7 @@ class _Item:
 
 
 def flat(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
-    """The tensor and all indices of `x[i, j]` or `x[i][j]`."""
+    """Return the tensor and all indices of `x[i, j]` or `x[i][j]`."""
     items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     base = node.value
     if isinstance(base, ast.Subscript):
@@ -57,14 +57,14 @@ def flat(node: ast.Subscript) -> tuple[str, list[ast.expr]]:
 
 
 def _base_node(node: ast.expr) -> ast.expr:
-    """The tensor of `x[i][j]`."""
+    """Return the tensor of `x[i][j]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
 def _items_of(reader: Vectoriser, name: str, given: list[ast.expr]) -> list[_Item]:
-    """The indices, one for each dim."""
+    """Return the indices, one for every dim."""
     fact = reader.facts.get(name)
     if fact is None or len(given) > fact.ndim:
         raise Unread
@@ -73,7 +73,7 @@ def _items_of(reader: Vectoriser, name: str, given: list[ast.expr]) -> list[_Ite
 
 
 def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
-    """What one index is."""
+    """Classify an index."""
     if isinstance(node, ast.Slice):
         if node.step is not None or names_read(node) & set(reader.ranges):
             raise Unread
@@ -100,7 +100,7 @@ def _item_of(reader: Vectoriser, node: ast.expr) -> _Item:
 
 
 def _span_of(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
-    """The places that a letter goes through, of a dim of this size."""
+    """Return the slice that a letter covers in a dim of this size."""
     known = reader.ranges[item.letter]
     low, high = known.start + item.added, known.stop + item.added
     if low < 0 or high > size:
@@ -113,7 +113,9 @@ def _span_of(reader: Vectoriser, item: _Item, size: int) -> ast.expr:
 
 
 def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
-    """An element that is read: `x[i, j]`, `x[index[i, j], j]`, `x[:, i]`."""
+    """Vectorise the reading of an element: `x[i, j]`,
+    `x[index[i, j], j]`, `x[:, i]`.
+    """
     name, given = flat(node)
     items, base = _items_of(reader, name, given), _base_node(node)
     shape = reader.facts[name].shape
@@ -135,7 +137,7 @@ def picked(reader: Vectoriser, node: ast.Subscript) -> Vec:
 def _laid_out(
     reader: Vectoriser, items: list[_Item], shape: tuple[int, ...]
 ) -> tuple[list[ast.expr], list[str]]:
-    """What stands in the brackets at once, and the axis that each of it makes."""
+    """Return the vectorised items of an index, and the axis that each item produces."""
     where: list[ast.expr] = []
     axes: list[str] = []
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
@@ -154,7 +156,7 @@ def _laid_out(
 def _sliced(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
-    """Letters, slices and numbers only."""
+    """Vectorise an index of letters, slices and numbers only."""
     where, axes = _laid_out(reader, items, shape)
     return Vec(indexed(base, where), tuple(axes))
 
@@ -162,7 +164,7 @@ def _sliced(
 def _diagonal(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
-    """`x[i, i]`."""
+    """Vectorise `x[i, i]` as a diagonal."""
     if len(items) != 2 or items[0].letter != items[1].letter or shape[0] != shape[1]:
         raise Unread
     if any(_span_of(reader, item, shape[0]) is not ALL for item in items):
@@ -173,7 +175,7 @@ def _diagonal(
 def _gather(
     reader: Vectoriser, base: ast.expr, items: list[_Item], fact: Fact
 ) -> Vec | None:
-    """`torch.gather(x, dim, index)`: the other dims are the index's own."""
+    """Build `torch.gather(x, dim, index)`, whose other dims are those of the index."""
     found = _gather_dim(items)
     if found is None:
         return None
@@ -189,7 +191,9 @@ def _gather(
 
 
 def _gather_dim(items: list[_Item]) -> tuple[int, Vec] | None:
-    """The dim that an index is for, where the others are letters of that index."""
+    """Return the dim and index of a gather, if the other dims are letters of that
+    index.
+    """
     values = [(d, item.value) for d, item in enumerate(items) if item.value]
     if len(values) != 1:
         return None
@@ -208,7 +212,7 @@ def _gather_dim(items: list[_Item]) -> tuple[int, Vec] | None:
 def _in_place(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
-    """`x[:, index]`: what the index names takes the place of that dim."""
+    """Build `x[:, index]`, where the dims of the index replace the indexed dim."""
     where: list[ast.expr] = []
     axes: list[str] = []
     kept = sum(isinstance(item.node, ast.Slice) and not item.letter for item in items)
@@ -231,7 +235,7 @@ def _in_place(
 def _everywhere(
     reader: Vectoriser, base: ast.expr, items: list[_Item], shape: tuple[int, ...]
 ) -> Vec:
-    """`x[torch.arange(n), index]`: every index a tensor, broadcast together."""
+    """Build `x[torch.arange(n), index]`, with index tensors that broadcast together."""
     where, axes, rest = _broadcast_indices(reader, items)
     return Vec(indexed(base, where), (*axes, *rest))
 
@@ -239,7 +243,7 @@ def _everywhere(
 def _broadcast_indices(
     reader: Vectoriser, items: list[_Item]
 ) -> tuple[list[ast.expr], tuple[str, ...], tuple[str, ...]]:
-    """Index tensors that meet by their letters; whole rows may only follow them."""
+    """Align index tensors by their letters; whole rows may only follow them."""
     vecs: list[Vec] = []
     tail: list[ast.expr] = []
     for item in items:
@@ -271,7 +275,7 @@ OPERATORS: dict[str, ast.operator] = {"+": ast.Add(), "-": ast.Sub()}
 def writes(
     reader: Vectoriser, step: NestStatement, fresh: str
 ) -> Iterator[list[ast.stmt]]:
-    """What may stand in the loop's place, the best first.
+    """Return the possible replacements of the loop, the best first.
 
     `fresh` says what the target was before: "zeros" or "made" where the program has
     just made it, "" where it has not.
@@ -292,14 +296,14 @@ def writes(
 
 
 def _missing(letters: tuple[str, ...], axes: tuple[str, ...]) -> tuple[str, ...]:
-    """The letters that a target lacks: they are summed over."""
+    """Return the letters missing from a target, which are summed over."""
     return tuple(letter for letter in letters if letter not in axes)
 
 
 def _elements(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, fresh: str
 ) -> Iterator[list[ast.stmt]]:
-    """`out[i, j] = ...`, `out[index[i], j] += ...`."""
+    """Vectorise `out[i, j] = ...` and `out[index[i], j] += ...`."""
     name, given = flat(target)
     items = _items_of(reader, name, given)
     if any(item.value is not None for item in items):
@@ -341,7 +345,7 @@ def _elements(
 def _scattered(
     reader: Vectoriser, step: NestStatement, target: ast.Subscript, items: list[_Item]
 ) -> Iterator[list[ast.stmt]]:
-    """A write where an index says: `scatter_add_`, `index_add_`, `out[index] = ...`."""
+    """Vectorise an indexed write: `scatter_add_`, `index_add_`, `out[index] = ...`."""
     if step.condition is not None:
         raise Unread
     value = reader.read(step.value)
@@ -406,13 +410,13 @@ def _scattered(
 
 
 def _add_one(step: NestStatement) -> bool:
-    """`count[index[i]] += 1`."""
+    """Whether a step is `count[index[i]] += 1`."""
     value = step.value
     return step.operator == "+" and isinstance(value, ast.Constant) and value.value == 1
 
 
 def _axes_of(items: list[_Item]) -> list[str]:
-    """The dims of what is written, in the order of the target's."""
+    """Return the dims of a written element, in the order of the target's dims."""
     kept = sum(isinstance(i.node, ast.Slice) and not i.letter for i in items)
     axes: list[str] = []
     for item in items:
@@ -437,7 +441,9 @@ def _plain(reader: Vectoriser, items: list[_Item]) -> bool:
 
 
 def stacked(reader: Vectoriser, value: ast.expr, letters: tuple[str, ...]) -> Vec:
-    """The elements of a list comprehension, stacked: its letters come first."""
+    """Stack the elements of a list comprehension, with its letters as
+    the first dims.
+    """
     made = reader.read(value)
     ends = sorted((x for x in made.axes if x[0] == "~"), key=reader.place)
     axes = (*letters, *ends)
@@ -447,17 +453,17 @@ def stacked(reader: Vectoriser, value: ast.expr, letters: tuple[str, ...]) -> Ve
 
 
 def assign(target: ast.expr, value: ast.expr) -> ast.stmt:
-    """`target = value`."""
+    """Build the statement `target = value`."""
     return ast.Assign([target], value, lineno=0)
 
 
 def _augment(target: ast.expr, operator: str, value: ast.expr) -> ast.stmt:
-    """`target += value`."""
+    """Build the statement `target += value`, for any operator."""
     return ast.AugAssign(target, OPERATORS[operator], value)  # type: ignore[arg-type]
 
 
 def _expression(value: ast.expr) -> ast.stmt:
-    """A call that stands alone."""
+    """Build a statement that consists of an expression."""
     return ast.Expr(value)
 
 

@@ -1,5 +1,5 @@
-"""What stands around a loop: the text, what was made before it, and what the record
-knows of its names and letters.
+"""The context of a loop: the program's text, tensors created before it, and the
+recorded values of its names and letters.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Place = tuple[int, int, int, int]
 
 @dataclass(slots=True)
 class Recorded:
-    """The ops of one file by the expression that made them, and what they tell.
+    """The ops of a file by the expression that made them, and the values they reveal.
 
     `facts` are the tensors by their names in the text, `numbers` plain numbers,
     `indices` numbers that stand in brackets, `seen` the values that letters took there.
@@ -46,12 +46,12 @@ class Recorded:
     indices: dict[str, int] = field(default_factory=dict)
 
     def at(self, node: ast.AST) -> list[Op]:
-        """The ops that this very expression made."""
+        """Return the ops that this exact expression made."""
         place = place_of(node, self.text.split("\n"))
         return self.ops.get(place, []) if place else []
 
     def learn(self, root: ast.AST, letters: Iterable[str]) -> None:
-        """Go through a loop and note what its names are."""
+        """Record the values of the names in a loop."""
         names = set(letters)
         for node in ast.walk(root):
             ops = self.at(node)
@@ -71,7 +71,9 @@ class Recorded:
                 self.called(node, ops, names)
 
     def called(self, node: ast.Call, ops: list[Op], names: set[str]) -> None:
-        """The arguments of a function, the object of a method, what is gone along."""
+        """Record a function's arguments, a method's object, and the tensor iterated
+        over.
+        """
         unbound = [op for op in ops if op.name.endswith("unbind")]
         name = dotted(node.func)
         if name in ("enumerate", "zip") and len(unbound) >= len(node.args):
@@ -88,7 +90,7 @@ class Recorded:
             self.operands(operands, own[0], names)
 
     def indexed(self, node: ast.Subscript, ops: list[Op], names: set[str]) -> None:
-        """`x[i, j]`: what `x` is, and which values its letters took."""
+        """Record the tensor `x` of `x[i, j]`, and the values of its letters."""
         own = [op for op in ops if op.name.startswith("[]")]
         if not own:
             return
@@ -109,7 +111,7 @@ class Recorded:
                     self.indices.setdefault(name, place)
 
     def operands(self, nodes: list[ast.expr], op: Op, names: set[str]) -> None:
-        """The tensors and numbers that a call was given, in order."""
+        """Match the expressions with the tensors and numbers of a call, in order."""
         may = [node for node in nodes if not self.plain(node, names)]
         if len(may) == len(op.inputs):
             for node, fact in zip(may, op.inputs, strict=True):
@@ -124,7 +126,7 @@ class Recorded:
                     self.numbers.setdefault(dotted(node), value)
 
     def plain(self, node: ast.expr, names: set[str]) -> bool:
-        """Whether it is surely no tensor."""
+        """Whether a node is certainly not a tensor."""
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.UnaryOp):
@@ -132,14 +134,14 @@ class Recorded:
         return dotted(node) in names or dotted(node) in self.numbers
 
     def tell(self, node: ast.AST, fact: Fact) -> None:
-        """A tensor of the text."""
+        """Record the tensor of an expression."""
         name = dotted(node)
         if name:
             self.facts.setdefault(name, fact)
 
 
 def place_of(node: ast.AST, lines: list[str]) -> Place | None:
-    """Where a node stands, in columns as spans count them."""
+    """Return the place of a node, in columns as spans count them."""
     if not hasattr(node, "lineno") or node.end_lineno is None:  # type: ignore[attr-defined]
         return None
 
@@ -155,7 +157,7 @@ def place_of(node: ast.AST, lines: list[str]) -> Place | None:
 
 
 def span_place(span: Span) -> Place:
-    """The same of a span."""
+    """Return the place of a span."""
     return span.line, span.column, span.end_line, span.end_column
 
 
@@ -175,20 +177,20 @@ LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 @dataclass(frozen=True, slots=True)
 class SyntaxTree:
-    """A file's syntax tree, with each node's parent."""
+    """A file's syntax tree, with the parent of every node."""
 
     text: str
     tree: ast.AST
     above: dict[ast.AST, ast.AST]
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes that it stands in, the innermost first."""
+        """Yield the ancestors of a node, the innermost first."""
         while node in self.above:
             node = self.above[node]
             yield node
 
     def function(self, node: ast.AST) -> ast.AST:
-        """The function that it stands in, or the whole file."""
+        """Return the function that contains a node, or the whole file."""
         for outer in self.around(node):
             if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
                 return outer
@@ -197,7 +199,7 @@ class SyntaxTree:
 
 @lru_cache(maxsize=8)
 def parsed(text: str) -> SyntaxTree | None:
-    """The tree of a program; None where it is no Python of this version."""
+    """Parse a program; None if it is not valid Python of this version."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -206,7 +208,7 @@ def parsed(text: str) -> SyntaxTree | None:
 
 
 def node_at(text: SyntaxTree, place: Place) -> ast.AST | None:
-    """The outermost expression at exactly this place."""
+    """Return the outermost expression at exactly this place."""
     lines = text.text.split("\n")
     for node in ast.walk(text.tree):
         if (
@@ -220,7 +222,7 @@ def node_at(text: SyntaxTree, place: Place) -> ast.AST | None:
 
 
 def nests_around(text: SyntaxTree, node: ast.AST) -> Iterator[Nest]:
-    """The loops around an expression that are read as a whole, the outermost first."""
+    """Yield the fully readable loops around an expression, the outermost first."""
     for outer in reversed(list(loops_around(node, text.above))):
         try:
             if isinstance(outer, ast.For):
@@ -240,7 +242,7 @@ def nests_around(text: SyntaxTree, node: ast.AST) -> Iterator[Nest]:
 
 
 def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
-    """`torch.stack([... for i in range(n)])`, also one in the other."""
+    """Read `torch.stack([... for i in range(n)])`, possibly nested."""
     listed = call.args[0] if call.args else None
     dim = {key.arg: ast.unparse(key.value) for key in call.keywords}
     if [ast.unparse(arg) for arg in call.args[1:]] not in ([], ["0"]):
@@ -263,7 +265,7 @@ def _stack(nest: Nest, call: ast.Call, letters: tuple[str, ...]) -> None:
 
 
 def _appended(text: SyntaxTree, nest: Nest) -> None:
-    """A list that a loop fills: it is stacked later, and used for nothing else."""
+    """Read a list that a loop fills and that is only stacked later."""
     for step in nest.steps:
         if step.operator != "append":
             continue
@@ -294,7 +296,7 @@ def _appended(text: SyntaxTree, nest: Nest) -> None:
 
 
 def _same_rounds(text: SyntaxTree, earlier: ast.AST, later: ast.AST) -> bool:
-    """Whether a statement runs each time before another does."""
+    """Whether a statement runs every time before another statement does."""
     above = list(text.around(later))
     return (
         earlier.lineno < later.lineno  # type: ignore[attr-defined]
@@ -308,7 +310,9 @@ def _same_rounds(text: SyntaxTree, earlier: ast.AST, later: ast.AST) -> bool:
 
 
 def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
-    """What the program assigned to a name right before the loop, unused in between."""
+    """Return the value assigned to a name right before the loop and
+    unused in between.
+    """
     if nest.function is None or not isinstance(nest.root, ast.stmt):
         return None
     uses = [
@@ -330,7 +334,7 @@ def before(text: SyntaxTree, nest: Nest, name: str) -> ast.expr | None:
 
 
 def fresh(text: SyntaxTree, nest: Nest, name: str) -> str:
-    """ "zeros" or "made" for a tensor that was made right before the loop."""
+    """Return "zeros" or "made" for a tensor created right before the loop, else ""."""
     value = before(text, nest, name)
     if not isinstance(value, ast.Call):
         return ""

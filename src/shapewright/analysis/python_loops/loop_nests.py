@@ -1,4 +1,4 @@
-"""Loops of the program text, read as data: which letters, which elements, which sums.
+"""Read loops of the program's text as data: their letters, elements and sums.
 
 Only loops that are read as a whole count: each statement is an element or row that is
 written, added to or appended, a name for what is used further down, or another loop.
@@ -18,12 +18,12 @@ SUM = "sum over"
 
 
 class Unread(Exception):
-    """The text is not a loop that we read."""
+    """Raised for a loop that cannot be read."""
 
 
 @dataclass(slots=True)
 class LoopLetter:
-    """One letter: through a `range`, or along dim 0 of a tensor (`tensor`).
+    """A loop variable: over a `range`, or along dim 0 of a tensor (`tensor`).
 
     The ends of a `triangular` range depend on letters further out.
     """
@@ -38,7 +38,7 @@ class LoopLetter:
 
 @dataclass(slots=True)
 class NestStatement:
-    """One statement that runs for all letters: `target operator= value`.
+    """A statement that runs for all letters: `target operator= value`.
 
     `operator` is "=", "+", "-", "append", "stack" or "cat"; `node` is the statement as
     it was written. It runs where the `condition` holds.
@@ -54,7 +54,7 @@ class NestStatement:
 
 @dataclass(slots=True)
 class Nest:
-    """A loop with all that is in it.
+    """A loop with everything inside it.
 
     `bound` are names for what is used further down, `sums` those that began as 0,
     `holding` the conditions around what is being read; `heart` is the statement that
@@ -72,7 +72,7 @@ class Nest:
 
 
 def dotted(node: ast.AST) -> str:
-    """`self.weight` of a name or of attributes of a name; "" for anything else."""
+    """Return `self.weight` for a name or attributes of a name; "" for anything else."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -83,14 +83,14 @@ def dotted(node: ast.AST) -> str:
 
 
 def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
-    """Each node's parent."""
+    """Map every node to its parent."""
     return {
         child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
     }
 
 
 def names_read(node: ast.AST) -> set[str]:
-    """Every dotted name that is read in it, and each beginning of it."""
+    """Return every dotted name that a tree reads, and all prefixes of these names."""
     found = set()
     for each in ast.walk(node):
         if isinstance(each, ast.Name | ast.Attribute) and isinstance(
@@ -104,7 +104,7 @@ def names_read(node: ast.AST) -> set[str]:
 
 
 def substituted(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
-    """The expression with names replaced by what they stand for."""
+    """Return the expression with names replaced by their definitions."""
 
     class Replace(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -117,12 +117,12 @@ def substituted(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
 
 
 def loaded(name: str) -> ast.Name:
-    """A name that is read."""
+    """Build a name that is read."""
     return ast.Name(name, ast.Load())
 
 
 def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
-    """`tensor[index]`."""
+    """Build `tensor[index]`."""
     return ast.Subscript(tensor, index, ast.Load())
 
 
@@ -130,7 +130,7 @@ def _element(tensor: ast.expr, index: ast.expr) -> ast.Subscript:
 
 
 def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
-    """The letter of a loop; what goes along with it is bound to elements."""
+    """Read the letters of a loop; other targets are bound to elements."""
     if isinstance(over, ast.Call) and not over.keywords:
         name = dotted(over.func)
         if name == "range" and isinstance(target, ast.Name):
@@ -154,7 +154,7 @@ def _read_header(nest: Nest, target: ast.expr, over: ast.expr) -> list[str]:
 
 
 def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> list[str]:
-    """The letter of `[... for row in x]`."""
+    """Read the letters of a comprehension such as `[... for row in x]`."""
     if len(node.generators) != 1 or node.generators[0].ifs:
         raise Unread
     made = _read_header(nest, node.generators[0].target, node.generators[0].iter)
@@ -163,7 +163,7 @@ def read_comprehension(nest: Nest, node: ast.ListComp | ast.GeneratorExp) -> lis
 
 
 def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
-    """`range(n)`; where its ends depend on other letters, they are conditions."""
+    """Read `range(n)`; ends that depend on other letters become conditions."""
     others = {loop.letter for loop in nest.loops}
     triangular = bool(names_read(over) & others)
     nest.loops.append(LoopLetter(letter, over, header=over, triangular=triangular))
@@ -177,14 +177,14 @@ def _read_range(nest: Nest, letter: str, over: ast.Call) -> None:
 
 
 def _hidden(nest: Nest) -> str:
-    """A letter that the program does not name."""
+    """Return a new letter that the program does not name."""
     return f"{len(nest.loops)}th"
 
 
 def _along(
     nest: Nest, letter: str, target: ast.expr, over: ast.expr, header: ast.expr
 ) -> list[str]:
-    """A name that goes along dim 0 of a tensor: it stands for `over[letter]`."""
+    """Bind a name that iterates over dim 0 of a tensor to `over[letter]`."""
     if isinstance(over, ast.Call) and dotted(over.func) == "zip":
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(over.args):
             raise Unread
@@ -209,7 +209,7 @@ def _along(
 
 
 def read_for(nest: Nest, node: ast.For, letters: tuple[str, ...]) -> None:
-    """A loop and what is in it."""
+    """Read a loop and its body."""
     if node.orelse:
         raise Unread
     held = len(nest.holding)
@@ -222,7 +222,7 @@ def read_for(nest: Nest, node: ast.For, letters: tuple[str, ...]) -> None:
 
 
 def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> None:
-    """One statement of a loop's body."""
+    """Read a statement of a loop's body."""
     if isinstance(stmt, ast.For):
         read_for(nest, stmt, letters)
     elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
@@ -259,7 +259,7 @@ def _read_statement(nest: Nest, stmt: ast.stmt, letters: tuple[str, ...]) -> Non
 def _read_assign(
     nest: Nest, stmt: ast.Assign, target: ast.expr, letters: tuple[str, ...]
 ) -> None:
-    """An element that is written, or a name for what is used further down."""
+    """Read an assignment: to an element, or to a name that is used further down."""
     value = stmt.value
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         same = ast.dump(value.left).replace("Load", "Store") == ast.dump(target)
@@ -277,7 +277,7 @@ def _read_assign(
 
 
 def _is_zero(node: ast.expr) -> bool:
-    """`0`, `0.0`."""
+    """Whether a node is `0` or `0.0`."""
     return (
         isinstance(node, ast.Constant)
         and type(node.value) in (int, float)
@@ -293,7 +293,7 @@ def _add_step(
     value: ast.expr,
     letters: tuple[str, ...],
 ) -> None:
-    """A write; an addition to a name that began as 0 in the loop is a sum."""
+    """Add a write; an addition to a name that began as 0 in the loop becomes a sum."""
     plain = substituted(value, nest.bound)
     if isinstance(target, ast.Name) and target.id in nest.sums:
         over = letters[len(nest.sums.pop(target.id)) :]
@@ -325,7 +325,7 @@ def _add_step(
 def _substituted_target(
     target: ast.Subscript, bound: dict[str, ast.expr]
 ) -> ast.Subscript:
-    """A target with names in its indices replaced."""
+    """Return a target whose indices have names replaced by their definitions."""
     if dotted(target.value) in bound:
         raise Unread
     made = ast.Subscript(target.value, substituted(target.slice, bound), ast.Load())
@@ -336,7 +336,7 @@ def _substituted_target(
 
 
 def independent(nest: Nest) -> bool:
-    """Whether no step reads what another step, or an earlier round, has written."""
+    """Whether no step reads what another step or an earlier iteration has written."""
     targets = [base_of(step.target) for step in nest.steps]
     if not targets or len(set(targets)) < len(targets):
         return False
@@ -358,12 +358,12 @@ def independent(nest: Nest) -> bool:
 
 
 def base_of(target: ast.expr) -> str:
-    """The tensor or list that a step writes."""
+    """Return the tensor or list that a step writes."""
     return dotted(target.value if isinstance(target, ast.Subscript) else target)
 
 
 def used_outside(nest: Nest, names: set[str]) -> bool:
-    """Whether names that the loop assigns are read where it is over."""
+    """Whether names that the loop assigns are read after the loop."""
     if nest.function is None:
         return False
     inside = set(ast.walk(nest.root))
@@ -378,7 +378,7 @@ def used_outside(nest: Nest, names: set[str]) -> bool:
 
 
 def loops_around(node: ast.AST, above: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
-    """The loops in the same function that a node stands in, the innermost first."""
+    """Yield the loops around a node in the same function, the innermost first."""
     while node in above:
         node = above[node]
         if isinstance(

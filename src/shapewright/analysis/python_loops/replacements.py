@@ -1,4 +1,4 @@
-"""What may take a loop's place: its text, and the experiment that it has to pass."""
+"""Candidate replacements of a loop: their text, and the experiment they must pass."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from shapewright.record.ops import Fact
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A tensor to make up: whole numbers lie from 0 to below `high`.
+    """A tensor to create for an experiment: whole numbers are in `range(high)`.
 
     `zeros` has no other values, `distinct` is a dim along which none comes twice.
     """
@@ -50,7 +50,7 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Run `loop`, run `instead`, and compare the tensors that `targets` name."""
+    """An experiment: run `loop` and `instead`, and compare the tensors in `targets`."""
 
     loop: tuple[ast.stmt, ...]
     instead: tuple[ast.stmt, ...]
@@ -64,7 +64,7 @@ UNTOUCHED = 6
 
 
 def _shrunk(sizes: Iterable[int]) -> dict[int, int]:
-    """Small sizes for large ones: equal for equal, in the same order.
+    """Map large sizes to small ones, keeping which are equal and their order.
 
     Sizes up to 6 stay, because numbers may stand in brackets, and so do differences up
     to 3, because windows and shifted indices rest on them.
@@ -91,7 +91,7 @@ EMPTY_LIST = ast.List([], ast.Load())
 
 @dataclass(slots=True)
 class Case:
-    """One loop with all that is known of it."""
+    """A loop with everything known about it."""
 
     text: SyntaxTree
     nest: Nest
@@ -103,7 +103,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A replacement as text, and how to try it."""
+    """A replacement as text, with its experiment."""
 
     text: str
     experiment: Experiment
@@ -113,14 +113,14 @@ class Proposal:
 
 @dataclass(slots=True)
 class _World:
-    """Tensors and ranges: those of the record, or small ones like them."""
+    """Tensors and ranges: the recorded ones, or small versions of them."""
 
     facts: dict[str, Fact]
     ranges: dict[str, LetterRange]
 
 
 def proposals(case: Case) -> Iterator[Proposal]:
-    """Everything that may do the same, the best first."""
+    """Yield the possible replacements, the best first."""
     real = _World(case.recorded.facts, case.ranges)
     sizes = {size for fact in real.facts.values() for size in fact.shape}
     for known in real.ranges.values():
@@ -153,7 +153,7 @@ def proposals(case: Case) -> Iterator[Proposal]:
 
 
 def _replaced(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
-    """The ways to write all steps, in one style."""
+    """Return the ways to write all steps in a given style."""
     ways = []
     for step in case.nest.steps:
         order = _order_of(case, step)
@@ -171,7 +171,9 @@ def _replaced(case: Case, world: _World, style: str) -> list[list[ast.stmt]]:
 
 
 def _order_of(case: Case, step: NestStatement) -> tuple[str, ...]:
-    """The dims of the target, letters and rows; letters that are summed come first."""
+    """Return the target's dims, letters and rows; letters that are
+    summed come first.
+    """
     dims: list[str] = []
     if isinstance(step.target, ast.Subscript):
         name, items = flat(step.target)
@@ -197,7 +199,7 @@ def _proposal(
     written: list[ast.stmt],
     instead: list[ast.stmt],
 ) -> Proposal:
-    """A replacement with its experiment."""
+    """Return a replacement with its experiment."""
     nest = case.nest
     distinct = {name: dim for step in nest.steps for name, dim in _placing(step)}
     tensors: dict[str, _Made] = {}
@@ -230,14 +232,14 @@ def _proposal(
 
 
 def _targets_of(nest: Nest) -> tuple[str, ...]:
-    """What has to be the same in the end."""
+    """Return the names whose final values must agree."""
     if not isinstance(nest.root, ast.stmt) or MADE in nest.bound:
         return (MADE,)
     return tuple(base_of(step.target) for step in nest.steps)
 
 
 def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
-    """The loop as it was written, with small ranges."""
+    """Return the loop as it was written, with small ranges."""
     nest = case.nest
     root = deepcopy(nest.root)
     for node in ast.walk(root):
@@ -258,7 +260,7 @@ def _loop_of(case: Case, small: dict[int, int]) -> tuple[ast.stmt, ...]:
 
 
 def _tiny_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
-    """A small range like a recorded one."""
+    """Return a small version of a recorded range."""
     stop, end = small[known.stop], known.end
     if isinstance(end, ast.Constant):
         end = ast.Constant(stop)
@@ -266,7 +268,7 @@ def _tiny_range(known: LetterRange, small: dict[int, int]) -> LetterRange:
 
 
 def _offset(node: ast.expr) -> tuple[str, int]:
-    """`n` and the number that is added to it; no name where it is anything else."""
+    """Split `n + 1` into `n` and 1; the name is empty for any other expression."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = node.right
         if isinstance(right, ast.Constant) and type(right.value) is int:
@@ -279,7 +281,7 @@ def _offset(node: ast.expr) -> tuple[str, int]:
 
 
 def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
-    """Below which number the values of an index have to lie."""
+    """Return the exclusive upper bounds for the values of index tensors."""
     found: dict[str, int] = {}
     for step in nest.steps:
         for root in (step.target, step.value):
@@ -300,12 +302,12 @@ def _bounds(nest: Nest, tiny: _World) -> dict[str, int]:
 
 
 def _tensors_in(node: ast.AST, world: _World) -> set[str]:
-    """The tensors that are read in an expression."""
+    """Return the tensors that an expression reads."""
     return {name for each in ast.walk(node) if (name := dotted(each)) in world.facts}
 
 
 def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
-    """The tensors that say where a step writes, where it may write a place twice.
+    """Yield the index tensors of a step that may write a place twice.
 
     With each the dim along which its values have to differ, so that the order in which
     they are written does not matter.
@@ -329,11 +331,11 @@ def _placing(step: NestStatement) -> Iterator[tuple[str, int]]:
 
 
 def _offset_base(node: ast.expr) -> ast.expr:
-    """The letter of `i + 1`."""
+    """Return the letter of `i + 1`."""
     return node.left if isinstance(node, ast.BinOp) else node
 
 
 def quoted(node: ast.AST) -> str:
-    """A statement in one line, cut where it is long."""
+    """Return a statement in one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

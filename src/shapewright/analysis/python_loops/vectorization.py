@@ -1,8 +1,8 @@
-"""An expression for one element, as an expression for all of them at once.
+"""Turn an expression for a single element into an expression for all elements at once.
 
-Every dim of what comes out has a name: the letter of a loop, or `~1`, `~2`, ... for the
-dims of whole rows, counted from the last. Two operands meet where their names do, so
-that broadcasting, transposing and new dims of size 1 follow from the names.
+Every dim of the result has a name: the letter of a loop, or `~1`, `~2`, ... for the
+dims of whole rows, counted from the last. Operands are aligned by these names, so that
+broadcasting, transposing and new dims of size 1 follow from the names.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ ALL = ast.Slice()
 
 @dataclass(frozen=True, slots=True)
 class Vec:
-    """`node` with the names of its dims.
+    """An expression `node` with the names of its dims.
 
-    `_factors` are those of a product; `over` are dims of theirs that it has summed.
+    `factors` are those of a product; `over` are dims of theirs that it has summed.
     """
 
     node: ast.expr
@@ -54,7 +54,7 @@ class LetterRange:
 
 
 def call(name: str, *args: ast.expr) -> ast.Call:
-    """`name(*args)`; of dotted names too."""
+    """Build `name(*args)`, for dotted names too."""
     head, *rest = name.split(".")
     func: ast.expr = loaded(head)
     for part in rest:
@@ -63,25 +63,25 @@ def call(name: str, *args: ast.expr) -> ast.Call:
 
 
 def method(node: ast.expr, name: str, *args: int | ast.expr) -> ast.Call:
-    """`node.name(*args)`."""
+    """Build `node.name(*args)`."""
     given = [arg if isinstance(arg, ast.expr) else constant(arg) for arg in args]
     return ast.Call(ast.Attribute(node, name, ast.Load()), given, [])
 
 
 def constant(value: int) -> ast.expr:
-    """A whole number; negative ones as they are parsed."""
+    """Build a whole number; negative numbers as Python parses them."""
     if value < 0:
         return ast.UnaryOp(ast.USub(), ast.Constant(-value))
     return ast.Constant(value)
 
 
 def _rows(count: int) -> tuple[str, ...]:
-    """The names of the dims of a whole row."""
+    """Return the names of the dims of a whole row."""
     return tuple(f"~{count - n}" for n in range(count))
 
 
 def indexed(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
-    """`node[items]`; the node itself where every item is a whole dim."""
+    """Build `node[items]`, or return the node itself if every item is a whole dim."""
     while items and items[-1] is ALL:
         items = items[:-1]
     if not items:
@@ -91,7 +91,7 @@ def indexed(node: ast.expr, items: Sequence[ast.expr]) -> ast.expr:
 
 
 def shifted(node: ast.expr, by: int) -> ast.expr:
-    """`node + by`, added up where both are numbers."""
+    """Build `node + by`, or their sum if both are numbers."""
     if by == 0:
         return node
     if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -122,7 +122,7 @@ class Vectoriser:
     names: int = 0
 
     def read(self, node: ast.expr) -> Vec:
-        """The expression, vectorised."""
+        """Vectorise an expression."""
         if isinstance(node, ast.Constant):
             if type(node.value) not in (int, float, bool):
                 raise Unread
@@ -164,7 +164,7 @@ class Vectoriser:
         raise Unread
 
     def counted(self, letter: str) -> Vec:
-        """A letter as a number: `torch.arange(n)`."""
+        """Return a letter as a tensor of its values: `torch.arange(n)`."""
         known = self.ranges[letter]
         ends = [known.end] if known.start == 0 else [constant(known.start), known.end]
         node = call("torch.arange", *ends)
@@ -177,13 +177,13 @@ class Vectoriser:
     # -- where dims meet -----------------------------------------------------------
 
     def place(self, axis: str) -> tuple[int, int]:
-        """Where a dim stands among others: letters in order, then rows."""
+        """Return the sort key of a dim: letters in order, then rows."""
         if axis in self.order:
             return 0, self.order.index(axis)
         return 1, -int(axis[1:])
 
     def aligned(self, vec: Vec, axes: Sequence[str]) -> ast.expr:
-        """The node with dims in the order of `axes`, of size 1 where it has none."""
+        """Return the node with dims in the order of `axes`; missing dims get size 1."""
         if vec.number:
             return vec.node
         own = [axis for axis in axes if axis in vec.axes]
@@ -201,13 +201,13 @@ class Vectoriser:
         return indexed(node, items)
 
     def together(self, vecs: Sequence[Vec], make: Callable[..., ast.expr]) -> Vec:
-        """Operands that meet element by element."""
+        """Combine operands element by element."""
         axes = tuple(sorted({a for vec in vecs for a in vec.axes}, key=self.place))
         nodes = [self.aligned(vec, axes) for vec in vecs]
         return Vec(make(*nodes), axes, all(vec.number for vec in vecs))
 
     def binary(self, node: ast.BinOp) -> Vec:
-        """`+ - * / ** // %`, and `@` of rows."""
+        """Vectorise `+ - * / ** // %`, and `@` of rows."""
         left, right = self.read(node.left), self.read(node.right)
         if isinstance(node.op, ast.MatMult):
             return self.product(left, right)
@@ -224,7 +224,7 @@ class Vectoriser:
         return made
 
     def product(self, left: Vec, right: Vec) -> Vec:
-        """A matrix product of rows: their inner dims are summed over."""
+        """Vectorise a matrix product of rows, which sums over their inner dims."""
         a = sum(axis.startswith("~") for axis in left.axes)
         b = sum(axis.startswith("~") for axis in right.axes)
         if not 1 <= a <= 2 or not 1 <= b <= 2 or left.number or right.number:
@@ -241,7 +241,7 @@ class Vectoriser:
         return self.contracted((lefts, rights), (inner,), wanted)
 
     def called(self, node: ast.Call) -> Vec:
-        """A function of elements or rows, and a sum that the loop makes."""
+        """Vectorise a function of elements or rows, or a sum over the loop."""
         if isinstance(node.func, ast.Name) and node.func.id == SUM:
             over = [str(arg.value) for arg in node.args[1:]]  # type: ignore[attr-defined]
             return self.summed(self.read(node.args[0]), tuple(over))
@@ -256,7 +256,7 @@ class Vectoriser:
         raise Unread
 
     def of_method(self, node: ast.Call, func: ast.Attribute) -> Vec:
-        """`x[i].exp()`, `x[i].sum()`, `x[i].item()`."""
+        """Vectorise `x[i].exp()`, `x[i].sum()` and `x[i].item()`."""
         own = self.read(func.value)
         if own.number:
             raise Unread
@@ -281,7 +281,7 @@ class Vectoriser:
     def function(
         self, node: ast.Call, func: ast.expr, args: list[ast.expr], last: str
     ) -> Vec:
-        """`torch.exp(x[i])`, `torch.dot(a[i], b[j])`, `torch.sum(x[i])`."""
+        """Vectorise `torch.exp(x[i])`, `torch.dot(a[i], b[j])`, `torch.sum(x[i])`."""
         if last in PRODUCTS and len(args) == 2 and not node.keywords:
             return self.product(*map(self.read, args))
         if last in ("sum", "mean", "amax", "amin") and args:
@@ -295,7 +295,7 @@ class Vectoriser:
         return self.together(vecs, lambda *given: ast.Call(func, list(given), []))
 
     def transposed(self, vec: Vec) -> Vec:
-        """A matrix for each letter, transposed: its dims change their names."""
+        """Transpose the matrix of every letter by exchanging the names of its dims."""
         if vec.number or sum(axis.startswith("~") for axis in vec.axes) != 2:
             raise Unread
         return _renamed(vec, {"~1": "~2", "~2": "~1"})
@@ -303,7 +303,7 @@ class Vectoriser:
     # -- sums ----------------------------------------------------------------------
 
     def reduced(self, vec: Vec, name: str, node: ast.Call) -> Vec:
-        """`sum`, `mean`, ... of whole rows, over all their dims or over one."""
+        """Apply `sum`, `mean`, ... to whole rows, over all dims or a single dim."""
         inner = [axis for axis in vec.axes if axis.startswith("~")]
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
         if len(given) != len(node.args) + len(node.keywords) or len(given) > 1:
@@ -329,7 +329,7 @@ class Vectoriser:
         return self.over_dims(fresh, axes, name)
 
     def summed(self, vec: Vec, over: tuple[str, ...]) -> Vec:
-        """The sum over dims, as a product where it is one."""
+        """Sum over dims, as a matrix product if possible."""
         if not over:
             return vec
         if set(over) - set(vec.axes):
@@ -343,12 +343,14 @@ class Vectoriser:
         return made
 
     def unused(self) -> str:
-        """A name for a dim that is summed."""
+        """Return an unused name for a dim that is summed."""
         self.names += 1
         return f"@{self.names}"
 
     def over_dims(self, vec: Vec, over: tuple[str, ...], name: str) -> Vec:
-        """`x.sum(0)`: letters are counted from the front, rows from the back."""
+        """Reduce over dims, as in `x.sum(0)`: letters count from the front, rows from
+        the back.
+        """
         rank, left = len(vec.axes), [axis for axis in vec.axes if axis not in over]
         if not left:
             return Vec(method(vec.node, name))
@@ -363,7 +365,7 @@ class Vectoriser:
     def contracted(
         self, given: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
     ) -> Vec:
-        """A product of tensors, summed over dims."""
+        """Contract a product of tensors over dims."""
         numbers = [vec for vec in given if vec.number]
         tensors = [vec for vec in given if not vec.number]
         if self.style == "matmul":
@@ -397,17 +399,17 @@ class Vectoriser:
 
 
 def _factors(vec: Vec) -> tuple[Vec, ...]:
-    """A product's factors; of anything else itself."""
+    """Return the factors of a product; anything else is its own single factor."""
     return vec.factors or (vec,)
 
 
 def _renamed(vec: Vec, names: Mapping[str, str]) -> Vec:
-    """With other names of dims."""
+    """Return the expression with its dims renamed."""
     return Vec(vec.node, tuple(names.get(axis, axis) for axis in vec.axes), vec.number)
 
 
 def _permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast.expr:
-    """The node with its dims in another order."""
+    """Return the node with its dims in another order."""
     if list(axes) == list(wanted):
         return node
     if len(axes) == 2:
@@ -420,7 +422,7 @@ def _permuted(node: ast.expr, axes: Sequence[str], wanted: Sequence[str]) -> ast
 def _matrix_product(
     tensors: Sequence[Vec], over: tuple[str, ...], wanted: tuple[str, ...]
 ) -> Vec:
-    """`a @ b`, where the dims stand so that it is one."""
+    """Build `a @ b`, if the order of the dims allows it."""
     if len(tensors) != 2 or len(over) != 1:
         raise Unread
     (inner,) = over
@@ -458,7 +460,7 @@ def _matrix_product(
 def _batch_by_matrix(
     tensors: Sequence[Vec], inner: str, wanted: tuple[str, ...]
 ) -> Vec:
-    """`batch @ matrix`: one matrix for all."""
+    """Build `batch @ matrix`, with a single matrix for the whole batch."""
     for left, right in (tensors, tensors[::-1]):
         if left.axes[-1:] != (inner,) or inner not in right.axes:
             continue
@@ -475,7 +477,9 @@ def _batch_by_matrix(
 
 
 def _einsum(tensors: Sequence[Vec], wanted: tuple[str, ...]) -> Vec:
-    """`torch.einsum("ik,kj->ij", a, b)`, with the loop's letters where it can."""
+    """Build `torch.einsum("ik,kj->ij", a, b)`, with the loop's
+    letters where possible.
+    """
     names: dict[str, str] = {}
     spare = iter("dcefghabmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     every = [axis for vec in tensors for axis in vec.axes]

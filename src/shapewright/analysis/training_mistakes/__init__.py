@@ -1,4 +1,4 @@
-"""Finds all mistakes of a training, without those that the user switched off."""
+"""Find all mistakes of a training run, except those that the user switched off."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_ERRORS = (optimization.stale_gradients, optimization.kept_graphs)
 def mistakes(
     program: Program, rehearsal: Rehearsal, ignored: Collection[str] = ()
 ) -> list[Finding]:
-    """Findings of every kind, each once a place."""
+    """Return the findings of every kind, without repeating any at the same place."""
     scene = RehearsalContext(program, rehearsal)
     found: dict[object, Finding] = {}
     left_out: tuple[object, ...] = ()

@@ -1,4 +1,6 @@
-"""What mistakes of a training are looked for in: its facts, and the program's text."""
+"""The context for the checks of a training run: its recorded facts and the program's
+text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ LOOPS = ast.For, ast.While, ast.AsyncFor
 
 @dataclass(frozen=True, slots=True)
 class StoryLoop:
-    """A loop of the story: its node in the text, and the loops that it runs in."""
+    """A recorded loop: its node in the text, and the loops around it."""
 
     moment: Moment
     text: SourceText
@@ -26,7 +28,7 @@ class StoryLoop:
 
 
 class RehearsalContext:
-    """One rehearsal, and where things stand in the text."""
+    """A rehearsal, and the places of its events in the text."""
 
     def __init__(self, program: Program, rehearsal: Rehearsal) -> None:
         self.program = program
@@ -34,7 +36,9 @@ class RehearsalContext:
         self.training: Training = rehearsal.training
 
     def span(self, place: Place | None, *names: str) -> Span | None:
-        """The call of one of these methods or names on a line, else its statement."""
+        """Return the call of one of these functions on a line, else the line's
+        statement.
+        """
         text = self.program.text(place[0]) if place is not None else None
         if place is None or text is None:
             return None
@@ -52,12 +56,12 @@ class RehearsalContext:
         return Span(place[0], place[1], start + 1, place[1], len(line.rstrip()) + 1)
 
     def built(self, path: str) -> Span | None:
-        """Where the module that holds a parameter was constructed."""
+        """Return where the module that holds a parameter was constructed."""
         found = self.program.built.get(path.rpartition(".")[0])
         return found.span if found is not None else None
 
     def loops(self) -> Iterator[StoryLoop]:
-        """The `for` loops over loaders, with the text of each."""
+        """Yield the `for` loops over loaders, with the text of each."""
         yield from self._loops(self.rehearsal.story, ())
 
     def _loops(self, moment: Moment, outer: tuple[Moment, ...]) -> Iterator[StoryLoop]:
@@ -74,7 +78,7 @@ class RehearsalContext:
 
 
 def called(call: ast.Call) -> str:
-    """`step` of `optimizer.step()`."""
+    """Return the method name of a call: `step` of `optimizer.step()`."""
     func = call.func
     if isinstance(func, ast.Attribute):
         return func.attr
@@ -89,7 +93,7 @@ def finding(
     severity: Severity = "warning",
     module: str = "",
 ) -> Finding:
-    """A finding at a place, with the places that explain it."""
+    """Return a finding at a place, with the places that explain it."""
     places = tuple(
         Related(each, words)
         for each, words in related

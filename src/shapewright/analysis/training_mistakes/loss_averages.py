@@ -1,5 +1,5 @@
-"""Losses that are summed or averaged wrongly: means divided by the number of samples,
-and sums that stand behind their loop.
+"""Find losses that are summed or averaged wrongly: means divided by the number of
+samples, and sums placed after their loop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOSSES = frozenset(
 
 
 def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Finding]:
-    """A sum of means, one a batch, divided by the number of samples."""
+    """Find a sum of batch means that is divided by the number of samples."""
     text = loop.text
     if _is_of_single_samples(loop):
         return
@@ -58,7 +58,7 @@ def _divided_by_samples(scene: RehearsalContext, loop: StoryLoop) -> Iterator[Fi
 
 
 def _is_of_single_samples(loop: StoryLoop) -> bool:
-    """Whether each batch of a loop is one sample, whose mean it is."""
+    """Whether every batch of a loop holds a single sample."""
     shapes = [
         shape
         for each in loop.moment.inner
@@ -70,7 +70,9 @@ def _is_of_single_samples(loop: StoryLoop) -> bool:
 
 
 def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
-    """What a statement adds to, what it adds, and whether that is to a list."""
+    """Return the total that a statement adds to, the addend, and whether it
+    is a list.
+    """
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return ast.unparse(node.target), node.value, False
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
@@ -91,7 +93,7 @@ def _grown(node: ast.stmt) -> tuple[str, ast.expr | None, bool]:
 def _divisions(
     text: SourceText, loop: ast.For
 ) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]]:
-    """What is divided by what, below a loop: `a / b` and `a /= b`."""
+    """Yield dividends and divisors below a loop: `a / b` and `a /= b`."""
     for node in _behind(text, loop):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             yield node, node.left, node.right
@@ -100,7 +102,7 @@ def _divisions(
 
 
 def _is_same(node: ast.expr, total: str) -> bool:
-    """Whether that is a total, or the number in it."""
+    """Whether a node is a total, or the number in it."""
     while isinstance(node, ast.Call) and called(node) in (*VALUES, "float"):
         inner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if inner is None and not node.args:
@@ -110,7 +112,9 @@ def _is_same(node: ast.expr, total: str) -> bool:
 
 
 def _is_sum_of(node: ast.expr, total: str) -> bool:
-    """Whether that is the sum of a list: `sum(losses)`, `torch.stack(losses).sum()`."""
+    """Whether a node is the sum of a
+    list: `sum(losses)`, `torch.stack(losses).sum()`.
+    """
     if not isinstance(node, ast.Call):
         return False
     if called(node) in VALUES and isinstance(node.func, ast.Attribute):
@@ -131,7 +135,7 @@ def _is_sum_of(node: ast.expr, total: str) -> bool:
 def _is_set_between(
     text: SourceText, loop: ast.For, total: str, place: ast.expr | ast.stmt
 ) -> bool:
-    """Whether a total is set anew between its loop and a place below."""
+    """Whether a total is reassigned between its loop and a place below."""
     return any(
         isinstance(node, ast.Assign)
         and (node.end_lineno or node.lineno) < place.lineno
@@ -143,7 +147,7 @@ def _is_set_between(
 def _mean_in(
     scene: RehearsalContext, text: SourceText, loop: ast.For, value: ast.expr
 ) -> ast.expr | None:
-    """The loss whose mean is added, where a value is `loss.item()` and no more."""
+    """Return the mean loss that is added, if a value is just `loss.item()`."""
     inner = value
     while isinstance(inner, ast.Call):
         if isinstance(inner.func, ast.Attribute) and inner.func.attr in VALUES:
@@ -170,7 +174,7 @@ VALUES = frozenset({"item", "detach", "cpu", "data", "numpy"})
 
 
 def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
-    """Whether a call is one of torch's losses, of which the mean is taken."""
+    """Whether a call is one of torch's losses with mean reduction."""
     if not isinstance(made, ast.Call):
         return False
     lines = range(made.lineno, (made.end_lineno or made.lineno) + 1)
@@ -191,7 +195,7 @@ def _is_mean(scene: RehearsalContext, text: SourceText, made: ast.expr) -> bool:
 
 
 def _gives(scene: RehearsalContext, op: Op) -> bool:
-    """Whether the function in which a loss is made gives back that loss itself."""
+    """Whether the function that computes a loss returns that same loss."""
     text = scene.program.text(op.span.file) if op.span is not None else None
     node = text.node(op.span) if text is not None and op.span is not None else None
     if text is None or node is None:
@@ -224,7 +228,7 @@ def _takes_mean(op: Op) -> bool:
 def _counts_samples(
     text: SourceText, value: ast.expr, at: ast.AST, grown_in: tuple[ast.For, ast.stmt]
 ) -> bool:
-    """Whether a number is that of the samples.
+    """Whether a number is the number of samples.
 
     It is `len(loader.dataset)`, or `n` that a loop counts beside the total:
     `n += len(labels)`.
@@ -262,7 +266,9 @@ def _is_counted(text: SourceText, name: str, loop: ast.For, beside: ast.stmt) ->
 
 
 def _is_size(value: ast.expr | None, made: set[str]) -> bool:
-    """Whether that is `len(x)`, `x.size(0)` or `x.shape[0]` of something in a loop."""
+    """Whether a node is `len(x)`, `x.size(0)` or `x.shape[0]` of a name set
+    in a loop.
+    """
     if isinstance(value, ast.Call) and called(value) == "len" and value.args:
         return _is_of(value.args[0], made)
     if isinstance(value, ast.Call) and called(value) == "size":
@@ -281,14 +287,14 @@ def _is_size(value: ast.expr | None, made: set[str]) -> bool:
 
 
 def _is_of(value: ast.expr, made: set[str]) -> bool:
-    """Whether that is one of these names, or an item of one."""
+    """Whether a node is one of these names, or an item of one."""
     while isinstance(value, ast.Subscript):
         value = value.value
     return isinstance(value, ast.Name) and value.id in made
 
 
 def _data_sets(text: SourceText) -> set[str]:
-    """What a `DataLoader` is given, as it is written."""
+    """Return the data sets passed to a `DataLoader`, as written."""
     given = [
         (node.args or [k.value for k in node.keywords if k.arg == "dataset"])[:1]
         for node in (ast.walk(text.tree) if text.tree is not None else ())
@@ -303,7 +309,7 @@ def _data_sets(text: SourceText) -> set[str]:
 
 
 def _names_made(loop: ast.For) -> set[str]:
-    """Names that are set in a loop's body, or by its head."""
+    """Return the names that are set in a loop's body or by its head."""
     return {
         node.id
         for node in ast.walk(loop)
@@ -312,7 +318,7 @@ def _names_made(loop: ast.For) -> set[str]:
 
 
 def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
-    """All nodes of the loop's function that stand below the loop."""
+    """Yield the nodes of the loop's function that are below the loop."""
     function = text.around(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)
     end = loop.end_lineno or loop.lineno
     for node in ast.walk(function) if function is not None else ():
@@ -321,7 +327,7 @@ def _behind(text: SourceText, loop: ast.For) -> Iterator[ast.expr | ast.stmt]:
 
 
 def sums(scene: RehearsalContext) -> Iterator[Finding]:
-    """Those, and sums that are divided by what they are no sum of, in each loop."""
+    """Find wrong averages and misplaced sums in every loop."""
     seen: set[tuple[str, int]] = set()
     for loop in scene.loops():
         place = loop.moment.file, loop.moment.line
@@ -333,7 +339,7 @@ def sums(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
-    """`total += loss.item()` after the loop: only the last batch counts."""
+    """Find `total += loss.item()` after the loop, which counts only the last batch."""
     block = _block_of(loop.text, loop.node)
     at = next((n for n, each in enumerate(block) if each is loop.node), None)
     if at is None:
@@ -369,7 +375,9 @@ def _behind_loop(loop: StoryLoop) -> Iterator[Finding]:
 
 
 def _block_of(text: SourceText, node: ast.stmt) -> list[ast.stmt]:
-    """The statements among which one stands, those around its `with` too."""
+    """Return the statements of a statement's block, including those
+    around its `with`.
+    """
     parent = text.parents.get(id(node))
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)

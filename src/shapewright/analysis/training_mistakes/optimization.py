@@ -1,5 +1,5 @@
-"""Gradients, schedulers and kept model states that are used wrongly: gradients that
-pile up, never come, or have no graph.
+"""Find misuse of gradients, schedulers and saved model states: gradients that
+accumulate, never arrive, or have no graph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shapewright.record.report import Moment, Observation
 
 
 def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
-    """A backward pass adds to gradients that a step has used already."""
+    """Find backward passes that add to gradients already used by a step."""
     for met in _of_kind(scene, "stale"):
         user = f"`{met.name}`" if met.name else "an update by hand"
         clearing = "`zero_grad()`" if met.name else "`grad.zero_()` or `grad = None`"
@@ -39,7 +39,7 @@ def stale_gradients(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def unused_gradients(scene: RehearsalContext) -> Iterator[Finding]:
-    """Gradients are cleared before any step has used them."""
+    """Find gradients that are cleared before any step has used them."""
     if not any(each.stepped for each in scene.training.optimizers):
         return
     for met in _of_kind(scene, "cleared-unused"):
@@ -68,7 +68,7 @@ def _is_stepped(scene: RehearsalContext, met: Observation) -> bool:
 
 
 def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
-    """Each turn of a loop keeps its graph."""
+    """Find loops whose every iteration keeps its graph."""
     for met in _of_kind(scene, "graph-kept"):
         span, name = scene.span(met.place, "backward"), ""
         keeper = None
@@ -88,7 +88,9 @@ def kept_graphs(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def _keeper_of(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
-    """The name whose graph is kept, and the statement in its loop that keeps it."""
+    """Return the name whose graph is kept, and the statement in its loop
+    that keeps it.
+    """
     passes = [
         node
         for node in text.near(line)
@@ -108,7 +110,9 @@ def _keeper_of(text: SourceText, line: int) -> tuple[str, ast.stmt | None]:
 
 
 def _keeps(node: ast.stmt, name: str) -> bool:
-    """Whether a statement stores a tensor, and not only its value, beyond the turn."""
+    """Whether a statement stores a tensor itself, not only its value, beyond the
+    iteration.
+    """
     if isinstance(node, ast.AugAssign):
         return _is_bare(node.value, name)
     if isinstance(node, ast.Assign):
@@ -127,7 +131,7 @@ def _keeps(node: ast.stmt, name: str) -> bool:
 
 
 def _is_bare(value: ast.expr, name: str) -> bool:
-    """Whether a name stands in an expression without being turned into its value."""
+    """Whether a name occurs in an expression without being converted to its value."""
     if isinstance(value, ast.Name):
         return value.id == name
     if isinstance(value, ast.Call):
@@ -140,7 +144,7 @@ def _is_bare(value: ast.expr, name: str) -> bool:
 
 
 def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Parameters that no optimizer steps, and optimizers that hold strangers."""
+    """Find parameters that no optimizer steps, and optimizers of foreign parameters."""
     strangers = [each for each in scene.training.optimizers if each.strangers]
     for outside in scene.training.outside:
         many = len(outside.paths)
@@ -173,7 +177,7 @@ def forgotten_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
-    """Parameters of an optimizer to which no gradient ever came."""
+    """Find parameters of an optimizer that never received a gradient."""
     for each in scene.training.optimizers:
         if each.stepped is None or not each.never:
             continue
@@ -196,7 +200,7 @@ def idle_parameters(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def modes(scene: RehearsalContext) -> Iterator[Finding]:
-    """Training in evaluation mode, evaluation in training mode."""
+    """Find training in evaluation mode and evaluation in training mode."""
     for met in _of_kind(scene, "trained-in-eval"):
         yield finding(
             "trained-in-eval-mode",
@@ -215,12 +219,12 @@ def modes(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 def _of_kind(scene: RehearsalContext, kind: str) -> Iterator[Observation]:
-    """What was met of a kind."""
+    """Yield the observations of a kind."""
     return (each for each in scene.training.met if each.kind == kind)
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
-    """`a`, `b` and 3 more."""
+    """List names as text: `a`, `b` and 3 more."""
     told = ", ".join(f"`{each}`" for each in names[:most])
     more = len(names) - most
     return f"{told} and {more} more" if more > 0 else told
@@ -240,7 +244,9 @@ CONSTANT = frozenset(
 
 
 def penalties(scene: RehearsalContext) -> Iterator[Finding]:
-    """`autograd.grad` without `create_graph=True`, as a term of a loss."""
+    """Find `autograd.grad` without `create_graph=True` whose result is a term of a
+    loss.
+    """
     terms = _Terms()
     ops = scene.program.trace.ops
     if not any(op.name.endswith("autograd.grad") for op in ops):
@@ -254,7 +260,7 @@ def penalties(scene: RehearsalContext) -> Iterator[Finding]:
 
 
 class _Terms:
-    """What comes of gradients without a graph, call by call.
+    """Follows tensors computed from gradients without a graph, call by call.
 
     A step along a gradient is right without one (`x + 0.1 * gradient`, meta-learning
     of the first order): what it moves is that by which was differentiated. So a
@@ -269,7 +275,7 @@ class _Terms:
         self.losses: dict[int, tuple[Op, Op]] = {}  # they hold a term, from an addition
 
     def follow(self, op: Op) -> None:
-        """One call."""
+        """Process a call."""
         name = op.name.rpartition(".")[2]
         if op.name.endswith("autograd.grad"):
             self.differentiated(op)
@@ -283,7 +289,7 @@ class _Terms:
                 self.bare[out.tensor] = self.bare[bare[0].tensor]
 
     def differentiated(self, op: Op) -> None:
-        """A gradient is taken."""
+        """Record the differentiation of a tensor."""
         given = list(zip(op.places, op.inputs, strict=False))
         wanted = [fact for place, fact in given if place.startswith(("1", "inputs"))]
         ends = [fact for place, fact in given if place.startswith(("0", "outputs"))]
@@ -299,7 +305,7 @@ class _Terms:
     def trains(
         self, op: Op, name: str, out: Fact, trained: list[Fact], bare: list[Fact]
     ) -> None:
-        """A tensor with a graph is made."""
+        """Record a tensor that has a graph."""
         come = set[int]().union(*(self.ends.get(f.tensor, ()) for f in trained))
         if come:
             self.ends[out.tensor] = come | self.ends.get(out.tensor, set())
@@ -315,19 +321,21 @@ class _Terms:
             self.losses[out.tensor] = made, op
 
     def reached(self, backward: Op) -> Iterator[tuple[Op, Op]]:
-        """The gradient, and its addition, in a loss to which a backward pass comes."""
+        """Yield the gradient, and its addition, in a loss that a
+        backward pass reaches.
+        """
         for fact in backward.inputs:
             if fact.tensor in self.losses:
                 yield self.losses[fact.tensor]
 
 
 def _is_smooth(fact: Fact) -> bool:
-    """Whether numbers could have a gradient."""
+    """Whether a tensor's dtype can have a gradient."""
     return fact.dtype.startswith(("float", "bfloat", "complex"))
 
 
 def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding:
-    """The finding of one."""
+    """Return the finding for a gradient used as a term of a loss."""
     return finding(
         "gradient-without-graph",
         "this gradient is made without a graph, so the term of the loss that comes of "
@@ -339,7 +347,7 @@ def _told(scene: RehearsalContext, made: Op, added: Op, backward: Op) -> Finding
 
 
 def schedules(scene: RehearsalContext) -> Iterator[Finding]:
-    """Both kinds."""
+    """Find both kinds of scheduler mistakes."""
     for met in _of_kind(scene, "scheduled-first"):
         yield finding(
             "scheduler-order",
@@ -353,7 +361,7 @@ def schedules(scene: RehearsalContext) -> Iterator[Finding]:
 def _too_long(
     scene: RehearsalContext, moment: Moment, times: int, known: bool
 ) -> Iterator[Finding]:
-    """A scheduler with a last step that a whole run goes past."""
+    """Find a scheduler with a fixed number of steps that a whole run exceeds."""
     if moment.kind == "schedule" and moment.total is not None and known:
         if times > moment.total:
             yield finding(
@@ -373,7 +381,9 @@ def _too_long(
 
 
 def kept_states(scene: RehearsalContext) -> Iterator[Finding]:
-    """What a program loads as the state of an earlier step is that of the last."""
+    """Find saved model states that changed with the model, so that loading restores the
+    last step.
+    """
     for met in _of_kind(scene, "state-not-copied"):
         yield finding(
             "state-not-copied",

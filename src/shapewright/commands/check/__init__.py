@@ -1,5 +1,5 @@
-"""Checks a model or a command-line target: a run that goes on after errors, their
-causes, and fixes that were tried.
+"""Check a model or a command-line target: run it past its errors, find their causes,
+and try fixes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
-    """What `shapewright.check` finds in a live model or function."""
+    """Return what `shapewright.check` finds in a live model or function."""
     from shapewright.commands.check.other_sizes import in_letters, runner, with_edges
     from shapewright.engine.engine import EngineOptions, GoingOn
     from shapewright.inputs.call_mistakes import refuse_sizes
@@ -83,7 +83,7 @@ def check_model(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R
 
 
 def _is_one_spec(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the inputs are all in one text."""
+    """Whether a single text holds all inputs."""
     return len(args) == 1 and isinstance(args[0], str) and not kwargs
 
 
@@ -97,7 +97,7 @@ def check_one_target(
     files: ProgramFiles | None = None,
     declared: bool = True,
 ) -> Report:
-    """What `shapewright check` finds; its fixes are tried in child processes.
+    """Return what `shapewright check` finds; fixes are tried in child processes.
 
     Without `declared`, the file's `example_inputs` belong to another of its models.
     """
@@ -178,24 +178,24 @@ def check_one_target(
 
 
 def explain_error(error: BaseException) -> tuple[Finding, Trace] | None:
-    """What can be said of an error of a real run, and the record to show it from."""
+    """Return the finding on an error of a real run, and the record to show it from."""
     from shapewright.commands.check.real_errors import explained
 
     return explained(error)
 
 
 def _chosen_spec(took: list[Fed]) -> Spec | None:
-    """The inputs that were looked for in an earlier run, for the tries of fixes."""
+    """Return the inputs that an earlier run chose, for the trials of fixes."""
     return took[0].spec if took and took[0].chosen is not None else None
 
 
 def _with_choice(report: Report, took: list[Fed]) -> Report:
-    """The report, which says if its inputs were chosen."""
+    """Return the report with a note on whether its inputs were chosen."""
     return replace(report, chosen=took[0].chosen) if took else report
 
 
 def folder_of(target: Any) -> str | None:
-    """The folder of the file in which a model's class, or a function, is written."""
+    """Return the folder of the file that defines a model's class, or a function."""
     owner = target if hasattr(target, "__qualname__") else type(target)
     module = sys.modules.get(getattr(owner, "__module__", None) or "")
     file: str | None = getattr(module, "__file__", None)
@@ -203,7 +203,7 @@ def folder_of(target: Any) -> str | None:
 
 
 def folder_of_place(parsed: Target) -> str | None:
-    """The folder of a target that is a file."""
+    """Return the folder of a target that is a file."""
     if parsed.kind not in ("file", "script"):
         return None
     place: str = os.path.abspath(parsed.place)
@@ -211,7 +211,7 @@ def folder_of_place(parsed: Target) -> str | None:
 
 
 def until(gone: Place | None) -> GoingOn:
-    """How a run goes on after errors; a try of a fix ends at what failed at `gone`."""
+    """Return how a run continues after errors; a fix's trial ends at failure `gone`."""
     from shapewright.engine.engine import GoingOn
 
     if gone is None:
@@ -220,7 +220,7 @@ def until(gone: Place | None) -> GoingOn:
 
 
 def program_of(made: RunResult, seen: Constructions | None) -> Program:
-    """What is reasoned about; `seen` are the modules that the program constructed."""
+    """Return the program to analyse; `seen` are the modules that it constructed."""
     ending = made.ending() if made.ending is not None else None
     if seen is None:
         return Program(made.trace, made.failures, ending=ending)

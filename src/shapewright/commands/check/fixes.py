@@ -1,4 +1,4 @@
-"""Fixes: tried in child processes, and written into files or shown as a difference."""
+"""Try fixes in child processes, and write them into files or show them as a diff."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOAD = "state-dict-mismatch"
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a run came to. `ops` is how far it came, `output` the shapes it returned."""
+    """The outcome of a run: `ops` is how far it came, `output` the returned shapes."""
 
     failures: tuple[Place, ...] = ()
     complete: bool = False
@@ -46,8 +46,7 @@ class Tried:
 
 
 def in_short(program: Program, gone: Place) -> Tried:
-    """A run as it is compared with another one; what is likely wrong only if it can
-    be a repair, of what failed at `gone`."""
+    """Summarise a run; hazards only if it is complete and nothing fails at `gone`."""
     trace = program.trace
     failures = places(program)
     warnings: tuple[Place, ...] = ()
@@ -61,12 +60,12 @@ def in_short(program: Program, gone: Place) -> Tried:
 
 
 def output_of(program: Program) -> tuple[tuple[int, ...], ...]:
-    """The shapes of what the program returned."""
+    """Return the shapes of the program's output."""
     return tuple(fact.shape for fact in leaves(program.trace.output))
 
 
 def places(program: Program) -> tuple[Place, ...]:
-    """Where calls failed, in order, and where else the program did."""
+    """Return the places of failed calls, in order, and of the program's own errors."""
     found = [(span.file, span.line, LOAD) for span, _ in program.loads]
     found += [place_of(program, failure) for failure in program.failures]
     lines = {place[:2] for place in found}
@@ -78,7 +77,7 @@ def places(program: Program) -> tuple[Place, ...]:
 
 
 def place_of(program: Program, failure: Failure) -> Place:
-    """Where a call failed; a call is a layer by its name, or as it is written."""
+    """Return the place of a failed call: the layer's name, or the call's text."""
     op = program.trace.ops[failure.op]
     if op.span is None:
         return ("", 0, op.name)
@@ -91,14 +90,14 @@ def place_of(program: Program, failure: Failure) -> Place:
 
 
 def _own_name(path: str) -> str:
-    """`conv` of `layers.3.conv`, `net.2` of `blocks.0.net.2`."""
+    """Return `conv` for `layers.3.conv`, `net.2` for `blocks.0.net.2`."""
     parts = path.split(".")
     names = [at for at, part in enumerate(parts) if not part.isdigit()]
     return ".".join(parts[names[-1] :]) if names else path
 
 
 def is_at(place: Place, other: Place, crowded: Collection[tuple[str, int]]) -> bool:
-    """Whether two failures are one: on a line, or on a crowded one in the same call."""
+    """Whether two failures are the same: on one line, in one call if it is crowded."""
     return place == other if other[:2] in crowded else place[:2] == other[:2]
 
 
@@ -107,7 +106,7 @@ MOST_LATE = 3
 
 
 class Trying:
-    """Children that run a program as its text would be with an edit.
+    """Runs the program with edited text in child processes.
 
     `run` runs it here; it is given the place of an error at which the run may end.
     `allowed` is how many seconds a child has.
@@ -138,7 +137,7 @@ class Trying:
         self.stack.close()
 
     def changed(self, texts: Overlay, gone: Place | None) -> Program:
-        """The program run with changed texts, in this process."""
+        """Run the program with changed texts in this process."""
         from shapewright.inputs import python_files
         from shapewright.runtime.files.program_files import files_kept
 
@@ -147,7 +146,7 @@ class Trying:
             return self.run(gone)
 
     def again(self, texts: Overlay) -> Program | None:
-        """The program run with changed texts, whole."""
+        """Run the whole program with changed texts."""
         from shapewright.runtime.processes.forks import ChildLost, in_child
 
         try:
@@ -158,7 +157,7 @@ class Trying:
     def attempt(
         self, many: Sequence[Overlay], gone: Sequence[Place], apart: bool
     ) -> list[Tried]:
-        """The program run with each of many changes, in short."""
+        """Run the program with each of many changes, and return summaries."""
         from shapewright.runtime.processes.forks import Children
 
         requests = list(zip(many, gone, strict=True))
@@ -173,19 +172,19 @@ class Trying:
         return made
 
     def tried(self, request: tuple[Overlay, Place]) -> Tried:
-        """What one run came to."""
+        """Return the outcome of a single run."""
 
         texts, gone = request
         return in_short(self.changed(texts, gone), gone)
 
 
 def processors() -> int:
-    """Children that work side by side."""
+    """Return how many child processes work side by side."""
     return min(4, os.cpu_count() or 1)
 
 
 def chosen(report: Report, unsafe: bool) -> list[Fix]:
-    """The fix to write for each finding: a `safe` one, or with `unsafe` the best."""
+    """Return the fix to write per finding: a `safe` one, or the best with `unsafe`."""
     found = []
     for finding in report.findings:
         fix = _best(finding, unsafe)
@@ -195,13 +194,13 @@ def chosen(report: Report, unsafe: bool) -> list[Fix]:
 
 
 def _best(finding: Finding, unsafe: bool) -> Fix | None:
-    """The first fix that may be written, checked ones only."""
+    """Return the first checked fix that may be written, or None."""
     grades = ("safe", "fits") if unsafe else ("safe",)
     return next((f for f in finding.fixes if f.checked and f.grade in grades), None)
 
 
 def changed(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
-    """Old and new text of each file; of two edits at one place the first counts."""
+    """Return old and new text of every file; of overlapping edits the first counts."""
     by_file: dict[str, list[Edit]] = {}
     for fix in fixes:
         for edit in fix.edits:
@@ -216,7 +215,7 @@ def changed(fixes: Iterable[Fix]) -> dict[str, tuple[str, str]]:
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
-    """Whether two edits touch the same text, or insert at one place."""
+    """Whether two edits touch the same text, or insert at the same place."""
     a, b = one.span, other.span
     starts, ends = (a.line, a.column), (a.end_line, a.end_column)
     return not (
@@ -228,24 +227,24 @@ def _overlap(one: Edit, other: Edit) -> bool:
 
 
 def _encoding_of(file: str | Path) -> str:
-    """The encoding that a Python file says it has, with its mark at the beginning."""
+    """Return the encoding that a Python file declares, including a byte order mark."""
     with open(file, "rb") as stream:
         return tokenize.detect_encoding(stream.readline)[0]
 
 
 def _read(file: str) -> str:
-    """A file's text, its line ends kept."""
+    """Return a file's text with its line endings."""
     with open(file, encoding=_encoding_of(file), newline="") as stream:
         return stream.read()
 
 
 def difference(fixes: Iterable[Fix]) -> str:
-    """The changes as a unified diff."""
+    """Return the changes as a unified diff."""
     return "".join(line for part in _differences(fixes) for line in part)
 
 
 def _differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
-    """The lines of each file's diff."""
+    """Yield the diff lines of every file."""
     for file, (old, new) in sorted(changed(fixes).items()):
         lines = unified_diff(
             old.splitlines(keepends=True),
@@ -257,7 +256,7 @@ def _differences(fixes: Iterable[Fix]) -> Iterator[list[str]]:
 
 
 def replace(file: Path, text: str) -> None:
-    """Put a whole new file in the place of the old one, with its permissions."""
+    """Replace a file by a new file with the same permissions."""
     target = file.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

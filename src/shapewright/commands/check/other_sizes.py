@@ -1,5 +1,5 @@
-"""Runs a program again at other sizes: at those that nobody gave, and at several sizes
-for letters without one.
+"""Run a program again at other sizes: at sizes that the user did not give, and at
+several sizes for letters without a size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def with_edges(
     make: Make,
     ignored: Collection[str] = (),
 ) -> Report:
-    """The report with what breaks only at other sizes, where nothing else is wrong."""
+    """Add what breaks only at other sizes to a report that has no other errors."""
     wrong = any(each.severity == "error" for each in report.findings)
     if not took or wrong or not report.complete or not _can_vary(took[0]):
         return report
@@ -48,7 +48,7 @@ def with_edges(
 
 
 def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
-    """What breaks at other sizes. A mistake of our own is told, and stops nothing."""
+    """Find what breaks at other sizes; a bug in this check becomes a note."""
     letters = [leaf.letters for leaf in fed.spec.leaves] if fed.spec else []
     try:
         return edges(program, make, letters)
@@ -59,7 +59,7 @@ def _looked_for(program: Program, make: Make, fed: Fed) -> list[Finding]:
 
 
 def _told_better(finding: Finding, found: Sequence[Finding]) -> bool:
-    """Whether a run showed what a note only foresaw."""
+    """Whether a run showed what a note only predicted."""
     if finding.code != "lost-batch" or finding.severity != "note":
         return False
     lines = {
@@ -84,7 +84,7 @@ def runner(
     as_program: Callable[[RunResult], Program],
     live: bool = False,
 ) -> Callable[[Request], RunOutcome]:
-    """How to run what was fed at other sizes, one request after the other.
+    """Return a function that runs the program at other sizes, one request at a time.
 
     With `live` the model is somebody's own: a `train` or `eval` of its own class, which
     may change weights, is not called.
@@ -126,7 +126,7 @@ def runner(
 
 
 def _at(fed: Fed, request: Request) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments at other sizes; None where they cannot have them."""
+    """Return the arguments at other sizes; None if they cannot have these sizes."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import made_of, materialize
     from shapewright.runtime.input_tensors import resized
@@ -155,7 +155,7 @@ SPAN, STEP = 64, 32
 
 
 def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
-    """The report, a line in letters below each finding whose call got such sizes.
+    """Add a line in letters below every finding whose call got sizes with letters.
 
     The program is run at other sizes for that; where they do not show a formula for
     every dim of a tensor, nothing is said of it.
@@ -182,7 +182,7 @@ def in_letters(report: Report, program: Program, took: Sequence[Fed]) -> Report:
 
 
 def _said(program: Program, call: int, first: Any, others: Sequence[Any]) -> str:
-    """``in letters: `x` is (B, 32*T)``, or nothing."""
+    """Return ``in letters: `x` is (B, 32*T)``, or an empty string."""
     op = program.trace.ops[call]
     shapes = [tuple(fact.shape) for fact in op.inputs]
     if call >= len(first.taken) or [*map(tuple, first.taken[call])] != shapes:
@@ -208,7 +208,7 @@ def _has_letters(dims: Dims) -> bool:
 
 
 def _samples(fed: Fed, free: Sequence[str]) -> list[Any]:
-    """What runs show, the first at the usual sizes; None for one that shows nothing.
+    """Return a sample per run, the first at usual sizes; None if a run shows none.
 
     Of one in which other calls fail than in the first, only what came before.
     """
@@ -260,7 +260,7 @@ def _samples(fed: Fed, free: Sequence[str]) -> list[Any]:
 
 
 def _somewhere(usual: dict[str, int], nth: int, draw: random.Random) -> dict[str, int]:
-    """Sizes at random: beyond the usual ones, multiples of them, and below them."""
+    """Draw random sizes: above the usual sizes, multiples of them, and below them."""
     sizes = {}
     for name, size in usual.items():
         beyond = size + draw.randrange(1, SPAN if size > 4 else 4)

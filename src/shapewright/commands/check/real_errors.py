@@ -1,5 +1,5 @@
-"""The torch call that ended a real run, met again without data and explained as `check`
-does.
+"""Reproduce, without data, the torch call that ended a real run, and explain it as
+`check` does.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ OF_VALUES = re.compile(r"out of (range|bound)|index|smaller than|negative", re.I
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """The failure of the real run, met again. `every`: in a child process, with the
-    program's own code."""
+    """The reproduced failure of the real run. `every`: in a child process, with the
+    program's own code.
+    """
 
     place: FailedPlace
     again: Again
@@ -55,12 +56,14 @@ class _Met:
 
     @property
     def failure(self) -> Failure:
-        """The call that failed."""
+        """Return the failed call."""
         return self.program.failures[0]
 
 
 def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
-    """The first of the ways to run it again that fails as the real run did."""
+    """Reproduce the failure in several ways; return the first that fails as the real
+    run did.
+    """
     from shapewright.runtime.real_errors.second_run import (
         apart,
         layers_again,
@@ -87,7 +90,7 @@ def _met_again(place: FailedPlace, error: BaseException) -> _Met | None:
 
 
 def _with_repairs(place: FailedPlace, again: Again, program: Program) -> Program:
-    """The run once more, with all that repairs the call looked for.
+    """Run once more, searching all repairs of the call.
 
     That is hundreds of tries: of what makes many calls itself, too long to wait for.
     """
@@ -107,13 +110,13 @@ MANY = "F.multi_head_attention_forward"
 
 
 def _run_apart(place: FailedPlace, again: Again) -> Program | None:
-    """A run with the program's own code, fit to be sent."""
+    """Run with the program's own code, in a form that can be sent."""
     program = _program_of(place, again.run(every=True))
     return None if program is None else kept(program)
 
 
 def _program_of(place: FailedPlace, run: SecondRun) -> Program | None:
-    """What is reasoned about: the run, and where the layers of its calls were built."""
+    """Return the program to analyse: the run, and where its layers were constructed."""
     trace = run.trace
     if trace is None:
         return None
@@ -163,7 +166,7 @@ DRAWS = re.compile(r"rand|item|tolist|nonzero|unique|multinomial|masked_select|s
 
 
 def _is_line_of(span: Span | None, at: Span) -> bool:
-    """Whether a span is the line of a place, where Python keeps no columns."""
+    """Whether a span is on the line of a place, where Python keeps no columns."""
     if span is None or (span.column, span.end_column) != (1, 1):
         return False
     return span.file == at.file and at.line <= span.line <= at.end_line
@@ -173,12 +176,12 @@ DEVICES = "mixed-devices"
 
 
 def _numbers(text: str) -> list[str]:
-    """The numbers in a text."""
+    """Return the numbers in a text."""
     return sorted(re.findall(r"\d+", text))
 
 
 def explained(error: BaseException) -> tuple[Finding, Trace] | None:
-    """What can be said of an error, and the record to show it from; None for nothing.
+    """Explain an error; return the finding and the record to show it from, or None.
 
     It is said of calls of torch's functions, methods, operators and layers, and of
     `load_state_dict`. Nothing of the run is changed.
@@ -201,7 +204,7 @@ def explained(error: BaseException) -> tuple[Finding, Trace] | None:
 
 
 def _finding_of(met: _Met) -> Finding:
-    """The failure in the program's words, with the fixes that were tried."""
+    """Return the failure in the program's words, with the fixes that were tried."""
     program, failure = met.program, met.failure
     finding = of_failure(program, failure)
     session = Session(program, attempt=partial(_attempts, met))
@@ -220,8 +223,9 @@ def _finding_of(met: _Met) -> Finding:
 
 
 def _likely(met: _Met) -> list[FixOption]:
-    """Fixes to try: not another number, or another order where none is missed. Many
-    make a single call run."""
+    """Return the fixes to try: no other numbers, and no other order unless an order is
+    missing. Many fixes make a single call run.
+    """
     missed = met.failure.unmet is None or met.failure.unmet.code == "missing-transpose"
     found = []
     for option in candidates(met.program, met.failure):
@@ -241,8 +245,9 @@ ORDER = re.compile(r"\.(transpose|permute)\(")
 
 
 def _is_guess(met: _Met, fix: Fix) -> bool:
-    """Whether a fix only puts another number into the expression, where no dim is
-    meant, or leaves the call away."""
+    """Whether a fix only replaces a number in the expression that is not a dim, or
+    drops the call.
+    """
     at, first = met.again.at, fix.edits[0]
     if not all(_holds(at, edit.span) for edit in fix.edits):
         return False
@@ -254,12 +259,12 @@ def _is_guess(met: _Met, fix: Fix) -> bool:
 
 
 def _module_of(met: _Met) -> str:
-    """The path of the module whose method failed."""
+    """Return the path of the module whose method failed."""
     return met.place.owner.path_of(met.place.stack.here.first) or ""
 
 
 def _of_devices(met: _Met) -> Finding:
-    """Tensors of several devices."""
+    """Return the finding for tensors on several devices."""
     finding = met.program.trace.findings[0]
     return replace(
         finding, span=met.again.told, module=_module_of(met), torch_message=""
@@ -271,8 +276,9 @@ MOST = 6
 
 
 def _operands(program: Program, failure: Failure, finding: Finding) -> list[str]:
-    """The operands of the call that the finding does not tell of; weights of a layer
-    are left out."""
+    """Return the operands that the finding does not mention, except the weights of a
+    layer.
+    """
     op = program.trace.ops[failure.op]
     layer = program.layer(op)
     said = " ".join([finding.message, *finding.lines])
@@ -307,7 +313,7 @@ def _holds(outer: Span, inner: Span) -> bool:
 def _attempts(
     met: _Met, many: Sequence[Overlay], gone: Sequence[Line], alone: bool
 ) -> list[Tried]:
-    """The call with each of these texts, as `Session` asks."""
+    """Run the call with each of these texts, as `Session` requires."""
     runs = [partial(_attempt, met, *each) for each in zip(many, gone, strict=True)]
     if not met.every:
         return [run() for run in runs]
@@ -317,7 +323,7 @@ def _attempts(
 
 
 def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
-    """The call with one changed text."""
+    """Run the call with one changed text."""
     from shapewright.program.source_text import SourceText
     from shapewright.runtime.real_errors.layer_owners import rebuilt
 
@@ -331,7 +337,7 @@ def _attempt(met: _Met, texts: Overlay, gone: Line) -> Tried:
 
 
 def _of_load(place: FailedPlace, load: Load) -> tuple[Finding, Trace] | None:
-    """What explains a state dict that does not fit."""
+    """Explain a state dict that does not fit."""
     from shapewright.engine.call_sites import source_of
     from shapewright.runtime.real_errors.layer_owners import relative
 
@@ -356,5 +362,5 @@ def _loads(
     gone: Sequence[Line],
     alone: bool,
 ) -> list[Tried]:
-    """Whether the state dict fits as each of these texts has it."""
+    """Return whether the state dict fits, for each of these texts."""
     return [Tried(complete=load.fits(place, dict(texts))) for texts in many]

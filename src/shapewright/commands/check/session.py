@@ -1,4 +1,6 @@
-"""One program checked: run, explained, mended in memory, and run further."""
+"""Check a program: run it, explain its errors, repair it in memory, and
+run it further.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ NOWHERE: Place = ("", 0, "")
 
 @dataclass(slots=True)
 class _Mend:
-    """One way to mend a finding, and what the run with it came to."""
+    """A candidate repair of a finding, and the outcome of the run with it."""
 
     option: FixOption
     texts: Overlay
@@ -64,13 +66,13 @@ class _Mend:
 
     @property
     def fix(self) -> Fix:
-        """The change of the text."""
+        """Return the change of the text."""
         return self.option.fix
 
 
 @dataclass(slots=True)
 class Told:
-    """A finding with the ways to mend it that help, the best first."""
+    """A finding with the repairs that help, the best first."""
 
     finding: Finding
     place: Place
@@ -79,7 +81,7 @@ class Told:
     untried: int = 0  # ways to mend it that had no turn
 
     def removes(self, place: Place, crowded: Crowded) -> bool:
-        """Whether what failed at a place works with the best fix of this.
+        """Whether the best repair of this finding removes the failure at a place.
 
         A layer that is left out fails nowhere, which says nothing of its other calls.
         """
@@ -92,7 +94,7 @@ class Told:
 
 @dataclass(slots=True)
 class Session:
-    """How to run the program with changed text: `again` whole, `attempt` in short.
+    """Runs the program with changed text: `again` whole, `attempt` in short.
 
     Both run in a child process; without them no fix is tried. `ignored` are codes of
     hazards that are switched off; `strict` adds a note for every implicit broadcast.
@@ -112,7 +114,7 @@ class Session:
     crowded: set[tuple[str, int]] = field(default_factory=set)
 
     def report(self) -> Report:
-        """All independent findings, those behind an error that ends the run too."""
+        """Return all independent findings, also those behind an error that ends it."""
         program: Program | None = self.program
         complete = False
         for turn in range(ROUNDS):
@@ -140,7 +142,7 @@ class Session:
         return Report(trace.target, findings, tuple(trace.assumptions), complete, trace)
 
     def fresh(self, program: Program, alone: bool) -> list[Told]:
-        """What a run found that no earlier one did, each with its mends.
+        """Return the findings of a run that no earlier run had, with repairs.
 
         Behind a mend only the first is told, `alone`: the mend may not be what was
         meant, and then the rest follows from it.
@@ -198,7 +200,7 @@ class Session:
         return found
 
     def tries(self, program: Program, told: Told, found: list[FixOption]) -> None:
-        """Try fixes, some at a time, until there are enough that help."""
+        """Try fixes in small batches, until enough of them help."""
         if self.attempt is None:
             return
         before = places(program)
@@ -236,7 +238,7 @@ class Session:
         ][:SHOWN]
 
     def room(self) -> int:
-        """How many tries there may still be, each as long as those until now."""
+        """Return how many trials the budget of calls allows, judging by past ones."""
         calls = max(1, len(self.program.trace.ops))
         errors = max(1, len(places(self.program)))
         most = max(MOST_CALLS * calls, LEAST_CALLS * errors)
@@ -245,11 +247,11 @@ class Session:
         return max(0, min(self.left, (most - self.calls) // calls))
 
     def ending(self, told: Told) -> Place:
-        """The failure at which a run with a mend may end: where no other is beside."""
+        """Return the failure at which a trial may stop, if it is the only one there."""
         return NOWHERE if told.place[:2] in self.crowded else told.place
 
     def edited(self, program: Program, fix: Fix) -> dict[str, str] | None:
-        """The texts with a fix, over those that the program was mended with."""
+        """Return the texts with a fix, on top of the repairs so far."""
         changed = dict(self.texts)
         for file in {edit.span.file for edit in fix.edits}:
             path = os.path.abspath(file)
@@ -261,7 +263,7 @@ class Session:
         return changed
 
     def mended(self, program: Program, fresh: list[Told]) -> Program | None:
-        """The program run again with the best fix of the error that ended it."""
+        """Run the program again with the best fix of the error that ended it."""
         if self.again is None or not self.left:
             return None
         last = places(program)[-1] if places(program) else None
@@ -279,7 +281,8 @@ class Session:
         return self.again(overlay)
 
     def behind(self, program: Program, fresh: list[Told]) -> Program | None:
-        """The program run again with all mends, where something still fails in it.
+        """Run the program with all repairs, and return it if a failure remains behind
+        them.
 
         What only seemed to follow from another error, and fails without it too, is an
         error of its own.
@@ -306,7 +309,7 @@ class Session:
         return made
 
     def together(self, fixes: list[Fix]) -> dict[str, str] | None:
-        """The texts with several fixes; None where they touch the same place."""
+        """Return the texts with several fixes; None if they touch the same place."""
         overlay = dict(self.texts)
         edits: dict[str, list[tuple[Span, str]]] = {}
         for fix in fixes:
@@ -323,7 +326,7 @@ class Session:
         return overlay
 
     def repeat(self) -> None:
-        """The best mend of each finding once more, each alone in a process.
+        """Rerun the best repair of every finding, alone in a process.
 
         One that gives something else there is left out.
         """
@@ -341,7 +344,7 @@ class Session:
             waiting = [told for told in again if told.mends]
 
     def confirm(self, complete: bool) -> None:
-        """Whether all first fixes together make the program run to its end."""
+        """Determine whether all first fixes together let the program run to its end."""
         if self.attempt is None or len(self.told) < 2:
             return
         firsts = [told.mends[0] for told in self.told if told.mends]
@@ -361,7 +364,7 @@ class Session:
                 )
 
     def shown(self, told: Told) -> Finding:
-        """The finding with its fixes, as edits of the program as it is."""
+        """Return the finding with its fixes, as edits of the original program."""
         fixes = [
             replace(mend.fix, checked=True)
             for mend in told.mends
@@ -378,13 +381,15 @@ class Session:
         return made
 
     def is_ignored(self, finding: Finding) -> bool:
-        """Whether what a run notes, such as a loop over elements, is switched off."""
+        """Whether a finding noted by a run, such as a loop over elements, is switched
+        off.
+        """
         if finding.code not in HAZARDS:
             return False
         return finding.code in self.ignored or ignored_here(self.program, finding)
 
     def is_of_original(self, fix: Fix) -> bool:
-        """Whether no line that a fix changes was mended before."""
+        """Whether no line that a fix changes was repaired before."""
         for edit in fix.edits:
             changed = self.texts.get(os.path.abspath(edit.span.file))
             text = self.program.text(edit.span.file)
@@ -397,21 +402,23 @@ class Session:
 
 
 def _numbers_of(failure: Failure) -> frozenset[int]:
-    """The two sizes that do not fit."""
+    """Return the two sizes that do not fit."""
     unmet = failure.unmet
     both = (unmet.has, unmet.needs) if unmet is not None else ()
     return frozenset(each for each in both if type(each) is int)
 
 
 def _ways(program: Program, finding: Finding) -> tuple[Related, ...]:
-    """The places that a finding names, and where the names of its line come from."""
+    """Return the places that a finding names, and where the names of its line come
+    from.
+    """
     known = [finding.span, *(each.span for each in finding.related)]
     more = once(of_line(program, finding.span), known)
     return (*finding.related, *more)[:MOST_RELATED]
 
 
 def _is_clean(mend: _Mend, before: tuple[Place, ...]) -> bool:
-    """Whether the run with it came to its end with no other error."""
+    """Whether the run with a repair reached its end without another error."""
     tried = mend.tried
     return tried.complete and all(place in before for place in tried.failures)
 
@@ -422,7 +429,7 @@ def _is_enough(
     wanted: tuple[tuple[int, ...], ...] | None,
     turn: int,
 ) -> bool:
-    """Whether no better mend than this is looked for after some turns of tries."""
+    """Whether, after some rounds of trials, no better repair needs to be searched."""
     tried = mend.tried
     if not _is_clean(mend, before) or tried.warnings:
         return False
@@ -432,7 +439,7 @@ def _is_enough(
 
 
 def _is_sure(program: Program) -> bool:
-    """Whether what came out after all errors is what was to come out."""
+    """Whether the output of the run past all errors is the intended output."""
     if not program.trace.complete:
         return False
     for failure in program.failures:
@@ -449,7 +456,7 @@ OF_VALUES = frozenset({"index-out-of-range"})
 
 
 def _declares(failure: Failure) -> bool:
-    """Whether a parameter says what was asked for."""
+    """Whether a parameter determines the expected size."""
     return any(each.kind == "size" and each.parameter for each in failure.repairs)
 
 
@@ -460,7 +467,7 @@ def _helps(
     run: Program,
     crowded: Crowded = (),
 ) -> bool:
-    """Whether the error is gone and no other came in its place."""
+    """Whether the error is gone and no other took its place."""
     left = [place for place in before if not is_at(place, gone, crowded)]
     if any(is_at(place, gone, crowded) for place in tried.failures):
         return False
@@ -477,7 +484,9 @@ GROUNDS = 4
 def _rank(
     mend: _Mend, before: tuple[Place, ...], wanted: tuple[tuple[int, ...], ...] | None
 ) -> tuple[float, ...]:
-    """Runs to the end first; then those that give what was to come out."""
+    """Return a sort key: repairs that run to the end first, then those with the right
+    output.
+    """
     tried = mend.tried
     new = [place for place in tried.failures if place not in before]
     differs = wanted is not None and tried.output != wanted

@@ -1,4 +1,6 @@
-"""`solve`, and `trace` with formulas, for a command-line target and a live model."""
+"""The commands `solve` and `trace` with formulas, for a command-line target or a live
+model.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def solve_command(
     arguments: Sequence[str] = (),
     files: ProgramFiles | None = None,
 ) -> Solution:
-    """What `shapewright solve` finds."""
+    """Return what `shapewright solve` finds."""
     from shapewright.commands.solve.solution import solved
     from shapewright.engine.failures.constructions import Constructions
     from shapewright.engine.failures.run_ends import Stopped
@@ -80,7 +82,7 @@ def solve_model(
     want: str | None,
     prove: float | None = None,
 ) -> Solution:
-    """What a live model takes."""
+    """Return the sizes that a live model accepts."""
     feeding = of_arguments(args, kwargs)
     feeding = feeding if feeding.free else feeding.freed()
     name = getattr(target, "__name__", type(target).__name__)
@@ -90,7 +92,7 @@ def solve_model(
 
 
 def run_lettered(loaded: Loaded, given: Spec, request: RunRequest) -> RunResult:
-    """A target on a spec; with formulas where the spec has letters without a size."""
+    """Run a target on a spec; with formulas if the spec has letters without a size."""
     from shapewright.commands.trace import run_once
 
     if not given.letters_free:
@@ -105,7 +107,7 @@ def traced(
     request: RunRequest,
     freed: bool = False,
 ) -> RunResult:
-    """A model on the arguments of a call, specs among them.
+    """Trace a model on the arguments of a call, which may include specs.
 
     With `freed`, letters that have a size are varied as well.
     """
@@ -128,7 +130,7 @@ def traced(
 def _formulas_of(
     target: Callable[..., Any], feeding: Feeding, request: RunRequest
 ) -> RunResult:
-    """The trace at usual sizes, each size with its formula."""
+    """Return the trace at usual sizes, with a formula for every size."""
     from shapewright.commands.solve.formulas import with_formulas
     from shapewright.commands.solve.runs import Runner
     from shapewright.runtime.run_record import RunResult
@@ -139,7 +141,7 @@ def _formulas_of(
 
 
 def _feeding_of(loaded: Loaded, given: Spec | None) -> Feeding:
-    """What the target is fed: the spec, or inputs that are known or found for it."""
+    """Return the target's inputs: the spec, or those known or found for it."""
     from shapewright.commands.trace import found_inputs
     from shapewright.inputs.callables import bind
     from shapewright.inputs.errors import InputError
@@ -165,7 +167,7 @@ TENSOR = re.compile(r"\b(f16|f32|f64|bf16|i64|i32|bool)\[([^\[\]]*)\]")
 
 
 def _with_letters(text: str) -> str:
-    """A spec with letters for what likely varies: a batch, the sides of an image.
+    """Add letters to a spec for sizes that likely vary: a batch, the sides of an image.
 
     >>> with_letters("f32[1, 3, 224, 224]")
     'f32[B=1, 3, H=224, W=224]'
@@ -190,7 +192,7 @@ def _with_letters(text: str) -> str:
 
 
 def _wanted_shapes(want: str | None) -> list[Wanted]:
-    """The shapes that a text asks for: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
+    """Return the shapes requested by a text: ``[B, 10, 64, 64]``, ``f32[B, 10]``."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse
 

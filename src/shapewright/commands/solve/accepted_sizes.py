@@ -1,4 +1,6 @@
-"""Which sizes a program takes: demands learnt from runs, held against more runs."""
+"""Find the sizes that a program accepts: learn demands from runs, and check them with
+more runs.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ BATCH = 64
 
 @dataclass(slots=True)
 class RefusingLine:
-    """A line that refuses sizes, and the demands that would explain all it did."""
+    """A line that refuses sizes, and the demands that explain all its refusals."""
 
     refusals: list[Trial] = field(default_factory=list)
     demands: list[Demand] = field(default_factory=list)
@@ -62,30 +64,30 @@ class RefusingLine:
 
     @property
     def keys(self) -> tuple[Any, ...]:
-        """The calls up to the refused one, in the first run that was refused."""
+        """Return the calls up to the refused call, in the first refused run."""
         sample = self.refusals[0].sample
         return () if sample is None else sample.keys
 
     @property
     def reached(self) -> int:
-        """How many calls there were at most when it refused."""
+        """Return the largest number of calls before a refusal."""
         return max(len(t.sample.keys) if t.sample else 0 for t in self.refusals)
 
     @property
     def demand(self) -> Demand:
-        """The likeliest demand; none where nothing explains the refusals."""
+        """Return the likeliest demand; `Always` if nothing explains the refusals."""
         return self.demands[0] if self.demands else Always()
 
     @property
     def refusal(self) -> Refusal:
-        """What is said of it."""
+        """Return the refusal to report."""
         found = self.refusals[0].refusal
         assert found is not None
         return found
 
 
 class Domain:
-    """The sizes that a program takes, as far as the runs show."""
+    """The sizes that a program accepts, as far as the runs show."""
 
     def __init__(self, trials: Trials, witness: Trial) -> None:
         self.trials = trials
@@ -101,15 +103,15 @@ class Domain:
     # -- what is known ---------------------------------------------------------------
 
     def takes(self, sizes: Mapping[str, int]) -> bool:
-        """Whether sizes are expected to be taken."""
+        """Whether sizes are expected to be accepted."""
         return all(place.demand.holds(sizes) for place in self.places.values())
 
     def highest(self, name: str) -> int:
-        """The largest size of a letter that is tried."""
+        """Return the largest size of a letter to try."""
         return BATCH if is_batch(name) else LARGE
 
     def learn(self) -> None:
-        """Run, explain, look where explanations differ, until they no longer do."""
+        """Run, explain, and run where explanations differ, until they agree."""
         for trial in self.trials.all:
             self.heed(trial)
         for sizes in self.first():
@@ -119,7 +121,7 @@ class Domain:
         self.sure = self.held and self.doubtful() is None
 
     def settle(self, most: int, enough: int) -> None:
-        """Run where explanations differ, then anywhere until enough came out right."""
+        """Run where explanations differ, then anywhere until predictions hold."""
         calm = 0
         while self.trials.count < most:
             self.explain()
@@ -135,7 +137,7 @@ class Domain:
         self.explain()
 
     def hold(self) -> bool:
-        """Try the demands at their own edges and between them; whether they held.
+        """Try the demands at their edges and between them; return whether they held.
 
         A demand that was learnt from some sizes says something of all. Where a run
         comes out otherwise, it is learnt again, and what is new is tried in turn.
@@ -150,14 +152,14 @@ class Domain:
         return False
 
     def is_unexplained(self) -> bool:
-        """Whether a place refused sizes that every demand that was found allows."""
+        """Whether a place refused sizes that all known demands allow."""
         return any(
             not place.demands and any(self.takes(t.sizes) for t in place.refusals)
             for place in self.places.values()
         )
 
     def surprise(self, most: int) -> dict[str, int] | None:
-        """Sizes at an edge at which a run came out otherwise than expected."""
+        """Return edge sizes that a run contradicts or none is left for, or None."""
         sides = tuple(name for name in self.letters if name in ("H", "W"))
         groups: list[tuple[str, ...]] = [sides] if len(sides) == 2 else []
         groups += [(name,) for name in sorted(self.letters, key=is_batch)]
@@ -175,14 +177,14 @@ class Domain:
         return None
 
     def heed(self, trial: Trial) -> None:
-        """Note where a trial was refused."""
+        """Record where a trial was refused."""
         if trial.refusal is not None:
             place = self.places.setdefault(trial.refusal.place, RefusingLine())
             if trial not in place.refusals:
                 place.refusals.append(trial)
 
     def explain(self) -> None:
-        """Demands for each place that agree with every run."""
+        """Find demands for every place that agree with every run."""
         for place in self.places.values():
             passed = [t.sizes for t in self.trials.all if self.passed(t, place)]
             refused = [trial.sizes for trial in place.refusals]
@@ -202,7 +204,7 @@ class Domain:
             place.demands = demands(evidence, KEPT)
 
     def passed(self, trial: Trial, place: RefusingLine) -> bool:
-        """Whether a trial came past a place: to its end, or to a later refusal."""
+        """Whether a trial got past a place: to its end, or to a later refusal."""
         if trial.refusal is None:
             return True
         if trial in place.refusals or trial.sample is None:
@@ -212,7 +214,7 @@ class Domain:
         )
 
     def look(self, place: RefusingLine) -> None:
-        """The formulas of what the refused call got, from all runs."""
+        """Find the formulas of the refused call's inputs, from all runs."""
         if len(place.refusals) >= 2 * place.looked:
             place.looked = len(place.refusals)
             place.call = refused_call(self.letters, place.refusals, self.trials.all)
@@ -220,7 +222,7 @@ class Domain:
     # -- where to look next ------------------------------------------------------------
 
     def first(self) -> Iterator[dict[str, int]]:
-        """Sizes around the witness, letter by letter, then far ones."""
+        """Yield sizes near and far, letter by letter, then all letters small."""
         base = self.witness.sizes
         for name, size in base.items():
             near = [
@@ -243,11 +245,11 @@ class Domain:
         yield dict.fromkeys(base, 1)
 
     def batches(self, base: Mapping[str, int]) -> dict[str, int]:
-        """The letters that are taken for a batch, as they are."""
+        """Return the letters that are taken for a batch, with their current sizes."""
         return {name: size for name, size in base.items() if is_batch(name)}
 
     def doubtful(self) -> dict[str, int] | None:
-        """Sizes at which two explanations of a place differ."""
+        """Return sizes at which two explanations of a place differ, or None."""
         for place in self.places.values():
             if len(place.demands) < 2:
                 continue
@@ -264,7 +266,7 @@ class Domain:
         return None
 
     def another(self) -> dict[str, int] | None:
-        """Sizes that were not tried, near the edges of what is taken or anywhere."""
+        """Return untried sizes, near accepted sizes or anywhere, or None."""
         for _ in range(200):
             base = dict(self.draw.choice([t for t in self.trials.all if t.taken]).sizes)
             for name in self.letters:
@@ -275,14 +277,14 @@ class Domain:
         return None
 
     def anywhere(self) -> Iterator[dict[str, int]]:
-        """Sizes at random, without end."""
+        """Yield random sizes, without end."""
         taken = [trial.sizes for trial in self.trials.all if trial.taken]
         while True:
             base = dict(self.draw.choice(taken))
             yield {name: self.size(name, size) for name, size in base.items()}
 
     def points(self, demands: Sequence[Demand]) -> Iterator[dict[str, int]]:
-        """Sizes that may tell explanations apart: near what was seen, then anywhere."""
+        """Yield sizes that may tell explanations apart: near known ones or random."""
         taken = [trial.sizes for trial in self.trials.all if trial.taken][:12]
         for base in taken[:4]:
             for name in self.letters:
@@ -313,7 +315,7 @@ class Domain:
             yield base
 
     def holding(self, part: Demand, base: dict[str, int]) -> Iterator[dict[str, int]]:
-        """Sizes at which a demand holds, one letter moved."""
+        """Yield sizes at which a demand holds, moving one letter."""
         for name in sorted(part.letters()):
             for size in range(1, min(self.highest(name), 300)):
                 moved = {**base, name: size}
@@ -322,7 +324,7 @@ class Domain:
                     break
 
     def together(self, part: Demand) -> Iterator[dict[str, int]]:
-        """Sizes at which a demand holds, two letters moved: of a product, say."""
+        """Yield sizes at which a demand holds, moving two letters, as for a product."""
         if part not in self.pairs:
             names = sorted(name for name in part.letters() if not is_batch(name))
             self.pairs[part] = [
@@ -339,12 +341,12 @@ class Domain:
         yield from self.draw.sample(found, min(len(found), TOGETHER))
 
     def rare(self) -> Iterator[dict[str, int]]:
-        """Sizes at which demands hold that hold at few, away from the witness."""
+        """Yield sizes off the witness that satisfy demands which hold at few sizes."""
         for part in _equalities([place.demand for place in self.places.values()]):
             yield from self.together(part)
 
     def size(self, name: str, now: int) -> int:
-        """Some size of a letter."""
+        """Draw a random size of a letter, sometimes one near `now`."""
         way = self.draw.random()
         high = self.highest(name)
         if way < 0.3:
@@ -357,17 +359,17 @@ class Domain:
         return self.draw.randint(1, min(high, 1024))
 
     def key(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """How trials are looked up."""
+        """Return the lookup key of a trial."""
         return tuple(sizes[name] for name in self.letters)
 
 
 def _agree(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:
-    """Whether one run began with the calls of another."""
+    """Whether a run began with the calls of another."""
     return one[: len(two)] == two
 
 
 def _equalities(demands: Sequence[Demand]) -> list[Demand]:
-    """The demands that hold at few sizes, and all of those that are joined at once."""
+    """Return demands with a part that holds at few sizes, and all parts of these."""
     rare = (EqualSizes, Fits, Square)
     found: list[Demand] = []
     for demand in demands:

@@ -1,4 +1,4 @@
-"""What runs and derived samples show of one program, and at which sizes.
+"""The evidence on a program: what runs and derived samples show, and at which sizes.
 
 A derived sample works out the calls of one watched run again, by rules, at sizes at
 which the program was not run. What Python made of unseen sizes is constant there, so a
@@ -37,7 +37,7 @@ PARTS = ("keys", "taken", "given", "steps", "numbers")
 
 
 class _Derived:
-    """The samples of a recipe, each sizes worked out once."""
+    """The samples of a recipe, computed once for every combination of sizes."""
 
     def __init__(self, recipe: Recipe, base: SizedRun, feeding: Feeding) -> None:
         self.recipe = recipe
@@ -47,7 +47,7 @@ class _Derived:
         self.classes: list[Any] = []
 
     def work_out(self, wanted: Iterable[Sizes]) -> bool:
-        """Samples at some sizes at once; the run's own stand first, as a check.
+        """Compute samples at several sizes at once, after checking the run's own sizes.
 
         False where the rules do not answer what the run did, at its own sizes.
         """
@@ -74,26 +74,26 @@ class _Derived:
         return True
 
     def at(self, sizes: Sizes) -> Any:
-        """The sample at these sizes, as far as the program goes the base's way."""
+        """Return the sample at these sizes, up to where it leaves the base's path."""
         self.work_out([sizes])
         return self.made[_key_of(sizes)]
 
     def full(self, sample: Any) -> bool:
-        """Whether the program goes the base's way to its end."""
+        """Whether the program follows the base's path to its end."""
         return len(sample.keys) == len(self.base.sample.keys)
 
     @property
     def samples(self) -> list[Any]:
-        """All that were worked out."""
+        """Return all computed samples."""
         return list(self.made.values())
 
     @property
     def complete(self) -> list[Any]:
-        """Those that reach the end."""
+        """Return the samples that reach the end."""
         return [each for each in self.made.values() if self.full(each)]
 
     def agrees(self, run: SizedRun) -> bool:
-        """Whether a plain run shows what is worked out for its sizes."""
+        """Whether a plain run agrees with the sample derived for its sizes."""
         if run.sample is None or not self.work_out([run.sizes]):
             return False
         mine = self.at(run.sizes)
@@ -109,12 +109,12 @@ class _Derived:
 
 
 def _key_of(sizes: Sizes) -> tuple[int, ...]:
-    """How samples are looked up."""
+    """Return the lookup key of a sample."""
     return tuple(sizes.values())
 
 
 def derived_from(recipe: Recipe, base: SizedRun, feeding: Feeding) -> _Derived | None:
-    """What a recipe tells; None where the specs are not all that goes in."""
+    """Return a recipe's samples; None if it has other inputs than the specs."""
     shapes = [tuple(map(int, each)) for each in feeding.shapes(base.sizes)]
     if shapes != [info.meta.shape for info in recipe.given]:
         return None
@@ -130,7 +130,7 @@ range or of a letter at most."""
 
 
 class Evidence:
-    """The runs of one program, and what rules tell beside them.
+    """The runs of a program, and the samples derived by rules.
 
     A run that is refused shows the sizes of all calls before the one that failed, so
     it is evidence as well; the range is that of the runs that reached their end.
@@ -152,7 +152,7 @@ class Evidence:
         self.samples: list[Any] = []
 
     def begin(self) -> None:
-        """The base, watched from the first where it takes the usual sizes."""
+        """Run the base, watched from the start if it accepts the usual sizes."""
         runner = self.runner
         run, watched = runner.watch(runner.usual)
         if run.accepted and watched is not None:
@@ -167,7 +167,7 @@ class Evidence:
         self.lattices = {name: Lattice(n, 1) for name, n in self.base.sizes.items()}
 
     def watch(self) -> None:
-        """Watch a run like the base; one that differs in anything tells nothing."""
+        """Watch a run like the base; a run that differs in anything is discarded."""
         self.watched = None
         for stand_ins in (True, False):
             run, watched = self.runner.watch(self.base.sizes, stand_ins)
@@ -176,7 +176,7 @@ class Evidence:
                 return
 
     def settle(self) -> None:
-        """A base that was not watched, where rules do not tell what runs show."""
+        """Rerun a watched base without watching, if no rules are used."""
         if self.derived is None and self.base.watched:
             first = self.base
             self.base = self.runner.again(first.sizes)
@@ -184,7 +184,7 @@ class Evidence:
                 self.watch()
 
     def derives(self) -> bool:
-        """Whether rules tell what a few runs show, and lead to the end everywhere.
+        """Whether the rules reproduce a few runs, and lead to the end everywhere.
 
         The sizes that they tell are evidence as runs are, also where they end before.
         """
@@ -200,12 +200,12 @@ class Evidence:
         return ends and all(map(self.told_at, sizes))
 
     def work_out(self, sizes: Sequence[Sizes]) -> None:
-        """Ask rules at some sizes at once; no more if they deny what the run did."""
+        """Apply the rules at some sizes; drop the rules if they contradict the run."""
         if self.derived is not None and not self.derived.work_out(sizes):
             self.derived = None
 
     def believed(self) -> bool:
-        """Whether rules say of every run what it shows; else they are not asked."""
+        """Whether the rules agree with every run; otherwise they are not used."""
         if self.derived is not None and not all(
             map(self.derived.agrees, self.runner.made.values())
         ):
@@ -213,16 +213,16 @@ class Evidence:
         return self.derived is not None
 
     def told_at(self, sizes: Sizes) -> bool:
-        """Whether rules lead to the end at these sizes."""
+        """Whether the rules lead to the end at these sizes."""
         return self.derived is not None and self.derived.full(self.derived.at(sizes))
 
     @property
     def told_by_rules(self) -> list[Any]:
-        """The samples that rules tell to the end."""
+        """Return the samples that the rules derive to the end."""
         return [] if self.derived is None else self.derived.complete
 
     def collect(self) -> None:
-        """All that runs and rules showed so far."""
+        """Collect everything that runs and rules have shown so far."""
         if self.derived is not None and not self.believed():
             self.few = False
             self.settle()
@@ -247,60 +247,60 @@ class Evidence:
             ]
 
     def classes(self) -> Sequence[int]:
-        """Calls that are the same at all sizes, where every sample has every call."""
+        """Return classes of calls equal at all sizes, if all samples are complete."""
         if self.derived is None or not all(map(self.derived.full, self.samples)):
             return ()
         return self.derived.classes
 
     @property
     def accepted(self) -> list[SizedRun]:
-        """The runs that reached their end."""
+        """Return the runs that reached their end."""
         made = self.runner.made.values()
         return [run for run in made if run.accepted and self.within(run.sizes)]
 
     def within(self, sizes: Mapping[str, int]) -> bool:
-        """Whether sizes are on the base's side of what was left out."""
+        """Whether sizes are on the base's side of excluded regions."""
         return all(
             (sizes[letter] >= size) == above for letter, size, above in self.clipped
         )
 
     def bounds(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The least and the greatest size of each letter that were accepted."""
+        """Return the smallest and the largest accepted size of every letter."""
         names, runs = self.base.sizes, self.accepted
         low = {name: min(run.sizes[name] for run in runs) for name in names}
         high = {name: max(run.sizes[name] for run in runs) for name in names}
         return low, high
 
     def ends(self) -> None:
-        """Small and large sizes, at which formulas often stop to hold."""
+        """Run at small and large sizes, where formulas often stop holding."""
         for sizes in self.ends_of():
             self.runner.at(sizes)
 
     def ends_of(self) -> list[dict[str, int]]:
-        """All letters large, and all small."""
+        """Return sizes with all letters large, and with all letters small."""
         return [
             {name: end(name) for name in self.runner.free}
             for end in (self.large, self.small)
         ]
 
     def large(self, name: str) -> int:
-        """A size of a letter that is far above the first."""
+        """Return a size of a letter far above the first."""
         lattice = self.lattices[name]
         return lattice.at(FAR) if is_batch(name) else lattice.large
 
     def small(self, name: str) -> int:
-        """A size of a letter that is below the first."""
+        """Return a size of a letter below the first."""
         lattice = self.lattices[name]
         least = is_batch(name) and lattice.step == 1 and lattice.low is None
         return 1 if least else lattice.small
 
     def scatter(self) -> None:
-        """The first runs, far apart."""
+        """Make the first runs, at sizes far apart."""
         for sizes in islice(spread(self.lattices), 4 if self.most == FEW else 8):
             self.runner.at(sizes)
 
     def somewhere(self, draw: random.Random) -> dict[str, int]:
-        """Sizes of the range, at random."""
+        """Draw random sizes in the range."""
         low, high = self.bounds()
         return {
             name: draw.randrange(low[name], high[name] + 1, max(each.step, 1))
@@ -308,7 +308,7 @@ class Evidence:
         }
 
     def anywhere(self, draw: random.Random) -> dict[str, int]:
-        """Sizes at random between all that were accepted, on the base's side."""
+        """Draw random sizes between all accepted sizes, on the base's side."""
         made = [run.sizes for run in self.runner.made.values() if run.accepted]
         sizes = {}
         for name, each in self.lattices.items():
@@ -326,7 +326,7 @@ class Evidence:
     def many(
         self, draw: random.Random, count: int, near: int = 0
     ) -> list[dict[str, int]]:
-        """Sizes of the range: some at random, and each of the first ones."""
+        """Return sizes of the range: random ones, and the `near` smallest of each."""
         low, _ = self.bounds()
         sizes = [self.somewhere(draw) for _ in range(count)]
         for name, each in self.lattices.items():
@@ -343,7 +343,7 @@ class Evidence:
         ]
 
     def count_of_range(self) -> int:
-        """How many sizes there are in the range, all letters together."""
+        """Return the number of size combinations in the range."""
         low, high = self.bounds()
         return prod(
             (high[name] - low[name]) // max(each.step, 1) + 1
@@ -351,7 +351,7 @@ class Evidence:
         )
 
     def all_of_range(self) -> list[dict[str, int]]:
-        """Each of them."""
+        """Return all size combinations in the range."""
         low, high = self.bounds()
         sizes = [
             range(low[name], high[name] + 1, max(each.step, 1))
@@ -361,7 +361,7 @@ class Evidence:
         return [dict(zip(names, each, strict=True)) for each in product(*sizes)]
 
     def each(self) -> Iterator[dict[str, int]]:
-        """Every size of a letter of the range, as far as they are few."""
+        """Yield the sizes of every letter in the range, at most `EVERY` of each."""
         low, high = self.bounds()
         for name, each in self.lattices.items():
             sizes = range(low[name], high[name] + 1, max(each.step, 1))
@@ -369,7 +369,7 @@ class Evidence:
                 yield {**self.base.sizes, name: size}
 
     def given(self) -> list[Dims]:
-        """The formulas of the tensors that the target is given."""
+        """Return the formulas of the target's input tensors."""
         columns = {
             name: tuple(each.letters[name] for each in self.samples)
             for name in self.base.sizes

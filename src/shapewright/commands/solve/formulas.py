@@ -1,5 +1,5 @@
-"""Formulas for every size of a program: found from several runs, checked at further
-sizes, and written into its trace.
+"""Find formulas for every size of a program from several runs, check them at further
+sizes, and write them into its trace.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 
 class _Telling(Evidence):
-    """The record of what is known of a program."""
+    """Reports what is known of a program."""
 
     def told(self) -> Trace:
-        """The base's trace with its formulas, and where they hold."""
+        """Return the base's trace with its formulas and their range."""
         low, high = self.bounds()
         letters = {
             name: Checked(low[name], high[name], max(self.lattices[name].step, 1))
@@ -78,7 +78,7 @@ class _Telling(Evidence):
         return replace(made, formulas=replace(formulas, names=names))
 
     def returned(self, calls: Sequence[CallFormulas]) -> list[Dims] | None:
-        """The strides of what the target returned, where its run was watched."""
+        """Return the strides of the target's output, if its run was watched."""
         if self.watched is None or not self.base.watched:
             return None
         places = self.watched.seen.output
@@ -90,7 +90,7 @@ class _Telling(Evidence):
         ]
 
     def within_range(self, low: Sizes, high: Sizes) -> list[Any]:
-        """What rules told to the end within the range, where no run was made."""
+        """Return complete derived samples within the range, at sizes without a run."""
         return [
             each
             for key, each in (self.derived.made if self.derived else {}).items()
@@ -101,7 +101,7 @@ class _Telling(Evidence):
         ]
 
     def seen(self, varying: Varying) -> Branch:
-        """What a size without a formula was, run by run."""
+        """Return the values of a size without a formula, run by run."""
         span = self.span_of(varying.call)
         letters = self.runner.free
         seen = ", ".join(
@@ -111,7 +111,7 @@ class _Telling(Evidence):
         return Branch(f"varies: {seen}", span)
 
     def branches(self) -> Sequence[Branch]:
-        """Lines after which runs went different ways."""
+        """Return the lines after which runs diverged."""
         found: dict[object, Branch] = {each.span: each for each in self.parted}
         for run in self.runs[1:]:
             at = parting(self.base.sample, run.sample) if run.accepted else None
@@ -124,22 +124,22 @@ class _Telling(Evidence):
         return tuple(found.values())
 
     def turned(self, sizes: Mapping[str, int]) -> Span | None:
-        """The first line that compares sizes and comes out otherwise at these."""
+        """Return the first line whose comparison has another outcome at these sizes."""
         base = self.base.sizes
         differ = (t for t in self.turns if t.outcome(sizes) != t.outcome(base))
         return next((self.span_at(each) for each in differ), None)
 
     def span_at(self, turn: Turn) -> Span | None:
-        """The line of a comparison, or of a slice."""
+        """Return the line of a comparison or a slice."""
         return turn.span if turn.call is None else self.span_of(turn.call)
 
     def span_of(self, call: int) -> Span | None:
-        """The line of a call of the base run."""
+        """Return the line of a call of the base run."""
         ops = self.base.trace.ops
         return ops[call].span if call < len(ops) else None
 
     def open(self) -> set[Expression]:
-        """Formulas with a rival that says otherwise within the range."""
+        """Return the formulas that have a differing rival within the range."""
         low, high = self.bounds()
         base = self.base.sizes
         return {
@@ -172,7 +172,7 @@ LOOKS = 8192
 
 
 def with_formulas(runner: Runner) -> Trace:
-    """The trace at usual sizes, with a formula for every size that has one.
+    """Return the trace at usual sizes, with a formula for every size that has one.
 
     A program that takes no usual sizes gives the trace of the first run, as it is.
     """
@@ -180,10 +180,10 @@ def with_formulas(runner: Runner) -> Trace:
 
 
 class _Solving(_Telling):
-    """Runs a program, and finds formulas in what it shows."""
+    """Runs a program, and finds formulas for what it shows."""
 
     def trace(self) -> Trace:
-        """All of it."""
+        """Run all steps, and return the trace with formulas."""
         self.begin()
         if not self.base.accepted:
             return self.base.trace
@@ -205,7 +205,7 @@ class _Solving(_Telling):
         return self.told()
 
     def turn(self) -> None:
-        """Run at both sides of each size at which the program turns, or stay before.
+        """Run at both sides of every branch point, or restrict the claims to one side.
 
         What is compared is known from one more run, with its sizes watched.
         """
@@ -230,7 +230,7 @@ class _Solving(_Telling):
             self.stay_on_one_way(steps)
 
     def at(self, point: Point) -> list[dict[str, int]]:
-        """Sizes at a turn, and right before it."""
+        """Return sizes at a branch point, and right below it."""
         letter = point.letter
         before = max(1, point.size - max(self.lattices[letter].step, 1))
         sizes = [point.size] if point.turn.periodic else [before, point.size]
@@ -239,7 +239,7 @@ class _Solving(_Telling):
         return [{**apart, letter: size} for size in sizes]
 
     def known_tensors(self) -> dict[int, Dims]:
-        """The formulas of tensors, by their numbers in the run that was watched."""
+        """Return the formulas of tensors, by their numbers in the watched run."""
         assert self.watched is not None
         given, calls = self.given(), self.fitted.calls
         known: dict[int, Dims] = {}
@@ -250,12 +250,12 @@ class _Solving(_Telling):
         return known
 
     def apart(self, letter: str) -> dict[str, int]:
-        """Sizes for the other letters, not those of the base."""
+        """Return sizes for the other letters that differ from the base's."""
         sizes = {name: lattice.at(2) for name, lattice in self.lattices.items()}
         return {**sizes, letter: self.base.sizes[letter]}
 
     def edges(self, steps: Mapping[str, int]) -> list[Point]:
-        """Where the program turns within the range."""
+        """Return where the program branches within the range."""
         low, high = self.bounds()
         base = self.base.sizes
         fine = LOOKS // max(len(self.turns), 1)
@@ -266,13 +266,13 @@ class _Solving(_Telling):
         ]
 
     def not_seen(self, steps: Mapping[str, int]) -> list[Point]:
-        """The turns that no two runs are on both sides of."""
+        """Return the branch points that no two runs are on both sides of."""
         sampled = [run.sizes for run in self.accepted]
         sampled += [each.letters for each in self.told_by_rules]
         return unseen(self.edges(steps), sampled, steps)
 
     def stay_before(self, point: Point) -> None:
-        """Claim nothing on the other side of a turn, and fill this side."""
+        """Restrict the claims to the base's side of a branch point; run more there."""
         base = self.base.sizes[point.letter]
         self.clipped.append((point.letter, point.size, base >= point.size))
         draw = random.Random(1)
@@ -280,7 +280,7 @@ class _Solving(_Telling):
             self.runner.at(self.anywhere(draw))
 
     def stay_on_one_way(self, steps: Mapping[str, int]) -> None:
-        """Leave out the runs beyond a turn where sizes have formulas without them."""
+        """Drop the runs beyond a branch point if sizes have formulas without them."""
         for point in self.edges(steps):
             if point.turn.periodic or len(point.turn.letters) > 1:
                 continue  # what is beyond has no bound in one letter
@@ -295,7 +295,7 @@ class _Solving(_Telling):
                 self.parted.append(Branch(text, self.span_at(point.turn)))
 
     def check(self) -> None:
-        """Runs at sizes that took no part; a formula that was wrong is fitted anew.
+        """Run at sizes that were not used; a formula that proves wrong is fitted again.
 
         More of them where a stride was guessed, or where few runs are in the range.
         """
@@ -320,7 +320,7 @@ class _Solving(_Telling):
             self.tell_apart()
 
     def not_led(self) -> list[Sizes]:
-        """Some sizes of the range at which the program goes another way than the base.
+        """Return sizes of the range at which the program diverges from the base.
 
         Only runs show what comes out there.
         """
@@ -342,7 +342,7 @@ class _Solving(_Telling):
         return found[:EDGES]
 
     def ask_rules(self, draw: random.Random, sizes: Sequence[Sizes]) -> None:
-        """Work out sizes that took no part: more where formulas are rounded."""
+        """Derive samples at unused sizes: more of them where formulas round."""
         plain = self.few and are_plain(self.fitted.calls, self.classes())
         more = self.many(draw, MANY_SIZES if plain else ROUNDED_SIZES)
         if self.few and self.count_of_range() <= EVERY:
@@ -352,7 +352,7 @@ class _Solving(_Telling):
         self.work_out([*sizes, *more])
 
     def gather(self) -> None:
-        """Formulas from all runs so far, where they are not known already."""
+        """Fit formulas to all runs so far, unless they are known already."""
         before = self.samples
         self.collect()
         if len(before) != len(self.samples) or any(
@@ -361,7 +361,7 @@ class _Solving(_Telling):
             self.fitted = fitted(self.samples, self.classes())
 
     def tell_apart(self) -> None:
-        """More runs, until no formula has a rival within the range."""
+        """Run more until no formula has a rival within the range."""
         while self.runner.count < self.most + FURTHER and self.fitted.rivals:
             low, high = self.bounds()
             sizes = telling_apart(
@@ -372,7 +372,7 @@ class _Solving(_Telling):
             self.gather()
 
     def ask(self, sizes: dict[str, int], low: Sizes, high: Sizes) -> bool:
-        """Tell rivals apart by rules, where these lead; else by a run."""
+        """Tell rivals apart by rules if these apply; otherwise by a run."""
         key = tuple(sizes.values())
         if self.derived is not None and key not in self.derived.made:
             pairs = [[pair] for pair in self.fitted.rivals[:AT_ONCE]]

@@ -1,4 +1,4 @@
-"""Whether formulas and demands hold for all sizes: proven, refuted or undecided.
+"""Decide whether formulas and demands hold for all sizes: proven, refuted or undecided.
 
 A symbolic run of torch gives its own formula for each size, under conditions. Where
 these conditions hold, a formula is proven by being equal to torch's; where they do not,
@@ -38,7 +38,7 @@ LEAST_HIGH = 64
 
 
 class _Demanding:
-    """Demands, held against symbolic runs that end and such that are refused."""
+    """Demands, compared with symbolic runs that end and with refused symbolic runs."""
 
     def __init__(self, explorer: Explorer, trace: Trace) -> None:
         checked = trace.formulas.letters if trace.formulas is not None else {}
@@ -55,12 +55,12 @@ class _Demanding:
         self.extent = "for " + ", ".join(each.text(name) for name, each in ladders)
 
     def statements(self, demands: Sequence[Condition]) -> list[Statement]:
-        """One for each demand, and one that there are no others."""
+        """Return a statement per demand, and one that no further demands exist."""
         found = [self.needed(each) for each in demands]
         return [*found, self.enough(demands)]
 
     def needed(self, demand: Condition) -> Statement:
-        """Whether the program refuses all sizes that do not satisfy a demand."""
+        """Decide whether the program refuses all sizes that violate a demand."""
         against = _Opposite(demand)
         left = self.explorer.explore(self.ladders, self.base, self.regions, against)
         for where in self.regions:
@@ -79,7 +79,7 @@ class _Demanding:
         return Statement(str(demand), "", PROVEN, self.extent)
 
     def enough(self, demands: Sequence[Condition]) -> Statement:
-        """Whether the program takes all sizes that satisfy the demands."""
+        """Decide whether the program accepts all sizes that satisfy the demands."""
         text = "no other demand"
         ladders = dict(self.ladders)
         rest = _Together(tuple(e for e in demands if not narrowed(ladders, e)))
@@ -109,13 +109,13 @@ class _Demanding:
 
 @dataclass(frozen=True, slots=True)
 class _Opposite:
-    """What a condition of any kind excludes."""
+    """The negation of a condition of any kind."""
 
     of: Condition
 
     @property
     def parts(self) -> tuple[Condition, ...]:
-        """What it is put together from."""
+        """Return the conditions that this is composed of."""
         return (self.of,)
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
@@ -127,7 +127,7 @@ class _Opposite:
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """All of some conditions of any kind."""
+    """The conjunction of conditions of any kind."""
 
     parts: tuple[Condition, ...]
 
@@ -145,7 +145,7 @@ def proved(
     demands: Sequence[Condition] = (),
     seconds: float = 60,
 ) -> Proof:
-    """Whether the formulas of a trace, and demands on sizes, hold for all sizes.
+    """Decide whether the formulas of a trace, and demands on sizes, hold for all sizes.
 
     Formulas are held against all sizes between which they were checked, and beyond
     them where that can be said; demands against all sizes up to the largest of those.
@@ -169,7 +169,7 @@ def proved(
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """The shapes of one value in a trace, and where a symbolic run has them."""
+    """The shapes of a value in a trace, and the way to find them in a symbolic run."""
 
     place: str
     shapes: tuple[tuple[int, ...], ...]
@@ -177,12 +177,12 @@ class _Stated:
 
     @property
     def text(self) -> str:
-        """``(B, T, 16), (1, B, 16)``."""
+        """Return the shapes as text: ``(B, T, 16), (1, B, 16)``."""
         return ", ".join(f"({', '.join(map(str, shape))})" for shape in self.shapes)
 
 
 class _Prover:
-    """The formulas of a trace against symbolic runs."""
+    """Compares the formulas of a trace with symbolic runs."""
 
     def __init__(self, explorer: Explorer, trace: Trace) -> None:
         assert trace.formulas is not None
@@ -196,12 +196,12 @@ class _Prover:
         self.known: dict[Any, tuple[Decision, bool]] = {}
 
     def statements(self) -> list[Statement]:
-        """One for each output of the target, and for each module call."""
+        """Return a statement for every output of the target and every module call."""
         left = self.explorer.explore(self.ladders, self.base(), self.regions)
         return [self.statement(each, left) for each in _stated(self.trace)]
 
     def base(self) -> dict[str, int]:
-        """Sizes to begin with: the trace's own, from 2 on."""
+        """Return the sizes to begin with: the trace's own, at least 2."""
         found = {}
         for name, ladder in self.ladders.items():
             size = self.trace.letters.get(name, ladder.low)
@@ -212,7 +212,7 @@ class _Prover:
         return found
 
     def statement(self, each: _Stated, left: str) -> Statement:
-        """Whether the formulas of a value hold; `left` says why not everywhere."""
+        """Decide whether a value's formulas hold; `left` says why not everywhere."""
         beyond, why = True, ""
         for where in self.regions:
             if not where.done:
@@ -237,7 +237,7 @@ class _Prover:
     def compared(
         self, mine: int, theirs: Expression | None, where: Region
     ) -> tuple[Decision, bool]:
-        """A size of the trace against torch's, in a region, and beyond it."""
+        """Compare a size of the trace with torch's, in a region and beyond it."""
         formula = mine.formula if isinstance(mine, Size) else number(int(mine))
         if theirs is None or not formula.letters() <= set(where.box):
             return Decision(None), False
@@ -247,7 +247,7 @@ class _Prover:
         return self.known[key]
 
     def refuted(self, each: _Stated, sizes: dict[str, int]) -> Statement:
-        """A formula that torch's differs from, if a plain run does so as well."""
+        """Report a formula as refuted if a plain run differs too, else as undecided."""
         plain = self.explorer.plain(sizes)
         there = {other.place: other for other in _stated(plain.trace)}.get(each.place)
         mine = tuple(tuple(_valued(size, sizes) for size in one) for one in each.shapes)
@@ -258,12 +258,12 @@ class _Prover:
         return Statement(each.text, each.place, UNDECIDED, detail)
 
     def partly(self, why: str) -> str:
-        """Why not, and for which sizes all the same."""
+        """Return why a formula is undecided, and for which sizes it holds anyway."""
         known = covering([each for each in self.regions if each.done])
         return f"{why}; shown for {' and '.join(known[:3])}" if known else why
 
     def extent(self, beyond: bool) -> str:
-        """For which sizes: beyond those that were checked, where that was shown."""
+        """Return the proven sizes as text: beyond the checked ones, if shown."""
         if beyond and any(each.done for each in self.regions):
             known = covering([each for each in self.regions if each.done])
             return "for " + " and ".join(known)
@@ -272,7 +272,7 @@ class _Prover:
 
 
 def _stated(trace: Trace) -> list[_Stated]:
-    """What a trace says of the outputs of the target and of its module calls."""
+    """Return the recorded shapes of the target's outputs and of its module calls."""
     found = []
     facts = leaves(trace.output)
     for index, fact in enumerate(facts):
@@ -288,27 +288,27 @@ def _stated(trace: Trace) -> list[_Stated]:
 
 
 def _output_of(index: int, run: Symbolic) -> tuple[Dims, ...] | None:
-    """One of the outputs of a symbolic run."""
+    """Return one of the outputs of a symbolic run."""
     return run.outputs[index : index + 1] or None
 
 
 def _module_output(key: tuple[str, int], run: Symbolic) -> tuple[Dims, ...] | None:
-    """What a module call returned in a symbolic run."""
+    """Return the output of a module call in a symbolic run."""
     return run.calls.get(key)
 
 
 def _flat(shapes: Any) -> list[Any]:
-    """The sizes of some shapes, one after the other."""
+    """Flatten shapes into a list of sizes."""
     return [size for shape in shapes for size in shape]
 
 
 def _valued(size: int, sizes: Mapping[str, int]) -> int:
-    """What a size is at these letters."""
+    """Return the value of a size for these letters."""
     return size.formula.value(sizes) if isinstance(size, Size) else int(size)
 
 
 def _undecidable(mine: int, theirs: Expression | None) -> str:
-    """Why a size was not decided."""
+    """Return why a size was not decided."""
     if theirs is None:
         return "a size depends on data"
     if isinstance(mine, Size) and not mine.formula.letters() <= theirs.letters():

@@ -1,4 +1,6 @@
-"""One program, run at many sizes of its letters, and the arguments that it is fed."""
+"""Run a program at many sizes of its letters, and build the arguments
+for these runs.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Feeding:
         return ", ".join(parts)
 
     def freed(self) -> Feeding:
-        """The same, every letter without a stated size."""
+        """Return the same arguments, with all letters free."""
         from shapewright.inputs.errors import InputError
 
         if not self.letters:
@@ -63,7 +65,7 @@ class Feeding:
         return replace(self, free=tuple(self.letters))
 
     def sized(self, sizes: Mapping[str, int]) -> list[tuple[int | str, Spec]]:
-        """The specs at these sizes of the letters."""
+        """Return the specs at these sizes of the letters."""
         letters = {**self.letters, **sizes}
         return [
             (
@@ -74,7 +76,7 @@ class Feeding:
         ]
 
     def arguments(self, sizes: Mapping[str, int]) -> Arguments:
-        """The arguments at these sizes of the letters."""
+        """Return the arguments at these sizes of the letters."""
         from shapewright.inputs.spec import made_of, materialize
 
         specs = dict(self.sized(sizes))
@@ -94,19 +96,19 @@ class Feeding:
         return tuple(args), named
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
-        """The shapes of the tensors that the specs stand for, in order."""
+        """Return the shapes of the tensors in the specs, in order."""
         return [leaf.shape for _, spec in self.sized(sizes) for leaf in spec.leaves]
 
 
 def of_spec(spec: Spec) -> Feeding:
-    """What a spec of all inputs feeds."""
+    """Return the arguments for a spec of all inputs."""
     return Feeding(
         (str(spec),), {}, ((0, spec),), dict(spec.letters), spec.letters_free
     )
 
 
 def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
-    """What the arguments of a call feed; strings among them are specs."""
+    """Return the arguments of a call; strings among them are specs."""
     from shapewright.inputs.errors import InputError
     from shapewright.inputs.spec import parse
 
@@ -136,7 +138,7 @@ def of_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Feeding:
 def symbolic_arguments(
     feeding: Feeding, given: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, tensors with symbolic sizes among them."""
+    """Return the arguments of a call, with tensors of symbolic sizes."""
     from shapewright.inputs import spec_syntax
     from shapewright.inputs.spec import mapped
     from shapewright.inputs.spec_parser import Written
@@ -174,7 +176,7 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SizedRun:
-    """What came of one run: its trace, and the numbers of its calls."""
+    """The result of a run: its trace, and the numbers of its calls."""
 
     sizes: dict[str, int]
     trace: Trace
@@ -188,13 +190,13 @@ class SizedRun:
 
     @property
     def failure(self) -> Finding | None:
-        """What ended it."""
+        """Return the finding that ended the run."""
         return self.trace.findings[-1] if not self.trace.complete else None
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What a run compared, and what is known of it beside its record."""
+    """The comparisons in a run, and what is known of it beside its record."""
 
     guards: Guards
     seen: WatchedCalls
@@ -226,26 +228,26 @@ class Runner:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The letters without a stated size."""
+        """Return the letters without a stated size."""
         return self.feeding.free
 
     @property
     def usual(self) -> dict[str, int]:
-        """A usual size for each of them."""
+        """Return a usual size for every free letter."""
         return {name: self.feeding.letters[name] for name in self.free}
 
     @property
     def count(self) -> int:
-        """How many runs there were."""
+        """Return the number of runs."""
         return len(self.made)
 
     @property
     def tried(self) -> int:
-        """How many there were, those included that do not stand for their sizes."""
+        """Return the number of runs, including those that are not kept."""
         return len(self.made) + self.watched
 
     def at(self, sizes: Sizes) -> SizedRun:
-        """The run at these sizes of the free letters."""
+        """Return the run at these sizes of the free letters."""
         key = tuple(sizes[name] for name in self.free)
         found = self.made.get(key)
         if found is None:
@@ -255,7 +257,7 @@ class Runner:
     def watch(
         self, sizes: Sizes, stand_ins: bool = True
     ) -> tuple[SizedRun, Watched | None]:
-        """A run whose sizes are watched, and what was seen; it is not kept."""
+        """Run with watched sizes, and return what was seen; the run is not kept."""
         from shapewright.engine.tracked_sizes.comparisons import Watching
 
         watching = Watching(stand_ins, own=True)
@@ -267,33 +269,33 @@ class Runner:
         return run, Watched(made.guards, made.watched())
 
     def keep(self, run: SizedRun) -> None:
-        """A run that was watched stands for the plain one of its sizes."""
+        """Keep a watched run in place of the plain run of its sizes."""
         self.watched -= 1
         self.made[tuple(run.sizes[name] for name in self.free)] = run
 
     def again(self, sizes: Sizes) -> SizedRun:
-        """The plain run at these sizes, where a watched one stood for it."""
+        """Make the plain run at these sizes, where a watched run took its place."""
         self.watched += 1
         key = tuple(sizes[name] for name in self.free)
         self.made[key] = self.run(dict(sizes))
         return self.made[key]
 
     def numbers(self) -> dict[str, ModuleNumbers]:
-        """The whole numbers that the target's modules have names for."""
+        """Return the whole numbers for which the target's modules have names."""
         from shapewright.runtime.model_building import numbers_of
 
         assert self.taken is not None, "it has not run"
         return numbers_of(self.taken.near)
 
     def run(self, sizes: dict[str, int]) -> SizedRun:
-        """One plain run, which is not kept."""
+        """Make a plain run that is not kept."""
         made = self.result(sizes)
         return SizedRun(sizes, made.trace, made.sample)
 
     def result(
         self, sizes: dict[str, int], watching: Watching | None = None
     ) -> RunResult:
-        """What one run showed."""
+        """Return the result of a single run."""
         from shapewright.engine.failures.run_ends import Stopped
         from shapewright.engine.memo import Memo
         from shapewright.runtime.restore.snapshot import take
@@ -327,7 +329,7 @@ class Runner:
 
 
 def alike(one: SizedRun, other: SizedRun) -> bool:
-    """Whether two runs of the same sizes show the same."""
+    """Whether two runs of the same sizes have the same result."""
     mine, theirs = one.trace, other.trace
     return (
         one.sample == other.sample

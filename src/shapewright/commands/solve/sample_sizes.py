@@ -1,5 +1,5 @@
-"""The sizes at which a program is run: few, far apart and never in step, and at the
-edges of a demand before it is printed.
+"""Choose the sizes for the runs: few, far apart and never in step, and at the edges of
+a demand before it is printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDE = 64
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Sizes `base + n*step`; `low` and `high` are its ends where they were met."""
+    """Sizes `base + n*step`; `low` and `high` are its ends, if they were found."""
 
     base: int
     step: int
@@ -29,7 +29,7 @@ class Lattice:
     high: int | None = None
 
     def at(self, offset: int) -> int:
-        """The size some steps above the base; within the ends, counted round."""
+        """Return the size some steps above the base, wrapping around at the ends."""
         if not self.step:
             return self.base
         if self.high is None:
@@ -40,7 +40,7 @@ class Lattice:
 
     @property
     def small(self) -> int:
-        """A size well below the base, or the least."""
+        """Return a size well below the base, or the smallest."""
         if self.low is not None:
             return self.low
         if self.step == 1:
@@ -49,14 +49,14 @@ class Lattice:
 
     @property
     def large(self) -> int:
-        """A size far above the base, or the greatest."""
+        """Return a size far above the base, or the largest."""
         if self.high is not None:
             return self.high
         return self.base + self.step * 190
 
 
 def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
-    """The sizes of some letters around those of a run, all of them moved together."""
+    """Return a lattice around a run's sizes, moving all given letters together."""
     size = base.sizes[names[0]]
 
     def takes(way: int) -> bool:
@@ -82,7 +82,7 @@ def _scanned(runner: Runner, base: SizedRun, names: Sequence[str]) -> Lattice:
 
 
 def _end(takes: Callable[[int], bool], way: int) -> int | None:
-    """How far one way sizes are taken; None where no end was met."""
+    """Return how far sizes are accepted in a direction; None if no end was found."""
     far = 1
     while far <= WIDE:
         if not takes(way * far):
@@ -101,7 +101,7 @@ def _end(takes: Callable[[int], bool], way: int) -> int | None:
 
 
 def _apart(runner: Runner, base: SizedRun, names: Sequence[str]) -> dict[str, Lattice]:
-    """A lattice for each letter; those of equal size are first moved together."""
+    """Return a lattice for every letter; letters of equal size first move together."""
     made: dict[str, Lattice] = {}
     for size in dict.fromkeys(base.sizes[name] for name in names):
         equal = [name for name in names if base.sizes[name] == size]
@@ -115,7 +115,7 @@ def _apart(runner: Runner, base: SizedRun, names: Sequence[str]) -> dict[str, La
 
 
 def _holds_alone(runner: Runner, base: SizedRun, name: str, lattice: Lattice) -> bool:
-    """Whether a letter moved alone is taken and refused as with the others."""
+    """Whether a letter moved alone is accepted and refused as with the others."""
     if not lattice.step:
         return False
 
@@ -129,13 +129,13 @@ def _holds_alone(runner: Runner, base: SizedRun, name: str, lattice: Lattice) ->
 
 
 def _takes_step(runner: Runner, base: SizedRun, steps: Mapping[str, int]) -> bool:
-    """Whether the program takes all letters one step further."""
+    """Whether the program accepts all letters one step further."""
     sizes = {name: size + steps[name] for name, size in base.sizes.items()}
     return runner.at(sizes).accepted
 
 
 def _lattices(base: SizedRun, steps: Mapping[str, int]) -> dict[str, Lattice]:
-    """Endless lattices from a run's sizes."""
+    """Return endless lattices from a run's sizes."""
     return {name: Lattice(size, steps[name]) for name, size in base.sizes.items()}
 
 
@@ -161,7 +161,7 @@ def is_batch(letter: str) -> bool:
 
 
 def first_accepted(runner: Runner, most: int) -> SizedRun:
-    """A run that reaches its end, else the first that was tried.
+    """Return a run that reaches its end, else the first that was tried.
 
     First the usual sizes, then others for all letters that are no batch.
     """
@@ -178,7 +178,7 @@ def first_accepted(runner: Runner, most: int) -> SizedRun:
 
 
 def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Other sizes to begin with, all letters together, then a batch of one."""
+    """Yield other sizes to begin with, all letters together, then a batch of 1."""
     varied = [name for name in usual if not is_batch(name)]
     likely = LENGTHS if len(varied) == 1 and usual[varied[0]] <= 16 else SIDES
     for size in likely:
@@ -189,7 +189,7 @@ def others(usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 def lattices_of(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]:
-    """The sizes of each letter that are tried: first all letters one step further."""
+    """Return a lattice per letter, first trying all letters one step further."""
     ones = dict.fromkeys(runner.free, 1)
     if _takes_step(runner, base, ones):
         return _lattices(base, ones)
@@ -205,7 +205,7 @@ def lattices_of(runner: Runner, base: SizedRun, most: int) -> dict[str, Lattice]
 
 
 def lattices_apart(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
-    """The sizes of each letter, looked for one by one; a batch is tried once."""
+    """Return a lattice per letter, found one by one; a batch is tried once."""
     varied = [name for name in runner.free if not is_batch(name)]
     found = _apart(runner, base, varied)
     for name in runner.free:
@@ -219,7 +219,7 @@ def lattices_apart(runner: Runner, base: SizedRun) -> dict[str, Lattice]:
 
 
 def spread(lattices: Mapping[str, Lattice]) -> Iterator[dict[str, int]]:
-    """Sizes for the first fit: each letter in an order of its own."""
+    """Yield sizes for the first fit: every letter in an order of its own."""
     for at in range(1, len(SPREAD)):
         sizes = {}
         for turn, (name, lattice) in enumerate(lattices.items()):
@@ -236,7 +236,7 @@ def telling_apart(
     low: Mapping[str, int],
     high: Mapping[str, int],
 ) -> dict[str, int] | None:
-    """Sizes at which most of these formulas differ from their rivals."""
+    """Return sizes at which most of these formulas differ from their rivals."""
     chosen = dict(base)
     differ = False
     for name in base:
@@ -255,14 +255,14 @@ def telling_apart(
 
 
 def _likely_sizes(low: int, high: int, step: int) -> list[int]:
-    """Sizes within bounds: every one of the first, then fewer."""
+    """Return sizes within bounds: all of the first, then fewer."""
     near = list(range(low, min(high, low + 64 * step) + 1, step))
     far = range(low, high + 1, step * max(1, (high - low) // (48 * step)))
     return list(dict.fromkeys([*near, *far]))
 
 
 def _differs(pair: tuple[Expression, Expression], sizes: Mapping[str, int]) -> bool:
-    """Whether two formulas give two numbers; what cannot be worked out does not."""
+    """Whether two formulas have different values; False if they cannot be evaluated."""
     try:
         return pair[0].value(sizes) != pair[1].value(sizes)
     except KeyError:  # a letter that stands for a size without a formula
@@ -291,7 +291,7 @@ def edge_sizes(
     groups: Sequence[tuple[str, ...]],
     highest: Callable[[str], int],
 ) -> Iterator[dict[str, int]]:
-    """Sizes near which a demand is likeliest wrong, those of all groups in turn.
+    """Yield sizes where a demand is likeliest wrong, alternating between the groups.
 
     Example: for multiples of 32 from 112 to 672, taken at 224, these are 128, 160, 192,
     256, 288, 640, 672 and more, and of what is refused 96, 704, 240, 223, 225.
@@ -315,7 +315,7 @@ def _of_group(
     group: tuple[str, ...],
     highest: Callable[[str], int],
 ) -> Iterator[dict[str, int]]:
-    """Allowed sizes of a group first, then refused ones."""
+    """Yield allowed sizes of a group first, then refused sizes."""
     top = min(map(highest, group))
     moved = {size: {**witness, **dict.fromkeys(group, size)} for size in range(1, top)}
     allowed = [size for size, sizes in moved.items() if takes(sizes)]
@@ -330,13 +330,13 @@ def _of_group(
 
 
 def _step(allowed: Sequence[int]) -> int:
-    """The usual distance of allowed sizes."""
+    """Return the usual distance between allowed sizes."""
     gaps = Counter(b - a for a, b in pairwise(allowed))
     return gaps.most_common(1)[0][0] if gaps else 1
 
 
 def _beyond(allowed: Sequence[int]) -> list[int]:
-    """Sizes below and above all that is allowed, in its step."""
+    """Return sizes below and above all allowed sizes, at their distance."""
     if not allowed:
         return []
     step = _step(allowed)
@@ -348,7 +348,8 @@ def _beyond(allowed: Sequence[int]) -> list[int]:
 def _of_each(
     takes: Callable[[Sizes], bool], witness: Sizes, highest: Callable[[str], int]
 ) -> Iterator[dict[str, int]]:
-    """Small and large sizes of all letters in every combination, then drawn ones.
+    """Yield small and large sizes of all letters in every combination, then random
+    ones.
 
     A limit of one letter may be one of a product of two, which shows only where the
     other one is small or large, and neither is refused for anything else.
@@ -376,7 +377,7 @@ def _of_each(
 
 
 def _at_edges(allowed: Sequence[int], now: int) -> list[int]:
-    """The nearest on both sides, the ends, and some between."""
+    """Return the nearest sizes on both sides, the ends, and some between."""
     above = [size for size in allowed if size > now][:ENDS]
     below = [size for size in allowed if size < now][-ENDS:][::-1]
     step = max(len(allowed) // BETWEEN, 1)
@@ -385,7 +386,7 @@ def _at_edges(allowed: Sequence[int], now: int) -> list[int]:
 
 
 def _beside(refused: Sequence[int], allowed: Sequence[int], now: int) -> list[int]:
-    """Refused sizes halfway between allowed ones, and next to them."""
+    """Return refused sizes halfway between allowed sizes, and next to them."""
     known = set(refused)
     around = sorted(allowed, key=lambda size: abs(size - now))[:ENDS]
     halves = [(a + b) // 2 for a, b in pairwise(around)]

@@ -1,5 +1,5 @@
-"""Searches for sizes: those that a program takes where the usual ones are refused, and
-those that give a wanted output shape.
+"""Search for sizes: accepted sizes if the usual ones are refused, and sizes that give a
+wanted output shape.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Wanted = Sequence[int | str]
 def sizes_giving(
     trace: Trace, wanted: Sequence[Wanted], domain: Domain, trials: Trials
 ) -> list[Trial]:
-    """Trials whose output has the wanted shape, the plainest sizes first.
+    """Return trials whose output has the wanted shape, the simplest sizes first.
 
     Each is run: a formula alone is no answer.
     """
@@ -57,7 +57,7 @@ def sizes_giving(
 def _match(
     outputs: Sequence[tuple[int, ...]], wanted: Sequence[Wanted]
 ) -> list[tuple[int, int | str]] | None:
-    """Each size of the output with what it is wanted to be; None for another rank."""
+    """Pair every size of the output with the wanted size; None if the ranks differ."""
     if len(wanted) > len(outputs):
         return None
     pairs: list[tuple[int, int | str]] = []
@@ -71,7 +71,7 @@ def _match(
 def _candidates(
     pairs: Sequence[tuple[int, int | str]], domain: Domain
 ) -> Iterator[dict[str, int]]:
-    """Sizes at which the formulas of the output are what is wanted."""
+    """Yield sizes at which the output's formulas equal the wanted sizes."""
     base = domain.witness.sizes
     numbers = [(size, want) for size, want in pairs if isinstance(want, int)]
     for size, want in numbers:
@@ -99,12 +99,12 @@ def _candidates(
 
 
 def _near(size: int) -> list[int]:
-    """Sizes of a letter that no wanted size tells alone."""
+    """Return sizes to try for a letter that no wanted size determines alone."""
     return sorted(range(1, 512), key=lambda other: abs(other - size))
 
 
 def _gives(trial: Trial, wanted: Sequence[Wanted], sizes: Mapping[str, int]) -> bool:
-    """Whether what came out has the wanted shape."""
+    """Whether the output of a trial has the wanted shape."""
     outputs = [fact.shape for fact in leaves(trial.trace.output)]
     for shape, want in zip(outputs, wanted, strict=False):
         for size, one in zip(shape, want, strict=True):
@@ -126,7 +126,7 @@ ROUND = (*range(1, 33), *range(40, 513, 8))
 
 
 def witnessed(trials: Trials) -> Trial | None:
-    """The first trial that is taken: at usual sizes, or where refusals lead."""
+    """Return the first accepted trial: at usual sizes or following refusals."""
     first = trials.at(trials.runner.usual)
     if first.taken:
         return first
@@ -138,7 +138,7 @@ def witnessed(trials: Trials) -> Trial | None:
 
 
 class _Search:
-    """From the trial that came furthest to sizes at which its refused call fits."""
+    """Searches from the furthest trial for sizes that fit its refused call."""
 
     def __init__(self, trials: Trials) -> None:
         self.trials = trials
@@ -147,7 +147,7 @@ class _Search:
         self.better: list[Trial] = []
 
     def found(self) -> Trial | None:
-        """A trial that is taken."""
+        """Return an accepted trial, or None."""
         for sizes in self.around(self.trials.runner.usual):
             if self.trials.at(sizes).taken:
                 return self.trials.at(sizes)
@@ -162,7 +162,7 @@ class _Search:
         return None
 
     def follow(self, trial: Trial) -> Trial | None:
-        """A trial that is taken, among those at which more fits than at this one."""
+        """Try sizes that may fit a trial's refused call, until accepted or further."""
         call = self.call(trial)
         for sizes in self.steps(trial, call):
             if self.trials.count >= MOST_RUNS:
@@ -178,20 +178,20 @@ class _Search:
         return None
 
     def around(self, usual: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Each letter a little further, so that formulas can be told."""
+        """Yield sizes with one letter larger, so that formulas can be fitted."""
         for name, size in usual.items():
             for other in (size + 1, size + 4, size * 2):
                 yield {**usual, name: other}
 
     def furthest(self) -> Trial | None:
-        """The trial to follow: the last that was better, else that of most calls."""
+        """Return the trial to follow: the last improvement, or the one furthest on."""
         if self.better:
             return self.better.pop()
         left = [each for each in self.trials.all if id(each) not in self.opened]
         return max(left, key=_reached, default=None)
 
     def call(self, trial: Trial) -> RefusedSizes:
-        """What the refused call of a trial got."""
+        """Return the inputs of the refused call of a trial, as formulas."""
         alike = [
             each
             for each in self.trials.all
@@ -202,7 +202,7 @@ class _Search:
         return refused_call(self.letters, [trial, *alike], self.trials.all)
 
     def steps(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
-        """Sizes at which what was refused in a trial would fit."""
+        """Yield sizes at which the refused call of a trial may fit."""
         yield from self.fitting(trial, call)
         for name in self.letters:
             yield from ({**trial.sizes, name: trial.sizes[o]} for o in self.letters)
@@ -211,7 +211,7 @@ class _Search:
                 yield from ({**trial.sizes, name: size} for size in range(1, 33))
 
     def fitting(self, trial: Trial, call: RefusedSizes) -> Iterator[dict[str, int]]:
-        """Sizes that make a pair of the call equal, one letter moved, the nearest.
+        """Yield the nearest sizes that make a pair of the call equal, one letter moved.
 
         Where no letter does it alone, two are moved: an image of 224 x 448 in patches
         of 16 is 392 of them, and no height is, beside the width that was tried.
@@ -230,7 +230,7 @@ class _Search:
     def equal(
         self, sizes: Mapping[str, int], one: Expression, two: Expression, name: str
     ) -> Iterator[dict[str, int]]:
-        """Up to three sizes of a letter at which two formulas are equal."""
+        """Yield up to three sizes of a letter at which two formulas are equal."""
         now = sizes[name]
         fits = []
         for size in range(1, LARGEST_TRIED):
@@ -247,7 +247,7 @@ class _Search:
         two: Expression,
         names: tuple[str, str],
     ) -> Iterator[dict[str, int]]:
-        """Up to three sizes of two letters at which two formulas are equal.
+        """Yield up to three sizes of two letters at which two formulas are equal.
 
         The most nearly square come first, and of these the largest: a round number
         where a formula rounds down or up to it.
@@ -263,10 +263,10 @@ class _Search:
 
 
 def _reached(trial: Trial) -> int:
-    """How many calls a trial made."""
+    """Return how many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0
 
 
 def _fitting(call: RefusedSizes, sizes: Mapping[str, int]) -> int:
-    """How many pairs of a call are equal at some sizes."""
+    """Return how many pairs of a call are equal at these sizes."""
     return sum(one.value(sizes) == two.value(sizes) for one, two in call.pairs)

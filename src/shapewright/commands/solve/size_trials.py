@@ -1,5 +1,5 @@
-"""Which sizes a program takes, by one run each, and what the refused call got, as
-formulas in the letters.
+"""Determine by single runs which sizes a program accepts, and find the inputs of a
+refused call as formulas in the letters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Refusal:
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What refusals of the same demand share."""
+        """Return the key that refusals of the same demand share."""
         if self.span is None:
             return (self.code,)
         return self.span.file, self.span.line
@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run: its sizes, what it showed, and where it was refused, if it was."""
+    """A run: its sizes, its result, and where it was refused, if it was."""
 
     sizes: dict[str, int]
     sample: Any
@@ -53,12 +53,12 @@ class Trial:
 
     @property
     def taken(self) -> bool:
-        """Whether the program took these sizes."""
+        """Whether the program accepted these sizes."""
         return self.refusal is None
 
 
 class Trials:
-    """Runs of a program that go past what torch refuses, to see both sides of it."""
+    """Runs of a program that continue after torch's refusals, to see both sides."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -66,11 +66,11 @@ class Trials:
 
     @property
     def count(self) -> int:
-        """How many runs there were."""
+        """Return the number of runs."""
         return len(self.made)
 
     def at(self, sizes: Mapping[str, int]) -> Trial:
-        """The trial at these sizes."""
+        """Return the trial at these sizes."""
         key = tuple(sizes[name] for name in self.runner.free)
         found = self.made.get(key)
         if found is None:
@@ -80,12 +80,12 @@ class Trials:
 
     @property
     def all(self) -> list[Trial]:
-        """Every trial, in order."""
+        """Return every trial, in order."""
         return list(self.made.values())
 
 
 def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
-    """A run with the first of its failures; what came after it does not count."""
+    """Return the trial of a run: its first failure counts, later ones do not."""
     if not failures and run.accepted:
         return Trial(run.sizes, run.sample, run.trace, None)
     if not failures:
@@ -111,7 +111,7 @@ def _trial_of(run: SizedRun, failures: list[Failure]) -> Trial:
 
 
 def _whole(value: object) -> int | None:
-    """A whole number, or nothing."""
+    """Return a whole number, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -126,7 +126,7 @@ class RefusedSizes:
     """The sizes of a refused call.
 
     `sizes` depend on letters; `pairs` stand one over the other in two tensors;
-    `_stated` are the two that the call itself says do not fit.
+    `stated` are the two that the call itself says do not fit.
     """
 
     sizes: tuple[Expression, ...] = ()
@@ -137,7 +137,7 @@ class RefusedSizes:
 def refused_call(
     letters: Sequence[str], refusals: Sequence[Trial], trials: Sequence[Trial]
 ) -> RefusedSizes:
-    """The formulas of what the first of some refused calls got, from many runs."""
+    """Return the formulas of the refused call's inputs, from many runs."""
     first = next((trial for trial in refusals if _has_call(trial)), None)
     if first is None or first.refusal is None or first.refusal.call is None:
         return RefusedSizes()
@@ -170,18 +170,18 @@ def refused_call(
 
 
 def _different(trial: Trial) -> int:
-    """How many sizes of a trial differ: equal letters cannot be told apart."""
+    """Return how many sizes of a trial differ: equal letters cannot be told apart."""
     return len(set(trial.sizes.values()))
 
 
 def _has_call(trial: Trial) -> bool:
-    """Whether it was a call that was refused, and is known."""
+    """Whether a call was refused, and is known."""
     refusal = trial.refusal
     return refusal is not None and refusal.call is not None and bool(trial.sample)
 
 
 def _over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair]:
-    """Sizes of two tensors that stand one over the other, from the last dim on."""
+    """Pair the sizes of two tensors from the last dim on."""
     found: list[Pair] = []
     for one, two in combinations(dims, 2):
         for a, b in zip(reversed(one), reversed(two), strict=False):
@@ -193,7 +193,7 @@ def _over_each_other(dims: Sequence[tuple[Expression | None, ...]]) -> list[Pair
 def _stated(
     sizes: Sequence[Expression], constants: Sequence[Expression], alike: Sequence[Trial]
 ) -> list[Pair]:
-    """What the refused calls had and what they needed, where these are known sizes."""
+    """Return the refused calls' actual and expected sizes as formulas, if known."""
     seen = [
         (trial.sizes, trial.refusal.has, trial.refusal.needs)
         for trial in alike

@@ -1,5 +1,5 @@
-"""The answer of `solve`: which sizes a program takes and what comes out, or which layer
-argument would have to change.
+"""Build the answer of `solve`: which sizes a program accepts and its output shapes, or
+which layer argument would have to change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TAKEN = frozenset({"in_features", "in_channels", "num_features", "input_size"})
 def _needed(
     trials: Trials, trial: Trial, built: Mapping[str, ConstructorCall]
 ) -> Needed | None:
-    """What the layer that refused a run is built with, and what comes in there.
+    """Return the argument of the layer that refused a run, and the size that arrives.
 
     None where no argument of a layer decided the size.
     """
@@ -76,7 +76,7 @@ def _needed(
 
 
 def _argument_of(module: Any, size: int) -> str:
-    """The argument of a layer that is the size that it asks for."""
+    """Return the argument of a layer that equals the size it expects."""
     if getattr(module, "groups", 1) != 1:
         return ""  # then one size is decided by two arguments
     for name in sorted(TAKEN):
@@ -89,7 +89,7 @@ def _argument_of(module: Any, size: int) -> str:
 def _formula_of(
     trials: Trials, trial: Trial, refusal: Refusal, got: tuple[int, int]
 ) -> str:
-    """The size that comes in, in the letters; nothing where runs do not show it."""
+    """Return the arriving size as a formula; empty if runs do not show it."""
     draw = random.Random(0)
     known = _alike(trials, trial, refusal)
     more = [
@@ -113,7 +113,7 @@ def _formula_of(
 
 
 def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
-    """The runs that were refused at the same call: a line may have several."""
+    """Return the runs refused at the same call: a line may contain several calls."""
     return [
         each
         for each in trials.all
@@ -128,7 +128,7 @@ def _alike(trials: Trials, trial: Trial, refusal: Refusal) -> list[Trial]:
 def _somewhere(
     trial: Trial, known: Sequence[Trial], draw: random.Random, beyond: bool
 ) -> dict[str, int]:
-    """Sizes at random in the steps of those that came as far: near them, or beyond."""
+    """Draw sizes in the steps of the runs that came as far, near them or beyond."""
     sizes = {}
     for name, size in trial.sizes.items():
         seen = [each.sizes[name] for each in known]
@@ -149,7 +149,7 @@ EACH = 6
 
 
 def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
-    """The witness's trace, each size with a formula that all chosen runs agree on."""
+    """Return the witness's trace, with formulas on which all chosen runs agree."""
     runs = _chosen(trials, witness)
     found = fitted([trial.sample for trial in runs])
     taken = [trial for trial in runs if trial.taken]
@@ -166,7 +166,7 @@ def _lettered_trace(trials: Trials, witness: Trial, feeding: Feeding) -> Trace:
 
 
 def _chosen(trials: Trials, witness: Trial) -> list[Trial]:
-    """The witness first, then runs whose sizes differ most, taken ones first.
+    """Return the witness, then the runs whose sizes differ most, accepted runs first.
 
     Some runs at other sizes of each letter are among them: a letter that is the same
     in all of them would be a number in every formula.
@@ -186,7 +186,7 @@ def _chosen(trials: Trials, witness: Trial) -> list[Trial]:
 
 
 def _at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
-    """A few trials at different sizes of a letter, the first of each."""
+    """Return a few trials at different sizes of a letter, a single trial per size."""
     first: dict[int, Trial] = {}
     for trial in trials:
         first.setdefault(trial.sizes[name], trial)
@@ -194,7 +194,7 @@ def _at_each_size(trials: Sequence[Trial], name: str) -> list[Trial]:
 
 
 def _given_formulas(runs: list[Trial], feeding: Feeding) -> list[Dims]:
-    """The formulas of the tensors that the target is given."""
+    """Return the formulas of the target's input tensors."""
     names = runs[0].sizes
     fitter = Fitter({name: tuple(run.sizes[name] for run in runs) for name in names})
     fed = [feeding.shapes(run.sizes) for run in runs]
@@ -221,7 +221,7 @@ def solved(
     prove: float | None = None,
     built: Callable[[Mapping[str, Any]], Mapping[str, ConstructorCall]] | None = None,
 ) -> Solution:
-    """What a callable takes, fed so, and which sizes give a wanted output.
+    """Find the sizes that a callable accepts, and those that give a wanted output.
 
     With `prove`, formulas and demands are proven for so many seconds at most. `built`
     says where modules were constructed, of modules by path.
@@ -278,12 +278,12 @@ def solved(
 
 
 def _in_order(domain: Domain) -> list[RefusingLine]:
-    """The places that demand something, in the order of the run."""
+    """Return the places that demand something, in the order of the run."""
     return sorted(domain.places.values(), key=lambda place: place.reached)
 
 
 def _demanded(place: RefusingLine, witness: Trial) -> Demanded:
-    """A demand with its line, from what a line refused."""
+    """Return a demand with its line, from the refusals of that line."""
     nearest = _nearest_of(witness, place.refusals) or place.refusals[0]
     shown = _refused(nearest)
     calls = {t.refusal.call for t in place.refusals if t.refusal is not None}
@@ -291,7 +291,7 @@ def _demanded(place: RefusingLine, witness: Trial) -> Demanded:
 
 
 def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
-    """The demands, those marked that the others together make superfluous."""
+    """Return the demands; those implied by the others together are marked."""
     points = _points_of(domain)
     kept = list(demands)
     for each in [d for d in demands if not isinstance(d.demand, Always)]:
@@ -309,19 +309,19 @@ def _mark_implied(demands: list[Demanded], domain: Domain) -> list[Demanded]:
 
 
 def _unexplained(domain: Domain) -> bool:
-    """Whether sizes were refused that every demand allows."""
+    """Whether sizes were refused that all demands allow."""
     refused = [trial for trial in domain.trials.all if not trial.taken]
     return any(domain.takes(trial.sizes) for trial in refused)
 
 
 def _points_of(domain: Domain) -> list[Sizes]:
-    """Sizes that were run, others at random, and those that are hit by no chance."""
+    """Return sizes that were run, random sizes, and sizes rarely hit by chance."""
     points: list[Sizes] = [trial.sizes for trial in domain.trials.all]
     return [*points, *islice(domain.anywhere(), MANY), *domain.rare()]
 
 
 def _whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
-    """What several demands on letters come to, where that is one plain demand."""
+    """Combine several demands on letters into one plain demand, or return None."""
     several = [each for each in demands if not each.implied]
     if len(several) < 2 and not any("//" in each.text for each in several):
         return None
@@ -336,7 +336,7 @@ def _whole_of(demands: Sequence[Demanded], domain: Domain) -> Demand | None:
 
 
 def _nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
-    """The trial whose sizes differ least from those of the witness."""
+    """Return the trial whose sizes differ least from those of the witness."""
 
     def distance(trial: Trial) -> tuple[int, int]:
         steps = [abs(size - witness.sizes[name]) for name, size in trial.sizes.items()]
@@ -346,17 +346,17 @@ def _nearest_of(witness: Trial, trials: Sequence[Trial]) -> Trial | None:
 
 
 def _taken(trial: Trial) -> Example:
-    """A run that was taken, with what came out."""
+    """Return an accepted run with its output."""
     return Example(trial.sizes, nest(trial.trace.output))
 
 
 def _in_short_of(trial: Trial) -> Example:
-    """A run by its sizes, with a word where it was refused."""
+    """Return a run by its sizes, marked if it was refused."""
     return Example(trial.sizes, message="" if trial.taken else "refused")
 
 
 def _refused(trial: Trial) -> Example:
-    """A run that was refused, in the words of its program."""
+    """Return a refused run, in the words of its program."""
     refusal = trial.refusal
     if refusal is None:
         return _taken(trial)
@@ -368,5 +368,5 @@ def _refused(trial: Trial) -> Example:
 
 
 def _reached(trial: Trial) -> int:
-    """How many calls a trial made."""
+    """Return how many calls a trial made."""
     return len(trial.sample.keys) if trial.sample is not None else 0

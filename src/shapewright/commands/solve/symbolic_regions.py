@@ -1,5 +1,5 @@
-"""The sizes for which one symbolic run holds, and the runs that are led to sizes that
-none holds for yet.
+"""Regions of sizes where a symbolic run holds, and the search for sizes outside all
+regions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Sizes = Mapping[str, int]
 class Region:
     """Sizes for which a run's formulas hold: those in `box` where `live` hold.
 
-    `_reach` is the box without a greatest size where the run has none.
+    `reach` is the box without a greatest size where the run has none.
     """
 
     run: Symbolic
@@ -56,7 +56,7 @@ class Region:
 
     @property
     def letters(self) -> frozenset[str]:
-        """The letters of what is live."""
+        """Return the letters in the live conditions."""
         return frozenset[str]().union(*(each.letters() for each in self.live))
 
     def holds(self, sizes: Sizes) -> bool:
@@ -65,16 +65,16 @@ class Region:
         return inside and all(each.holds(sizes) for each in self.live)
 
     def text(self) -> str:
-        """``B >= 2, H >= 16``."""
+        """Return the region as text: ``B >= 2, H >= 16``."""
         parts = [ladder.text(name) for name, ladder in self.reach.items()]
         return ", ".join([*parts, *map(str, self.live)])
 
     def first(self) -> dict[str, int]:
-        """The least size of each letter."""
+        """Return the smallest size of every letter."""
         return {name: ladder.low for name, ladder in self.box.items()}
 
     def equal(self, one: Expression, two: Expression) -> tuple[Decision, bool]:
-        """Whether formulas are equal in the region, and beyond it, in its reach."""
+        """Decide whether formulas are equal in the region, and in its reach beyond."""
         if not self.live and equal(one, two, self.reach).holds:
             return Decision(True), True
         found = equal(one, two, self.box)
@@ -88,7 +88,7 @@ class Region:
         return found, False
 
     def everywhere(self, condition: Condition) -> Decision:
-        """Whether a condition holds in all of the region."""
+        """Decide whether a condition holds in the whole region."""
         known = always(condition, self.box)
         if known.holds:
             return known
@@ -104,7 +104,7 @@ class Region:
 
 
 def region(run: Symbolic, ladders: Ladders) -> Region | None:
-    """Where a run holds among some sizes; None for nowhere, or if unknown."""
+    """Return where a run holds among some sizes; None if nowhere, or if unknown."""
     box: dict[str, Ladder] = {}
     for name, ladder in ladders.items():
         size = run.sizes[name]
@@ -127,20 +127,20 @@ def region(run: Symbolic, ladders: Ladders) -> Region | None:
 
 
 def _parts_of(condition: Condition) -> list[Condition]:
-    """The conditions that hold together in one."""
+    """Return the conditions of a conjunction."""
     if isinstance(condition, Every):
         return [part for each in condition.parts for part in _parts_of(each)]
     return [condition]
 
 
 def _from_two(ladder: Ladder) -> Ladder:
-    """The sizes from 2 on: torch takes 0 and 1 apart."""
+    """Return the sizes from 2 on: torch treats 0 and 1 separately."""
     below = max(0, -((ladder.low - 2) // ladder.step))
     return replace(ladder, low=ladder.low + below * ladder.step)
 
 
 def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
-    """Take a condition on one letter into the box, where it is a ladder again."""
+    """Apply a condition on one letter to the box, if the result is a ladder again."""
     if len(condition.letters()) != 1:
         return False
     (name,) = condition.letters()
@@ -160,7 +160,7 @@ def narrowed(box: dict[str, Ladder], condition: Condition) -> bool:
 
 
 def _undivided_in(condition: Condition, box: Ladders) -> Condition:
-    """The condition; divisions by formulas are done where they leave nothing."""
+    """Return the condition with its exact divisions by formulas carried out."""
     match condition:
         case Compared(one, relation, two):
             return Compared(undivided(one, box), relation, undivided(two, box))
@@ -172,7 +172,7 @@ def _undivided_in(condition: Condition, box: Ladders) -> Condition:
 
 
 def _reach(run: Symbolic, box: Ladders, ladders: Ladders) -> Ladders:
-    """The box, letters without a greatest size where every condition holds on."""
+    """Return the box, unbounded for letters where every condition continues to hold."""
     found = dict(box)
     for name, ladder in box.items():
         if name in run.fixed or ladder.high != ladders[name].high:
@@ -195,7 +195,7 @@ def _uncovered(
     base: Sizes,
     wanted: Condition | None = None,
 ) -> tuple[dict[str, int] | None, bool]:
-    """Sizes in no region, and whether there are none for sure.
+    """Return sizes in no region, and whether it is certain that there are none.
 
     With `wanted`, only sizes that satisfy it are looked at.
     """
@@ -215,7 +215,7 @@ def _uncovered(
 def _telling(
     ladders: Ladders, boxes: Sequence[Ladders], conditions: Sequence[Condition]
 ) -> dict[str, list[int]]:
-    """Sizes of each letter that stand for all: one for each way that they are taken.
+    """Return sizes of each letter that stand for all: one per way they are taken.
 
     A letter that is compared with another one keeps all its sizes.
     """
@@ -238,7 +238,7 @@ def _telling(
 
 
 def _atoms(condition: Condition) -> list[Condition]:
-    """The conditions that one is put together from."""
+    """Return the conditions that a condition is composed of."""
     parts = getattr(condition, "parts", None)
     if parts is None:
         return [condition]
@@ -246,13 +246,13 @@ def _atoms(condition: Condition) -> list[Condition]:
 
 
 def _grid(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
-    """Every combination of some sizes."""
+    """Yield every combination of some sizes."""
     for sizes in product(*ranges.values()):
         yield dict(zip(ranges, sizes, strict=True))
 
 
 def _sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
-    """Some combinations, those of the ends among them."""
+    """Yield some combinations, including those of the ends."""
     draw = random.Random(0)
     for at in range(2_000):
         yield {
@@ -262,7 +262,7 @@ def _sampled(ranges: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
 
 
 def covering(regions: Sequence[Region]) -> list[str]:
-    """The sizes of some regions in words, those beside each other as one."""
+    """Return the sizes of regions as text, merging adjacent regions."""
     boxes = [dict(each.reach) for each in regions if not each.live]
     joined = True
     while joined:
@@ -278,7 +278,7 @@ def covering(regions: Sequence[Region]) -> list[str]:
 
 
 def _beside(one: Ladders, two: Ladders) -> dict[str, Ladder] | None:
-    """Two boxes as one, where the second goes on at the end of the first."""
+    """Merge two boxes, if the second continues at the end of the first."""
     differ = [name for name in one if one[name] != two[name]]
     if len(differ) != 1:
         return None
@@ -296,7 +296,7 @@ MOST_RUNS = 40
 
 
 class Explorer:
-    """Symbolic runs of one target, and plain ones beside them."""
+    """Symbolic runs of a target, with plain runs beside them."""
 
     def __init__(
         self, target: Callable[..., Any], feeding: Feeding, seconds: float
@@ -313,11 +313,11 @@ class Explorer:
         self.kernels = False
 
     def plain(self, sizes: Mapping[str, int]) -> SizedRun:
-        """The plain run at some sizes, which settles what is true there."""
+        """Return the plain run at some sizes, which settles what is true there."""
         return self.runner.at(sizes)
 
     def run(self, sizes: Mapping[str, int]) -> Symbolic:
-        """One symbolic run, led by these sizes."""
+        """Make a symbolic run guided by these sizes."""
         from shapewright.runtime.symbolic_run import symbolic_run
 
         self.plain(sizes)  # so that the model has been looked at
@@ -337,7 +337,7 @@ class Explorer:
         regions: list[Region],
         wanted: Condition | None = None,
     ) -> str:
-        """Runs until all sizes are in a region; otherwise why some are in none.
+        """Run until all sizes are in a region; otherwise return why some are in none.
 
         With `wanted`, only sizes that satisfy it matter.
         """
@@ -365,7 +365,7 @@ class Explorer:
     def lead(
         self, sizes: Mapping[str, int], ladders: Ladders, regions: list[Region]
     ) -> None:
-        """One run led by sizes, with the region in which it holds."""
+        """Make a run guided by sizes, and add its region, or note why there is none."""
         run = self.run(sizes)
         if run.undecided is not None:
             late = time.monotonic() > self.ends
@@ -388,7 +388,7 @@ class Explorer:
 
 
 def _fixing(regions: list[Region], ladders: Ladders) -> str:
-    """Where the program makes a plain number of a letter that has many sizes."""
+    """Return where the program turns a letter with many sizes into a plain number."""
     for each in regions:
         for name, ladder in each.box.items():
             many = (ladders[name].count or 0) > MOST_RUNS
@@ -406,5 +406,5 @@ def _fixing(regions: list[Region], ladders: Ladders) -> str:
 
 
 def at(sizes: Mapping[str, int]) -> str:
-    """``B=2, H=33``."""
+    """Return sizes as text: ``B=2, H=33``."""
     return ", ".join(f"{name}={size}" for name, size in sizes.items())

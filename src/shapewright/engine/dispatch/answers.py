@@ -1,4 +1,4 @@
-"""Answers of the memo and of metadata rules, made into tensors."""
+"""Conversion of answers from the memo or metadata rules into tensors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Kwargs = dict[str, Any]
 
 
 class Slot:
-    """The place of one tensor in a nest that comes out."""
+    """The place of an output tensor in its nest."""
 
     __slots__ = ("index",)
 
@@ -93,7 +93,7 @@ def _build(template: tuple[Any, Any], made: list[Tensor]) -> Any:
 def apply(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """Make what a remembered or ruled answer says."""
+    """Create the outputs that a memoized or ruled answer describes."""
     for index in answer.hidden:  # torch leaves their version as it was
         poison(infos[index].storage)
     if answer.kind == INPLACE:
@@ -119,7 +119,7 @@ def apply(
 def _write(
     engine: Engine, answer: Answer, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """An in-place answer: nothing to compute, but the write must show."""
+    """Apply an in-place answer: compute nothing, but record the write."""
     simple = bool(args) and type(args[0]) is Tensor
     target = args[0] if simple else nests.tensors((args, kwargs))[0]
     info = infos[0]
@@ -158,7 +158,7 @@ _seen = 0
 
 
 def rule_of(func: Any) -> Rule | None:
-    """The rule of a torch function, or None."""
+    """Return the rule of a torch function, or None."""
     if _seen != len(RULES) or not _seen:
         _resolve()
     try:
@@ -169,7 +169,7 @@ def rule_of(func: Any) -> Rule | None:
 
 @cache
 def _needs_by_function() -> dict[Any, Needs]:
-    """Asked only after a failure: most runs never import a need."""
+    """Map functions to needs; called only after a failure, as imports take time."""
     import shapewright.operators.all_needs  # noqa: F401
     from shapewright.operators.needs_registry import NEEDS
 
@@ -181,7 +181,7 @@ def _needs_by_function() -> dict[Any, Needs]:
 
 
 def needs_of(func: Any) -> Needs | None:
-    """What calls of a torch function need, or None where that is not written down."""
+    """Return the needs of a torch function's calls, or None if none are defined."""
     try:
         return _needs_by_function().get(func)
     except TypeError:
@@ -189,7 +189,7 @@ def needs_of(func: Any) -> Needs | None:
 
 
 def _function_named(name: str) -> Any:
-    """A function of torch by its dotted name; torch grows and shrinks: or None."""
+    """Return a function of torch by its dotted name; None if this torch has none."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
@@ -207,7 +207,7 @@ def _resolve() -> None:
 
 @cache
 def _einsum_swaps() -> bool:
-    """Whether this torch lays the result of `ij,ki->kj` out row by row."""
+    """Return whether this torch's result of `ij,ki->kj` is row-major."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         one, other = (torch.ones(shape, device="cpu") for shape in ((2, 3), (2, 2)))
         return bool(torch.einsum("ij,ki->kj", one, other).is_contiguous())
@@ -216,7 +216,7 @@ def _einsum_swaps() -> bool:
 def ruled(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Answer | None:
-    """The answer of the operator's rule, if it has one that covers this call."""
+    """Return the answer of the operator's rule if a rule covers this call."""
     rule = rule_of(func)
     if rule is None or (rule.random and "generator" in kwargs and kwargs["generator"]):
         return None
@@ -276,7 +276,7 @@ def _itself(
     same: Same,
     grad: bool,
 ) -> Answer | None:
-    """The first tensor comes out itself: written (`F.relu(x, inplace=True)`) or not."""
+    """Answer with the first tensor, written (`F.relu(x, inplace=True)`) or not."""
     if same.argument != 0 or (grad and same.written and same.grad_fn is None):
         return None
     if not same.written:
@@ -287,11 +287,11 @@ def _itself(
 
 
 TRAINING = {"batch_norm": (5, "training"), "instance_norm": (5, "use_input_stats")}
-"""Where these functions are told to update their running statistics."""
+"""Position and name of the argument that makes a norm update its statistics."""
 
 
 def _statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]:
-    """The running statistics that a norm writes in training, among its tensors."""
+    """Return the indices of the running statistics that a norm writes in training."""
     if name not in TRAINING:
         return ()
     args, kwargs = arguments
@@ -305,7 +305,7 @@ def _statistics(name: str, arguments: Any, infos: list[Info]) -> tuple[int, ...]
 
 
 def _check_leaf(engine: Engine, info: Info, grad: bool) -> None:
-    """torch forbids writing a leaf that requires grad."""
+    """Raise torch's error for an in-place write to a leaf that requires grad."""
     if grad and info.meta.requires_grad and info.grad_fn is None:
         engine.raise_theirs(
             RuntimeError(

@@ -1,4 +1,4 @@
-"""Attributes of tensors that a program sets, and copies of tensors."""
+"""Plans for setting attributes of tensors and for copying tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Kwargs = dict[str, Any]
 
 
 def deepcopy(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`copy.deepcopy` of a tensor: a new one with the same claims."""
+    """Answer `copy.deepcopy` of a tensor with a new tensor of the same claims."""
     target, memo = args
     if id(target) in memo:
         return memo[id(target)]
@@ -53,7 +53,7 @@ def deepcopy(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> An
 
 
 def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x.data = y`, `x.grad = y`, `x.requires_grad = True`: never on the user's own."""
+    """Answer `x.data = y` or `x.requires_grad = True`; a user's tensor is unchanged."""
     target, value = args
     name = func.__self__.__name__
     if isinstance(target, UninitializedTensor):
@@ -93,7 +93,7 @@ def set_attribute(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) 
 
 
 def _materialised(engine: Engine, target: Any, value: Tensor) -> None:
-    """A lazy parameter met its shape: it shares the storage that it was given."""
+    """Materialize a lazy parameter: it shares the storage assigned to it."""
     info = engine.info(value)
     source = engine.blank_of(value)
     rg = target.requires_grad
@@ -108,7 +108,7 @@ def _physical(engine: Engine, value: Any) -> Any:
 
 
 def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x.requires_grad_()`: the attribute, as a method that returns x."""
+    """Answer `x.requires_grad_()`, which sets the attribute and returns x."""
     target = args[0]
     value = args[1] if len(args) > 1 else (kwargs or {}).get("requires_grad", True)
     if in_transform():
@@ -124,7 +124,7 @@ def require_grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -
 def detach_in_place(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs | None
 ) -> Any:
-    """`x.detach_()`: x, cut from the graph."""
+    """Answer `x.detach_()`, which cuts x from the graph."""
     target = args[0]
     info = engine.info(target)
     if in_transform() or info.meta.layout != "strided":
@@ -144,7 +144,7 @@ def detach_in_place(
 def _set_requires_grad(
     engine: Engine, func: Any, target: Tensor, info: Info, value: bool
 ) -> None:
-    """Claimed for the run; done on the tensor too when the run made it."""
+    """Claim `requires_grad`; also set it on a tensor that the run created."""
     if info.kind != THEIRS:
         engine.run(func, (target, value), {})
     old = info.meta

@@ -32,7 +32,7 @@ Kwargs = dict[str, Any]
 
 
 def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """Tensors from nothing: small ones are real and known, large ones data-free."""
+    """Answer a factory: small tensors are real with known values, large data-free."""
     kwargs = kwargs or {}
     name = func.__name__
     tensors = nests.tensors((args, kwargs))
@@ -58,7 +58,7 @@ def factory(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any
 
 
 def _device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
-    """The device that a factory's result claims."""
+    """Return the device that a factory's result claims."""
     if kwargs.get("device") is not None:
         return device_asked(engine, kwargs["device"])
     if infos:
@@ -70,7 +70,7 @@ def _device_of(engine: Engine, kwargs: Kwargs, infos: list[Info]) -> str:
 
 
 def of_numbers(func: Any, args: Args) -> bool:
-    """Whether a call makes one tensor of plain numbers: `torch.div(7, 2)`."""
+    """Return whether a call turns plain numbers into a tensor: `torch.div(7, 2)`."""
     return getattr(func, "__name__", "") in plan_tables.OF_NUMBERS and all(
         isinstance(value, int | float | complex) for value in args
     )
@@ -85,7 +85,7 @@ def known(
     infos: list[Info],
     device: str,
 ) -> Any:
-    """Made for real: small, and its values follow from constants."""
+    """Create a small tensor for real, since its values follow from constants."""
     if not infos and not engine.graph:
         return _from_constants(engine, func, name, args, kwargs, device)
     physical = nests.on_meta(nests.swap((args, kwargs), engine.value_of), "cpu")
@@ -104,7 +104,7 @@ def known(
 def _from_constants(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, device: str
 ) -> Any:
-    """The common case: no tensor goes in, one new tensor comes out."""
+    """Answer the common case: no input tensor, a single new output tensor."""
     called = kwargs
     if "device" in kwargs or "pin_memory" in kwargs or "generator" in kwargs:
         called = nests.on_meta(((), kwargs), "cpu")[1]
@@ -135,7 +135,7 @@ def _blank(
     infos: list[Info],
     device: str,
 ) -> Any:
-    """Made without data."""
+    """Create the result without data."""
     args, kwargs = unknown_lengths.counted(engine, args, kwargs, display_name(func))
     infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     physical = nests.on_meta(
@@ -151,7 +151,7 @@ def _blank(
 def _like_another(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """`zeros_like(x)`, `x.new_zeros(...)`: values follow from the name, not from x."""
+    """Answer `zeros_like(x)`, `x.new_zeros(...)`: values do not depend on x."""
     model = args[0] if args else kwargs["input"]
     info = engine.info(model)
     if info.meta.layout != "strided":
@@ -193,7 +193,7 @@ def _unknown(infos: list[Info]) -> bool:
 def _from_unknown(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """A tensor made of values that are not known: its shape is, its values are not."""
+    """Create a tensor from unknown values: its shape is known, its values are not."""
     device = _device_of(engine, kwargs, infos)
     data = args[0] if args else kwargs.get("data")
     if name in ("as_tensor", "asarray", "tensor") and isinstance(data, torch.Tensor):
@@ -231,7 +231,7 @@ def _carried(
     device: str,
     name: str,
 ) -> Any:
-    """`torch.tensor(x)` copies, `torch.as_tensor(x)` may be x itself."""
+    """Answer `torch.tensor(x)`, a copy, and `torch.as_tensor(x)`, possibly x itself."""
     original = nests.tensors((args, kwargs))[0]
     info = infos[0]
     if name != "tensor" and moved is original and device == info.meta.device:
@@ -255,7 +255,7 @@ SIZED = frozenset(
 
 
 def _numel(name: str, args: Args, kwargs: Kwargs) -> int | None:
-    """How many elements a factory will make, from its arguments; None if unclear."""
+    """Return a factory's number of elements from its arguments; None if unclear."""
     try:
         if name in ("arange", "range"):
             return _arange(args, kwargs)

@@ -1,7 +1,7 @@
-"""Indices whose values are known are held against what they index.
+"""Bounds checks for indices with known values.
 
-torch's data-free kernels look at no value: an id beyond the end of a table passes
-there. The words are those of the CPU's kernels.
+torch's data-free kernels read no values: an id beyond the end of a table passes
+there. The error messages are those of the CPU's kernels.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ALONG = frozenset(
     index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_
     """.split()
 )
-"""Told a dim first and indices along it second, after the tensor."""
+"""Functions that take, after the tensor, a dim and then indices along it."""
 NEGATIVE = frozenset({"index_fill", "index_fill_"})
-"""Count from the end, too."""
+"""Functions whose indices may be negative."""
 PACKED = frozenset("lstm gru rnn_tanh rnn_relu".split())
-"""Read as many rows of packed steps as batch sizes say."""
+"""Functions that read as many rows of packed steps as the batch sizes add up to."""
 CELL = "lstm_cell"
-"""Ends the process, for real too, where a state has no two dims."""
+"""A function that crashes the process if a state does not have two dims."""
 RANGED = (
     ALONG
     | PACKED
@@ -43,7 +43,7 @@ _ranged: dict[Any, bool] = {}
 
 
 def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
-    """Raise what torch raises where a known index is out of range."""
+    """Raise torch's error if a known index is out of range."""
     try:
         ranged = _ranged.get(func)
         if ranged is None:
@@ -57,7 +57,7 @@ def check(engine: Engine, func: Any, args: Any, kwargs: Any) -> None:
 
 
 def _refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | None:
-    """The error of a call whose index is out of range, None where all are within."""
+    """Return the error of an index out of range, None if all are in range."""
     if name == CELL:
         return _cell_refusal(engine, args)
     if name in PACKED:
@@ -73,7 +73,7 @@ def _refusal(engine: Engine, name: str, args: Any, kwargs: Any) -> Exception | N
 
 
 def _cell_refusal(engine: Engine, args: Any) -> Exception | None:
-    """An error for states of which torch would read beyond the end."""
+    """Return an error if a state is not 2D, as torch would read beyond its end."""
     for state in _leaves(args[1]) if len(args) > 1 else ():
         rank = len(_shape_of(engine, state))
         if rank != 2:
@@ -83,7 +83,7 @@ def _cell_refusal(engine: Engine, args: Any) -> Exception | None:
 
 
 def _packed_refusal(engine: Engine, args: Any) -> Exception | None:
-    """What torch says where lengths are longer than the sequence that was packed."""
+    """Return torch's error for lengths longer than the packed sequence."""
     if not takes_packed("lstm", args) or not _known(engine, args[1]):
         return None
     layers = [_shape_of(engine, each)[:1] for each in _leaves(args[2])]
@@ -104,20 +104,20 @@ def _packed_refusal(engine: Engine, args: Any) -> Exception | None:
 
 
 def takes_packed(name: str, args: Any) -> bool:
-    """Whether a kernel gets packed steps: batch sizes second, weights fourth."""
+    """Return whether a kernel gets packed steps: batch sizes second, weights fourth."""
     weights = args[3] if len(args) > 3 else None
     return name in PACKED and isinstance(weights, tuple | list) and bool(weights)
 
 
 def _leaves(states: Any) -> tuple[Any, ...]:
-    """A state and a cell, or one state."""
+    """Return a state and a cell, or a single state, as a tuple."""
     return tuple(states) if isinstance(states, tuple | list) else (states,)
 
 
 def _indices(
     engine: Engine, name: str, args: Any, kwargs: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
-    """Each known index, with the size of the dim that it reads, and that dim."""
+    """Yield every known index with the size of the dim it reads, and that dim."""
     index: Any
     if name == "embedding":
         given = dict(zip(("input", "weight"), args, strict=False)) | kwargs
@@ -148,7 +148,7 @@ def _indices(
 def _of_items(
     engine: Engine, shape: tuple[int, ...], where: Any
 ) -> Iterator[tuple[Tensor, int, int, bool]]:
-    """The tensors among the items in brackets, each with the dim that it stands at."""
+    """Yield the tensors among the items in brackets with the dims they index."""
     taken = sum(
         item.dim() if _masks(item) else 1
         for item in where
@@ -169,7 +169,7 @@ def _of_items(
 
 
 def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
-    """Raise what torch raises for a mask in brackets of another shape than its dims."""
+    """Raise torch's error for a mask in brackets whose shape differs from its dims."""
     items = where if isinstance(where, tuple) else (where,)
     if not any(_masks(item) for item in items):
         return
@@ -179,7 +179,7 @@ def check_masks(engine: Engine, target: Tensor, where: Any) -> None:
 
 
 def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
-    """What torch says of a mask that does not lie on its dims, None where all do."""
+    """Return torch's error for a mask that does not fit its dims, None if all fit."""
     plain: list[Any] = []
     places: list[tuple[int, Tensor]] = []
     for item in items:
@@ -217,7 +217,7 @@ def _mask_refusal(shape: tuple[int, ...], items: Any) -> Exception | None:
 
 
 def _dims_before(before: list[Any], items: list[Any], rank: int) -> int:
-    """How many dims of what is left come from the items before a place."""
+    """Count the result dims that come from the items before a position."""
     kept = sum(item is None or isinstance(item, slice) for item in before)
     if any(item is ... for item in before):
         own = sum(item is None or isinstance(item, slice) for item in items)
@@ -226,17 +226,17 @@ def _dims_before(before: list[Any], items: list[Any], rank: int) -> int:
 
 
 def _masks(item: Any) -> bool:
-    """Whether an item in brackets chooses by true and false."""
+    """Return whether an item in brackets is a boolean mask."""
     return isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8)
 
 
 def _shape_of(engine: Engine, value: Any) -> tuple[int, ...]:
-    """The shape of a tensor, nothing for another value."""
+    """Return the shape of a tensor, `()` for any other value."""
     return engine.info(value).meta.shape if isinstance(value, Tensor) else ()
 
 
 def _known(engine: Engine, value: Any) -> bool:
-    """Whether a tensor's own whole numbers are known, none of them supposed."""
+    """Return whether a tensor holds integers that are known, not assumed."""
     if not isinstance(value, Tensor) or value.dtype not in WHOLE or not value.numel():
         return False
     storage = engine.info(value).storage
@@ -247,7 +247,7 @@ WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
 
 
 def _extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
-    """The least and the largest index; a loss skips what it is told to ignore."""
+    """Return the smallest and largest index; a loss skips its `ignore_index`."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         values = engine.value_of(index)
         if loss is not None:
@@ -258,7 +258,7 @@ def _extremes(engine: Engine, index: Tensor, loss: Any) -> tuple[int, int]:
 
 
 def _worded(name: str, bad: int, dim: int, size: int) -> Exception:
-    """What the CPU's kernel says."""
+    """Return the error of the CPU's kernel."""
     if name in ("embedding", "index_select"):
         return IndexError("index out of range in self")
     if name in ("cross_entropy", "nll_loss"):
@@ -272,7 +272,7 @@ def _worded(name: str, bad: int, dim: int, size: int) -> Exception:
 
 
 def check_dim(engine: Engine, args: Any, kwargs: Any) -> None:
-    """A dim out of range, which torch's data-free kernel of `softmax` takes."""
+    """Raise for a dim out of range, which the meta kernel of `softmax` accepts."""
     dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
     tensor = args[0] if args else kwargs.get("input")
     if type(dim) is not int or not isinstance(tensor, torch.Tensor):

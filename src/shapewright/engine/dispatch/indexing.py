@@ -24,7 +24,7 @@ BASIC_INDEX = frozenset({int, slice, type(None), type(...)})
 
 
 def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x[...]`: a view for slices, a gather for tensors, unknown rows for a mask."""
+    """Answer `x[...]`: a view for slices, a gather for tensors or a mask."""
     target, where = args
     items = where if type(where) is tuple else (where,)
     hashed = []
@@ -43,7 +43,7 @@ def index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
-    """Indexing by tensors, lists or numpy values."""
+    """Answer indexing by tensors, lists or numpy values."""
     from shapewright.engine.values.reads import mask_rows
 
     where = unknown_lengths.cut(engine, where)
@@ -73,7 +73,7 @@ def _advanced(engine: Engine, func: Any, target: Any, where: Any) -> Any:
 
 
 def _listed(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
-    """A list of numbers as an index: what torch makes of it."""
+    """Convert a list of numbers to the index tensor that torch would create."""
     made = torch.tensor(numbers, dtype=torch.int64, device="cpu")
     device = engine.info(target).meta.device
     meta = intern_meta(engine.memo.metas, made, device, False)
@@ -81,7 +81,7 @@ def _listed(engine: Engine, numbers: list[int], target: Tensor) -> Tensor:
 
 
 def _scalar_index(engine: Engine, item: Tensor) -> Any:
-    """A 0-dim integer selects, as a plain number would; which one changes no shape."""
+    """Convert a 0-dim integer tensor to a plain number; its value changes no shape."""
     info = engine.info(item)
     if info.storage.known:
         return int(engine.value_of(item))
@@ -89,7 +89,7 @@ def _scalar_index(engine: Engine, item: Tensor) -> Any:
 
 
 def set_index(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x[...] = y`: a write; the result is unknown where y is."""
+    """Answer `x[...] = y`, a write; the result is unknown if y is."""
     from shapewright.engine.values.reads import mask_rows
 
     target, where, value = args

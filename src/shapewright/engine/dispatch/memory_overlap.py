@@ -1,4 +1,4 @@
-"""Writes where elements share one place, or into memory that an operand reads.
+"""Checks for writes to overlapping elements or to memory that an operand reads.
 
 torch refuses most of them (`assert_no_internal_overlap`, `assert_no_partial_overlap`,
 `assert_no_overlap` of ATen/MemoryOverlap.cpp), but not every kernel asks, and data-free
@@ -29,9 +29,9 @@ Tensor = torch.Tensor
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 Asked = tuple[str, tuple[str, ...]]
-"""Of one written tensor: whether it is asked for overlap with itself (`yes`, `no`,
-`maybe`), and with each operand (`any` overlap, a `partial` one, `no`, `maybe`); the
-last word holds for all operands that follow."""
+"""The checks of a written tensor: for overlap with itself (`yes`, `no`, `maybe`), and
+with each operand (`any` overlap, a `partial` one, `no`, `maybe`); the last item also
+holds for all further operands."""
 
 UNTRIED: Asked = ("maybe", ("maybe",))
 ITSELF = (
@@ -50,7 +50,7 @@ _asked: dict[str, dict[Any, list[Asked]]] = {}
 def check(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> None:
-    """Raise what torch raises where a written tensor overlaps itself or an operand."""
+    """Raise torch's error if a written tensor overlaps itself or an operand."""
     out = kwargs.get("out")
     if out is not None:
         rest = {key: value for key, value in kwargs.items() if key != "out"}
@@ -74,7 +74,7 @@ def check(
 
 
 def _found(target: Info, read: list[Info]) -> bool:
-    """Whether there is anything to ask about."""
+    """Return whether any overlap is possible."""
     return any(info.storage is target.storage for info in read) or expanded(target.meta)
 
 
@@ -87,7 +87,7 @@ def _refuse(
     read: list[Info],
     asked: Asked,
 ) -> None:
-    """Ask one written tensor what its kernel would ask; raise or assume."""
+    """Do the kernel's checks for a written tensor; raise or note an assumption."""
     itself, operands = asked
     words = ""
     unsure = False
@@ -148,7 +148,7 @@ def overlap(one: Info, other: Info) -> str:
 
 
 def _reach(meta: Meta) -> tuple[int, int]:
-    """First byte, and the one after the last, of a dense tensor in its storage."""
+    """Return a dense tensor's first byte in its storage and the byte after its last."""
     width = meta.torch_dtype.itemsize
     begin = meta.offset * width
     return begin, begin + prod(meta.shape) * width
@@ -196,13 +196,13 @@ def _fancy(item: Any) -> bool:
 
 
 def _bare(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape without leading ones, which an assignment drops."""
+    """Return a shape without leading ones, which an assignment drops."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return shape[start:]
 
 
 def _checks_of(func: Any, form: str) -> list[Asked]:
-    """What the kernels of a function ask, for each tensor that it writes."""
+    """Return the overlap checks of a function's kernels per written tensor."""
     if not _asked:
         _read()
     try:

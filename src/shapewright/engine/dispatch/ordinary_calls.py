@@ -1,4 +1,4 @@
-"""An ordinary call: the memo, then a rule, then torch. The hottest path of a run."""
+"""Answers to ordinary calls: memo, then rule, then torch; a run's hottest path."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _miss(
     infos: list[Info],
     key: tuple[Any, ...] | None,
 ) -> Any:
-    """First call with this key: a rule answers, else torch."""
+    """Answer the first call with a key by a rule, else by torch."""
     name = plain_name(func)
     if check_devices(engine, name, infos):
         key = None  # what is remembered is not checked again, at another line
@@ -62,7 +62,7 @@ def _miss(
 
 
 def initialise(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`nn.init`: the values of a parameter are unknown anyway, so nothing is drawn."""
+    """Answer `nn.init` without drawing: a parameter's values are unknown anyway."""
     kwargs = kwargs or {}
     target = kwargs.get("tensor", args[0] if args else None)
     if isinstance(target, torch.Tensor):
@@ -84,7 +84,7 @@ META_DEVICE = torch.device("meta")
 def passed(
     engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:
-    """A read of sizes or settings: answered by the tensor as it is."""
+    """Answer a read of sizes or settings from the tensor itself."""
     if engine.reshaped and args and isinstance(args[0], Tensor):
         info = engine.info(args[0])
         if info.kind == THEIRS and info.meta.layout == "strided":
@@ -99,7 +99,7 @@ def passed(
 def call_op(
     engine: Engine, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:
-    """An ordinary op: the memo, then a rule, then torch itself."""
+    """Answer an ordinary op by the memo, then a rule, then torch itself."""
     key: list[Any] = [func, is_grad_enabled(), get_default_dtype()]
     infos: list[Info] = []
     known = 0

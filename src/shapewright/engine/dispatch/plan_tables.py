@@ -25,7 +25,7 @@ PASS = frozenset("""
     is_shared retains_grad _backward_hooks _post_accumulate_grad_hooks grad_dtype
     _backward_hooks_ are_deterministic_algorithms_enabled _parse_to
 """.split())  # fmt: skip
-"""Reads of metadata that hold for the stand-in too: answered as they are."""
+"""Metadata reads whose answer is the same for the stand-in."""
 
 
 VIEWS = frozenset("""
@@ -40,7 +40,7 @@ VIEWS = frozenset("""
     select_scatter_ squeeze_multiple unflatten_dense_tensors swapdims_
     view_as_real_copy_ type values_ indices_ align_to __reversed___ slice_inverse
 """.split())  # fmt: skip
-"""May share storage with an input, so they are run, never remembered."""
+"""Functions that may return a view of an input, so torch runs every call."""
 
 FACTORIES = frozenset("""
     zeros ones full empty rand randn randint arange range linspace logspace tensor
@@ -53,18 +53,18 @@ FACTORIES = frozenset("""
 """.split())  # fmt: skip
 
 DATA = frozenset("tensor as_tensor asarray from_numpy frombuffer".split())
-"""Are given numbers, from wherever the program has them."""
+"""Factories that take their values from the program."""
 
 BLANK_FACTORIES = frozenset(
     "empty empty_strided empty_permuted empty_like new_empty new_empty_strided".split()
 )
-"""Hold anything: never known."""
+"""Factories of uninitialized memory: values are never known."""
 
 LIKE = frozenset("""
     zeros_like ones_like full_like empty_like rand_like randn_like randint_like
     new_zeros new_ones new_full new_empty new_empty_strided
 """.split())  # fmt: skip
-"""Values that follow from the arguments, never from the tensor they resemble."""
+"""Factories whose values follow from the arguments, not from the given tensor."""
 
 RANDOM = frozenset("""
     rand randn randint randperm rand_like randn_like randint_like bernoulli
@@ -78,29 +78,29 @@ FILLING = frozenset("""
     uniform_ normal_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_
     fill_ zero_ copy_
 """.split())  # fmt: skip
-"""Write every element, whatever was there."""
+"""Functions that overwrite every element."""
 
 OF_NUMBERS = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide".split()
 )
-"""Take plain numbers, too, and make a tensor of them, on the CPU."""
+"""Functions that also take plain numbers and return a CPU tensor."""
 
 READS = frozenset("""
     item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __contains__
     equal allclose is_nonzero __array__ __format__ __repr__ __str__ __dlpack__
     _local_scalar_dense cpu_numpy
 """.split())  # fmt: skip
-"""Give Python a value."""
+"""Functions that return a Python value."""
 
 DATA_DEPENDENT = frozenset("""
     nonzero argwhere masked_select unique unique_consecutive bincount _unique2
     unique_dim repeat_interleave where combinations _pack_padded_sequence
     _pad_packed_sequence
 """.split())  # fmt: skip
-"""The shape of the result depends on values."""
+"""Functions whose result shape depends on values."""
 
 NAMED_OTHERWISE = {"ReshapeAliasBackward0": "ViewBackward0"}
-"""Nodes of real tensors, and what torch makes of them without data."""
+"""Node names of real tensors, and their names for data-free tensors."""
 
 RESHAPES = frozenset({"reshape", "reshape_as", "flatten", "ravel"})
 
@@ -108,10 +108,10 @@ RESHAPED_IN_PLACE = frozenset("""
     t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_ resize_ resize_as_ as_strided_
     set_ detach_ requires_grad_ rename_
 """.split())  # fmt: skip
-"""Change the tensor itself, so they are run on the one that the program holds."""
+"""Functions that change the tensor object, so they run on the program's own."""
 
 CUTS = frozenset({"detach", "data"})
-"""Views that do not require grad, whatever they are views of."""
+"""Functions whose views never require grad."""
 
 DEVICE_READS = frozenset(
     "device is_cuda is_cpu is_meta is_xpu get_device is_hpu".split()
@@ -122,13 +122,13 @@ MOVES = frozenset("to cuda cpu xpu hpu ipu pin_memory".split())
 GRADIENT = frozenset("""
     backward grad register_hook retain_grad register_post_accumulate_grad_hook
 """.split())  # fmt: skip
-"""Need torch's own graph: the program runs again with torch below every call."""
+"""Functions that need torch's graph: the program is rerun in graph mode."""
 
 
 TAKES_VALUES = frozenset(
     "lstm gru rnn_tanh rnn_relu _pad_packed_sequence ctc_loss tensor_split".split()
 )
-"""Their kernels read integers (lengths, batch sizes) on the CPU, data-free or not."""
+"""Functions whose kernels read integers (lengths, batch sizes) even without data."""
 
 
 WRONG = frozenset({"stride", "shape", "dtype", "alias", "accepts-error"})
@@ -138,7 +138,7 @@ _kinds: dict[Any, frozenset[str]] = {}
 
 
 def wrong_in(func: Any) -> frozenset[str]:
-    """In what the data-free kernel of a function may be wrong; mostly nothing."""
+    """Return the kinds of error of a function's data-free kernel; mostly none."""
     if not _kinds:
         _read()
     try:

@@ -1,4 +1,4 @@
-"""How calls of a torch function are treated, by function."""
+"""The choice of a plan for every torch function."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ PADDED_SEQUENCES: dict[str, Plan] = {
     "_nested_tensor_from_mask": nested_tensors.cut,
     "to_padded_tensor": nested_tensors.pad,
 }
-"""What `nn.TransformerEncoder` calls before its layers and after them."""
+"""Plans of functions that `nn.TransformerEncoder` calls around its layers."""
 
 
 def _is_profiler(func: Any) -> bool:
-    """torch's own bookkeeping (`record_function`), no op of the program."""
+    """Return whether a function is profiler bookkeeping (`record_function`)."""
     return str(func).startswith("profiler.") or "(op='profiler." in str(func)
 
 
 def plan_for(func: Any) -> Plan:
-    """How calls of this function are treated."""
+    """Return the plan for calls of this function."""
     name = plain_name(func)
     if isinstance(func, FUNCTION_GETTER) and func.__name__ == "__set__":
         return attributes.set_attribute

@@ -1,4 +1,4 @@
-"""Writes that fill all of a tensor: what was unknown is known from then on.
+"""In-place writes that fill a whole tensor, after which its values are known.
 
 `torch.empty(1).uniform_(-0.5, 0.5)` holds a number between these, whatever memory held.
 """
@@ -28,7 +28,7 @@ Kwargs = dict[str, Any]
 
 
 def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`uniform_`, `normal_`, `fill_`, `copy_` ...: for real, where that is small."""
+    """Answer `uniform_`, `normal_`, `fill_`, `copy_` ...; run small calls for real."""
     kwargs = kwargs or {}
     target: Any = args[0] if args else kwargs.get("self")
     info: Info | None = getattr(target, "_sw", None)
@@ -63,7 +63,7 @@ def fill(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
-    """Whether a tensor is small, plain, and all that its storage holds."""
+    """Return whether a tensor is small, plain, and fills its storage."""
     meta = info.meta
     count = numel(meta.shape)
     if not 0 < count <= engine.known_limit or meta.layout != "strided":
@@ -78,7 +78,7 @@ def _fillable(engine: Engine, target: Tensor, info: Info) -> bool:
 
 
 def drawn(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`torch.normal(0.0, 1.0, (3,))` makes a tensor; of tensors it is an op."""
+    """Answer `torch.normal`: a factory for plain numbers, else an ordinary op."""
     if nests.tensors((args, kwargs)):
         return call_op(engine, func, args, kwargs)
     return factories.factory(engine, func, args, kwargs)

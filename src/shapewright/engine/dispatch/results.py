@@ -1,4 +1,4 @@
-"""What torch ran for real, recorded, and handed out as the program's tensors."""
+"""Recording of calls that torch ran, and conversion of their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INPLACE_OPERATORS = frozenset(
 def recorded_arguments(
     engine: Engine, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
-    """The arguments as the record keeps them: metadata for tensors."""
+    """Return the arguments for the record, with metadata in place of tensors."""
     plain = nests.plain((args, kwargs), lambda tensor: engine.info(tensor).meta)
     return plain  # type: ignore[no-any-return]
 
@@ -65,7 +65,7 @@ def settle(
     notes: tuple[str, ...] = (),
     known: bool = True,
 ) -> Any:
-    """Record a call that torch ran for real, and hand out the program's tensors.
+    """Record a call that torch ran and return its results as the program's tensors.
 
     `before` are the physical tensors that went in, in the order of `infos`; what comes
     out may be one of them, share storage with one, or be new.
@@ -154,27 +154,27 @@ def settle(
 
 
 def _limit_of(engine: Engine, name: str, value: Tensor, infos: list[Info]) -> int:
-    """Elements that a result may have to keep its values."""
+    """Return the largest number of elements for which a result keeps its values."""
     if name in plan_tables.DATA and is_whole(value.dtype):
         return engine.held_limit
     return engine.limit_for(infos)
 
 
 def _grown(before: list[Info], after: list[Info]) -> bool:
-    """Whether a tensor that went in came out with another shape."""
+    """Return whether an input tensor changed its shape."""
     shapes = {info.number: info.meta.shape for info in before}
     return any(shapes.get(i.number, i.meta.shape) != i.meta.shape for i in after)
 
 
 def versions_of(tensors: list[Tensor]) -> list[int]:
-    """How often each was written; inference tensors do not know."""
+    """Return the tensors' version counters; inference tensors have none."""
     return [-1 if value.is_inference() else value._version for value in tensors]
 
 
 def written_of(
     func: Any, kwargs: Kwargs, before: list[Tensor], versions: list[int]
 ) -> int | None:
-    """Which of the tensors that went in was written, by version, else by name."""
+    """Find the input that was written, by its version counter, else by name."""
     now = versions_of(before)
     for i, version in enumerate(versions):
         if min(version, now[i]) >= 0 and now[i] != version:
@@ -187,7 +187,7 @@ def written_of(
 
 
 def _place_of_out(before: list[Tensor], kwargs: Kwargs) -> int:
-    """Where `out=` stands among the tensors of a call."""
+    """Return the index of `out=` among the tensors of a call."""
     names = list(kwargs)
     after = [kwargs[name] for name in names[names.index("out") :]]
     return len(before) - len(nests.tensors(after))
@@ -209,11 +209,11 @@ VIEW_NODES = frozenset(
 """.split()
     for number in (0, 1, 2)
 )
-"""Nodes whose tensor is a view, of an input or of something inside the operator."""
+"""Autograd nodes whose output is a view of an input or of an internal tensor."""
 
 
 def follow(engine: Engine, infos: list[Info], target: Info) -> None:
-    """A write through a view changes other tensors' nodes: only torch can follow."""
+    """Handle a write through a view, which changes nodes that only torch can follow."""
     if engine.graph or not torch.is_grad_enabled():
         return
     if not (target.storage.viewed or target.grad_fn in VIEW_NODES):
@@ -225,14 +225,14 @@ def follow(engine: Engine, infos: list[Info], target: Info) -> None:
 
 
 def _age_twin(info: Info, written: Tensor) -> None:
-    """A tensor was written with its values: what a graph saved of it is as old."""
+    """Bump the twin's version after a write, so that saved tensors become stale."""
     twin = info.twin
     if twin is not None and twin is not written and not twin.is_inference():
         increment_version(twin)
 
 
 def poison(storage: Storage) -> None:
-    """Unknown data was written: its values are known no more."""
+    """Mark a storage as unknown after unknown data was written to it."""
     storage.known = False
 
 
@@ -247,7 +247,7 @@ def _blank_like(engine: Engine, value: Tensor, info: Info) -> Tensor:
 def refreshed(
     engine: Engine, original: Tensor, physical: Tensor, info: Info, given: bool = False
 ) -> Info:
-    """What is known of a tensor after it was written, its metadata read again.
+    """Return the new info of a written tensor, with its metadata read again.
 
     `given` says that it was `out=`. Some data-free kernels lay one anew though it fits;
     of the real ones only `matmul` and `linear` do, of a vector, and on meta too.
@@ -277,9 +277,9 @@ def refreshed(
 
 
 def node_of(tensor: Tensor) -> str | None:
-    """The name of a tensor's node; None too where torch refuses to tell.
+    """Return the name of a tensor's node; None if it has none or torch raises.
 
-    It refuses for a view made without grad whose base was written since.
+    torch raises for a view made without grad whose base was written since.
     """
     try:
         node = tensor.grad_fn
@@ -289,7 +289,7 @@ def node_of(tensor: Tensor) -> str | None:
 
 
 def differentiable(dtype: torch.dtype, base: Meta) -> bool:
-    """Whether autograd follows a view of this dtype: not so in `x.view(int32)`."""
+    """Return whether autograd follows a view of this dtype; not in `x.view(int32)`."""
     parts = dtype.is_complex != base.torch_dtype.is_complex
     whole = not (dtype.is_complex or dtype.is_floating_point)
     return not whole and (parts or dtype == base.torch_dtype)
@@ -313,7 +313,7 @@ def _new_info(
     name: str,
     originals: list[Tensor],
 ) -> tuple[Info, bool]:
-    """What is known of a tensor that torch made, and whether it shares storage."""
+    """Return the info of a tensor that torch created, and whether it shares storage."""
     grad_fn = node_of(value)
     if is_transformed(value):
         meta = opaque_meta(value, device, "functorch")
@@ -351,7 +351,7 @@ def failed(
     infos: list[Info],
     error: BaseException,
 ) -> BaseException:
-    """Record the call that fails, and return its error."""
+    """Record a call that fails and return its error."""
     answer = Answer(func, arguments, NEW, notes=("raised",))
     engine.record(answer, infos, ())
     return error

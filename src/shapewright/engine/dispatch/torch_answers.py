@@ -1,4 +1,4 @@
-"""torch itself, asked on data-free tensors."""
+"""Answers that torch itself computes on data-free tensors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask_torch(
     infos: list[Info],
     key: tuple[Any, ...] | None,
 ) -> Any:
-    """Let torch's own kernels say, on data-free tensors; remember what can be."""
+    """Run torch's own kernels on data-free tensors; memoize the answer if possible."""
     if engine.nested:
         done = engine.call_of_padded(func, args, kwargs)
         if done is not NotImplemented:
@@ -128,9 +128,9 @@ def ask_torch(
 def by_rule(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> tuple[Any] | None:
-    """With autograd below, what a rule says where torch's data-free kernel refuses.
+    """Answer by a rule in graph mode when torch's data-free kernel raises.
 
-    That of `grouped_mm` takes bfloat16 only; the CPU takes more.
+    The data-free kernel of `grouped_mm` takes bfloat16 only; the CPU takes more.
     """
     from shapewright.engine.autograd_graph import joined
 
@@ -142,7 +142,7 @@ def by_rule(
 
 
 def up_to_date(engine: Engine, tensor: Tensor) -> Info:
-    """A tensor's info, its node read again: a write elsewhere may have changed it."""
+    """Return a tensor's info with its node reread, as another write may change it."""
     info = engine.info(tensor)
     physical = engine.blank_of(tensor)
     name = node_of(physical)
@@ -166,7 +166,7 @@ def _asked(
     physical: tuple[Args, Kwargs],
     casts: str | None = None,
 ) -> tuple[Any, int | None]:
-    """What torch answers, and the arithmetic that it would take.
+    """Return torch's answer and its FLOPs.
 
     Under a mode that counts, torch answers some views by other kernels; they compute
     nothing, so nothing is counted there.
@@ -177,7 +177,7 @@ def _asked(
 
 
 TOLD_OTHERWISE = plan_tables.VIEWS | recurrent_layers.FUNCTIONS
-"""Calls whose answers are not remembered together with torch's graph."""
+"""Calls whose answers are not memoized in graph mode."""
 
 RESHAPING = frozenset(
     """
@@ -185,11 +185,11 @@ RESHAPING = frozenset(
     detach_ as_strided_ rename_ requires_grad_ share_memory_ apply_ map_ swap_
 """.split()
 )
-"""In place, but of the metadata: done to the tensor itself, not to a stand-in."""
+"""Functions that change metadata in place, on the tensor itself, not a stand-in."""
 
 
 def _is_mixed(infos: list[Info]) -> bool:
-    """Whether operands of several dtypes meet."""
+    """Return whether the operands have several dtypes."""
     return len({info.meta.dtype for info in infos}) > 1
 
 
@@ -200,11 +200,11 @@ OF_FLOATS = frozenset(
     cross_entropy
     """.split()
 )
-"""Functions without a rule for every dtype, whose operands are of one."""
+"""Functions without a rule for every dtype, whose operands must share a dtype."""
 
 
 def _must_agree(name: str, infos: list[Info]) -> bool:
-    """Whether the CPU may refuse the dtypes of a call."""
+    """Return whether the CPU may refuse the dtypes of a call."""
     kinds = {each.meta.torch_dtype for each in infos}
     floats = [kind for kind in kinds if kind.is_floating_point]
     return len(floats) > 1 or name in OF_FLOATS
@@ -212,11 +212,11 @@ def _must_agree(name: str, infos: list[Info]) -> bool:
 
 ACCEPTS = frozenset({"accepts-error"})
 BY_ELEMENT = frozenset("add_ sub_ mul_ div_ lerp_ addcmul_ addcdiv_".split())
-"""What optimizers write with: of operands of one shape there is no doubt."""
+"""In-place functions of optimizers, which are safe for operands of equal shape."""
 
 
 def _written_by_name(name: str, infos: list[Info]) -> frozenset[str]:
-    """In-place calls without a rule: some data-free kernels let the operand grow."""
+    """Find doubts about an in-place call; some meta kernels resize the operand."""
     in_place = name.endswith("_") and not name.startswith("_")
     shapes = {info.meta.shape for info in infos if info.meta.shape}
     if name in RESHAPING or (name in BY_ELEMENT and len(shapes) < 2):
@@ -234,14 +234,14 @@ BY_COLUMNS = frozenset(
 
 
 def _laid_by_columns(name: str, kwargs: Kwargs) -> frozenset[str]:
-    """An empty `out=` of linear algebra grows to LAPACK's strides, on the CPU."""
+    """Find doubts about strides: on the CPU an empty `out=` gets LAPACK's strides."""
     algebra = name.startswith("linalg_") or name in BY_COLUMNS
     grows = algebra and any(not t.numel() for t in nests.tensors(kwargs.get("out")))
     return frozenset({"stride"} if grows else ())
 
 
 def _stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], Tensor]:
-    """What torch gets for a tensor of the program."""
+    """Return the function that replaces the program's tensors for torch."""
     if name not in plan_tables.TAKES_VALUES:
         return engine.blank_of
     packed = index_bounds.takes_packed(name, args)
@@ -258,7 +258,7 @@ def _stand_in_for(engine: Engine, name: str, args: Args) -> Callable[[Tensor], T
 
 
 def _any_sizes(engine: Engine, data: Tensor, sizes: Tensor) -> Tensor:
-    """Batch sizes for packed steps: kernels read them, and crash without."""
+    """Return batch sizes for packed steps; kernels read them and crash without."""
     if sizes.dtype != torch.int64 or sizes.dim() != 1:
         engine.raise_theirs(RuntimeError("batch sizes of packed steps are 1D, int64"))
     count, rows = sizes.shape[0], data.shape[0] if data.dim() else 1
@@ -275,9 +275,9 @@ def direct(
     infos: list[Info],
     parts: list[Any],
 ) -> Any:
-    """Graph mode: torch below every call, with its own autograd.
+    """Answer a call in graph mode: run torch with its own autograd.
 
-    A call like one before, by the `parts` of its key, may get what that one got.
+    A call with the same `parts` of its key as an earlier call may reuse its answer.
     """
     name = plain_name(func)
     check_devices(engine, name, infos)
@@ -303,7 +303,7 @@ def direct(
 
 
 def _without_graph(engine: Engine, out: Any, before: list[Tensor]) -> Any:
-    """Results without their graph; its names stay for the record."""
+    """Return the results without their graph, whose node names stay in the record."""
 
     def cut(value: Tensor) -> Tensor:
         if any(value is physical for physical in before) or not value.requires_grad:
@@ -323,7 +323,7 @@ def _with_grad(
     name: str,
     physical: tuple[Args, Kwargs],
 ) -> tuple[Args, Kwargs]:
-    """Stand-ins that require grad where the program's tensors do."""
+    """Return stand-ins that require grad like the program's tensors."""
     written = writes(name, kwargs) or "out" in kwargs
     ready: dict[int, Tensor] = {}
 
@@ -344,7 +344,7 @@ def _with_grad(
 
 
 def _remember(engine: Engine, key: tuple[Any, ...], out: Any, result: Any) -> None:
-    """Keep an answer of torch's whose results share no storage with the inputs."""
+    """Memoize an answer of torch's whose results share no storage with the inputs."""
     answer: Answer = engine.events[-1][0] if engine.events else None  # type: ignore[assignment]
     if answer is None or answer.kind != NEW or not answer.metas:
         return

@@ -26,9 +26,9 @@ Kwargs = dict[str, Any]
 
 
 def view(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """A call whose result may be its input, a view of it, or a copy.
+    """Answer a call whose result may be its input, a view of it, or a copy.
 
-    It is always run, because it may share storage; what it gives is remembered.
+    The call always runs, because it may share storage; its answer is memoized.
     """
     first = args[0] if args else None
     if type(first) is not Tensor and type(first) is not Parameter:
@@ -51,7 +51,7 @@ def seen(
     hashed: Args,
     kwargs: Kwargs | None = None,
 ) -> Any:
-    """A view of data-free storage, as it was answered before; else the general form."""
+    """Answer a view of data-free storage from the memo, else by the general form."""
     kwargs = kwargs or {}
     meta = info.meta
     followed = meta.requires_grad and torch.is_grad_enabled()
@@ -101,7 +101,7 @@ GRAD = "followed by autograd"
 
 
 def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -> None:
-    """Keep the answer to a view that autograd follows: it is that of metadata alone."""
+    """Memoize the answer to a differentiable view, which depends on metadata alone."""
     answer, ins, outs, _, _ = engine.events[-1]
     plain = answer.func is key[0] and len(ins) == 1 and ins[0] is info
     fresh = all(out.kind == BLANK and out.meta.layout == "strided" for out in outs)
@@ -124,7 +124,7 @@ def _remember(engine: Engine, key: tuple[Any, ...], first: Tensor, info: Info) -
 def general(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, hashed: Args | None = None
 ) -> Any:
-    """A view in any form; remembered where only plain values were asked for."""
+    """Answer a view in any form; memoize it if its arguments are plain values."""
     if func is Tensor.__getitem__:
         where = unknown_lengths.cut(engine, args[1])
         if where is not args[1]:
@@ -181,7 +181,7 @@ def general(
 def _attach(
     engine: Engine, out: Tensor, physical: Tensor, info: Info, follows: bool
 ) -> tuple[bool, Info]:
-    """What is known of a tensor cut from a data-free one, and if it shares storage.
+    """Return whether a result shares its data-free input's storage, and its info.
 
     A view that is made without grad still requires grad if its base does.
     """
@@ -196,7 +196,7 @@ def _attach(
 
 
 def slow(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """The general form: any operands, gradients, known values."""
+    """Answer the general form: any operands, gradients, known values."""
     infos = [engine.info(value) for value in nests.tensors((args, kwargs))]
     if _computable(engine, infos):
         done = known_values.compute(engine, func, args, kwargs, infos)
@@ -218,7 +218,7 @@ def _computable(engine: Engine, infos: list[Info]) -> bool:
 
 
 def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Known 0-dim integers among the later arguments are sizes: plain numbers."""
+    """Convert known 0-dim integers among the later arguments, sizes, to numbers."""
 
     def size(value: Any) -> Any:
         if isinstance(value, Tensor) and value.dim() == 0:
@@ -237,7 +237,7 @@ def _sizes(engine: Engine, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
 def _in_eager_words(
     engine: Engine, func: Any, args: Args, kwargs: Kwargs, error: BaseException
 ) -> BaseException:
-    """The error as the CPU words it, where asking the CPU costs nothing.
+    """Return the error with the CPU's message, if asking the CPU costs nothing.
 
     Views compute nothing, so the same call on a CPU tensor without memory of its own
     (all strides zero) raises what the user would see.
@@ -269,7 +269,7 @@ def _bytes(meta: Meta) -> int:
 
 
 def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`to`, `cuda`, `cpu`: devices are claimed, so a move only changes the claim."""
+    """Answer `to`, `cuda`, `cpu`: devices are claimed, so a move changes the claim."""
     name = plain_name(func)
     target, kwargs = args[0], dict(kwargs or {})
     info = engine.info(target)
@@ -290,7 +290,7 @@ def move(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 def _asked_by_name(
     engine: Engine, name: str, info: Info, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str, Kwargs]:
-    """Device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
+    """Return device and cast of `x.cuda(1)`, `x.cpu()`, `x.pin_memory()`."""
     cast = {k: v for k, v in kwargs.items() if k == "memory_format"}
     if name == "pin_memory":
         return info.meta.device, cast
@@ -309,7 +309,7 @@ def _same(engine: Engine, func: Any, target: Tensor, info: Info, rest: Args) -> 
 def _asked(
     engine: Engine, rest: list[Any], kwargs: Kwargs
 ) -> tuple[str | None, Kwargs]:
-    """Device and cast that `to` is asked for, in any of its three forms."""
+    """Return device and cast of a call of `to`, in any of its three forms."""
     found = kwargs.pop("device", None)
     other = kwargs.pop("other", kwargs.pop("tensor", None))
     kwargs.pop("non_blocking", None)
@@ -339,7 +339,7 @@ def _moved(
     device: str,
     rest: Args,
 ) -> Tensor:
-    """A copy that claims another device."""
+    """Return a copy that claims another device."""
     known = info.storage.known
     physical = engine.value_of(target) if known else engine.blank_of(target)
     grad = torch.is_grad_enabled() and info.meta.requires_grad

@@ -185,7 +185,7 @@ class Constructions:
 
 
 def kept_values(module: nn.Module, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """What a module keeps of its arguments, as plain values."""
+    """Yield the arguments that a module keeps as attributes, as plain values."""
     for name in names:
         value = module.__dict__.get(name)
         each = value if isinstance(value, tuple) else (value,)
@@ -201,7 +201,7 @@ RECURRENT = (
 
 
 def constructor_arguments(kind: type) -> tuple[str, ...]:
-    """The names of a class's arguments, `self` left out."""
+    """Return the names of a class's arguments, without `self`."""
     if issubclass(kind, nn.RNNBase) and kind.__module__ == nn.RNNBase.__module__:
         return RECURRENT
     try:

@@ -133,7 +133,7 @@ def _names_of(kind: ast.expr | None) -> frozenset[str]:
 
 
 def _last_name(node: ast.expr) -> str:
-    """`Error` of `package.Error`."""
+    """Return the last part of a name: `Error` of `package.Error`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -172,7 +172,7 @@ def _bound(mirror: Any, args: Any, kwargs: Any) -> tuple[str, ...] | None:
 
 
 def _tensors(name: str, value: Any) -> Iterator[str]:
-    """The names of the tensors in an argument."""
+    """Yield the names of the tensors in an argument."""
     if isinstance(value, Meta):
         yield name
     elif isinstance(value, tuple | list):
@@ -184,7 +184,6 @@ def _tensors(name: str, value: Any) -> Iterator[str]:
 
 
 Tensor = torch.Tensor
-"""Failures that a run passes."""
 
 
 def going_on(plan: Plan) -> Plan:

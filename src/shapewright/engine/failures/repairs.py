@@ -1,4 +1,4 @@
-"""Which one change of a call makes torch take it: found by trying.
+"""Search, by trial, for a single change with which torch accepts a call.
 
 Works for every operator, also for those of which no need is written down: a dim that
 fits with another size, an order of dims, a dtype, a dim more or less.
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from shapewright.engine.engine import Engine
 
 TRIES = 400
-"""Tries of one call: a count, so that a slow machine finds the same."""
+"""Tries per call: a count, so that a slow machine finds the same."""
 MOST = 16
-"""Repairs that are kept."""
+"""Largest number of repairs that are kept."""
 FIRST = frozenset({"values", "dtype", "contiguous", "size", "unsqueeze", "squeeze"})
 """Changes that a run goes on with, where there is one of them."""
 LARGEST = 1 << 20
@@ -135,7 +135,7 @@ def _candidates(
 
 
 def _whole(info: Info) -> bool:
-    """Whether its elements are whole numbers, which may be indices."""
+    """Return whether a tensor holds integers, which may be indices."""
     return info.meta.dtype.startswith(("int", "uint"))
 
 
@@ -149,7 +149,7 @@ def _dtypes(n: int, infos: list[Info], declared: bool) -> Iterator[Repair]:
 
 
 def _orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
-    """Two dims swapped, or the channels brought from the end."""
+    """Yield repairs that swap two dims or move the channels to or from the end."""
     rank = len(shape)
     found = []
     for one, other in combinations(range(rank), 2):
@@ -169,7 +169,7 @@ def _orders(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
 def _sizes(
     n: int, infos: list[Info], declared: bool, numbers: list[int]
 ) -> Iterator[Repair]:
-    """One dim with a size that stands somewhere else in the call."""
+    """Yield repairs that give a dim another size: one of the call or a common one."""
     shape = infos[n].meta.shape
     others = [s for m, info in enumerate(infos) if m != n for s in info.meta.shape]
     near = [number for number in numbers if 0 < number <= LARGEST]
@@ -182,7 +182,7 @@ def _sizes(
 
 
 def _ranks(n: int, shape: tuple[int, ...]) -> Iterator[Repair]:
-    """A dim more, a dim less."""
+    """Yield repairs that add or remove a dim."""
     for dim, size in enumerate(shape):
         if size == 1:
             yield Repair("squeeze", n, dim)

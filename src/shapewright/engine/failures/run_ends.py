@@ -1,4 +1,4 @@
-"""What ended a run, what names meant in its frame, and what to tell of it."""
+"""The end of a run: its error, the names in its frame, and its findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shapewright.findings.finding import Finding, Related, Severity
 from shapewright.operators.failed_calls import Ending
 
 MOST = 400
-"""Names that are kept."""
+"""Largest number of names that are kept."""
 LONGEST = 60
 """Characters of a text, and members of a tuple, that are kept."""
 
@@ -81,7 +81,7 @@ def _named(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Numbers, short texts, short tuples of numbers."""
+    """Return whether a value is a number, a short text or a short tuple of numbers."""
     if isinstance(value, tuple):
         few = len(value) <= LONGEST
         return few and all(type(item) in (int, float, bool) for item in value)
@@ -111,7 +111,7 @@ OF_KINDS = (TypeError, LookupError, AttributeError, ValueError)
 
 
 class Stopped(BaseException):
-    """The time that was allowed is over."""
+    """Raised when the allowed time is over."""
 
 
 def findings_of(
@@ -156,7 +156,7 @@ def _follows(error: BaseException, engine: Engine) -> bool:
 
 
 def said_by(error: BaseException) -> str:
-    """What an exception says; its class is the program's and may fail at that."""
+    """Return an exception's message; `str` of the program's class may itself raise."""
     try:
         return str(error).strip()
     except Exception:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 FAILED = object()
-"""What a try gives that torch refuses."""
+"""The result of a try that torch refuses."""
 
 
 def tried(engine: Engine, plan: Any, func: Any, args: Any, kwargs: Any) -> Any:
-    """What the call gives, or `FAILED`."""
+    """Return the result of the call, or `FAILED`."""
     with engine.unseen(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a call that the program does not make
         try:
@@ -134,7 +134,7 @@ def seen_by_needs(engine: Engine, args: Any, kwargs: Any) -> tuple[Any, Any]:
 def granted(
     engine: Engine, plan: Any, func: Any, need: Needs, args: Any, kwargs: Any, no: Unmet
 ) -> Any:
-    """What the call gives with what it needs, or `FAILED`."""
+    """Return the result of the call with its needs granted, or `FAILED`."""
     for _ in range(MOST):
         if not no.grants:
             return FAILED

@@ -55,11 +55,11 @@ ADVICE = (
 
 
 PADDED = "_sw_padded"
-"""The attribute of a nested tensor that stands for a batch with padding: the batch."""
+"""The attribute by which a nested tensor holds its padded batch."""
 
 
 class _NotFollowed(NotImplementedError):
-    """The program does what a run without data cannot follow, and torch can."""
+    """Raised for an operation that torch supports but a data-free run cannot."""
 
 
 def refusal(error: Exception, args: Any, kwargs: Any) -> Exception:
@@ -85,7 +85,7 @@ def has_nested(args: Any, kwargs: Any) -> bool:
 
 @contextmanager
 def nested_tensors_refused(engine: Engine) -> Iterator[None]:
-    """For the time of a run."""
+    """Refuse nested tensors of the program during a run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -117,14 +117,14 @@ BY_SAMPLE = frozenset(
     _native_multi_head_attention _transformer_encoder_layer_fwd
     """.split()
 )
-"""What torch does to each sample of a nested tensor as to those of a batch."""
+"""Functions that treat samples of a nested tensor like those of a batch."""
 
 MOST = 1 << 24
 """Elements that are made real to ask torch about any other call."""
 
 
 class _Padded:
-    """What a nested tensor stands for: the batch with its padding, and the lengths."""
+    """The padded batch and the lengths for which a nested tensor stands."""
 
     __slots__ = ("batch", "lengths")
 
@@ -172,7 +172,7 @@ NOTE = "a nested tensor, shown with its padding"
 
 
 def _asked(engine: Engine, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """What torch says of the mask and the sizes of the batch."""
+    """Run torch's checks on the mask and the sizes of the batch."""
     sizes = args[0].shape
     real = torch.empty((*sizes[:2], *(1 for _ in sizes[2:])))
     given = (real, _values(engine, args[1]), *args[2:])

@@ -115,7 +115,7 @@ Layout = tuple[Shape, Shape, torch.dtype]
 
 
 class Mirror:
-    """A graph in small.
+    """A small copy of an autograd graph.
 
     `saved` are the inputs that backward reads, by place, with what was saved of each;
     `kept` are the outputs that it reads.
@@ -139,7 +139,7 @@ class Mirror:
                 self.kept.append(made.pop(store))
 
     def _saved_tensors(self) -> list[Tensor]:
-        """What the nodes of the graph save, those near the outputs first."""
+        """Return the tensors saved by the graph's nodes, from the outputs on."""
         nodes = dict.fromkeys(t.grad_fn for t in self.outputs if t.grad_fn is not None)
         waiting = list(nodes)
         found: list[Tensor] = []
@@ -206,7 +206,7 @@ class _Gradients:
             self.mirror = Mirror([*of.inputs, *start], self.outputs)
 
     def layouts(self, inputs: tuple[Tensor, ...]) -> list[Layout]:
-        """How the gradients of these inputs are laid."""
+        """Return the layouts of the gradients of these inputs."""
         shapes = {n: inputs[at].shape for at, n in self.by_place.items()}
         return [
             (shapes[n], _laid_like(each.shape, each.stride(), shapes[n]), each.dtype)
@@ -237,12 +237,12 @@ def hang_on_mirror(
 
 
 def node_of(tensor: Tensor) -> str | None:
-    """The name of a tensor's node."""
+    """Return the name of a tensor's node."""
     return None if tensor.grad_fn is None else tensor.grad_fn.name()
 
 
 def _blank(layout: Layout) -> Tensor:
-    """A data-free tensor of this layout."""
+    """Return a data-free tensor of this layout."""
     shape, stride, dtype = layout
     return torch.empty_strided(shape, stride, dtype=dtype, device=META)
 
@@ -358,7 +358,7 @@ class _Renamed(torch.autograd.Function):
 
 @cache
 def _with_name(kind: type[torch.autograd.Function], node: str) -> Any:
-    """A function of this kind whose nodes have this name."""
+    """Return a function of this kind whose nodes have this name."""
     made: Any = type(kind.__name__, (kind,), {})
     made._backward_cls.__name__ = node
     return made

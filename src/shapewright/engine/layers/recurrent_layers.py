@@ -61,7 +61,7 @@ FUNCTIONS = frozenset(GATES)
 def answer_recurrent(
     engine: Engine, func: Any, name: str, args: Args, kwargs: Kwargs, infos: list[Info]
 ) -> Any:
-    """What a call gives; None where torch must say."""
+    """Answer a recurrent call; None if torch must answer it."""
     if kwargs or in_transform() or in_dispatch_mode():
         return None
     if engine.graph and saving_hooks():  # the program sees what torch saves
@@ -95,7 +95,7 @@ def answer_recurrent(
 
 
 def _flags_of(args: Args) -> tuple[Any, ...]:
-    """What a call is told besides tensors."""
+    """Return the non-tensor arguments of a call."""
     return tuple(each for each in args if isinstance(each, int | float))
 
 
@@ -162,7 +162,7 @@ def _plan_of(
 
 
 def _flops_of(func: Any, arguments: tuple[Args, Kwargs]) -> int | None:
-    """The arithmetic that the rule tells."""
+    """Return the FLOPs by the function's rule; None if it has none."""
     rule = rule_of(func)
     return None if rule is None or rule.flops is None else rule.flops(*arguments[0])
 
@@ -184,7 +184,7 @@ def _small_shapes(layers: Layers, lengths: list[int] | None) -> list[Shape]:
 
 
 def _layouts_of(layers: Layers, made: tuple[Made, ...], is_view: bool) -> list[Layout]:
-    """How the outputs of the nodes are laid.
+    """Return the layouts of the nodes' outputs.
 
     That of which the output is a view has the steps first, and no gaps.
     """

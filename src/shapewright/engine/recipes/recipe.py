@@ -1,4 +1,4 @@
-"""What a run did, as numbers and as steps that can be taken at other sizes."""
+"""A run's calls as numbers, and as steps that can be replayed at other sizes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHOLE = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run at stated sizes of the letters.
+    """A run at given sizes of the letters.
 
     For each call: `keys` says which it was (function, place, module), so that calls of
     two runs can be told to be the same; `taken` and `given` are the shapes in and out,
@@ -87,7 +87,7 @@ def sample_of(
 
 
 def is_index(function: Any) -> bool:
-    """Whether a call is of brackets: `x[:, ::2]`."""
+    """Return whether a call is an indexing: `x[:, ::2]`."""
     return getattr(function, "__name__", "") in ("__getitem__", "__setitem__")
 
 
@@ -242,7 +242,7 @@ def _step_of(
     note: Nest | None,
     made: dict[int, RecipeStep],
 ) -> RecipeStep:
-    """One call as a step."""
+    """Convert a call to a step."""
     if answer.kind == OPAQUE or answer.notes or answer.raised is not None:
         raise Underivable("a call that is recorded as a whole")
     before = made.get(id(answer)) if note is None else None
@@ -284,7 +284,7 @@ def _without_metas(value: Any) -> Any:
 
 
 def _walk(value: Any) -> Iterator[Any]:
-    """What stands in a nest, in order."""
+    """Yield the leaves of a nest, in order."""
     if isinstance(value, tuple | list):
         for item in value:
             yield from _walk(item)

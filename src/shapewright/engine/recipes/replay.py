@@ -1,4 +1,4 @@
-"""The calls of a recipe at several sizes at once: rules, else torch without data."""
+"""Replay of a recipe at several sizes at once, by rules or data-free torch."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _Columns:
         self.numbers: dict[int, _Column] = {}  # by number of the tensor
 
     def column(self, layouts: tuple[Layout | None, ...], meta: Meta) -> _Column:
-        """The column with these layouts."""
+        """Return the column with these layouts."""
         key = layouts, meta.dtype, meta.device, meta.requires_grad
         found = self.made.get(key)
         if found is None:
@@ -97,7 +97,7 @@ class _Columns:
         return found
 
     def constant(self, meta: Meta) -> _Column:
-        """A tensor that is the same at all sizes."""
+        """Return the column of a tensor that is the same at all sizes."""
         found = self.made.get(meta)
         if found is None:
             layouts = ((meta.shape, meta.stride),) * self.count
@@ -176,7 +176,7 @@ def _told(made: Any, outs: Sequence[Info]) -> Layouts | None:
 def _by_torch(
     step: RecipeStep, columns: Sequence[_Column], at: int, numbers: Sequence[int]
 ) -> Layouts | None:
-    """torch's own answer on data-free tensors."""
+    """Return torch's own answer on data-free tensors."""
     tensors = iter([column.tensor(at) for column in columns])
     arguments = _filled(step.arguments, tensors, iter(numbers))
     if not step.torchs:
@@ -198,7 +198,7 @@ def _by_torch(
 
 
 def _unnamed(value: Any) -> Any:
-    """Arguments as torch takes them, from names."""
+    """Convert names among the arguments to torch's types."""
     if type(value) is str:
         return NAMED.get(value, value)
     if type(value) is tuple:
@@ -311,7 +311,7 @@ class Deriving:
                 self.ends[at] = min(self.ends[at], step)
 
     def value(self, expression: Expression) -> tuple[Any, ...]:
-        """An expression of the program at each of the sizes."""
+        """Evaluate an expression of the program at each of the sizes."""
         if not isinstance(expression, SizeRead):
             found = self.values.get(expression)
             if found is None:

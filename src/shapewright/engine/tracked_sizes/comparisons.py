@@ -73,11 +73,11 @@ def _converted(kind: type, number: Any) -> Any:
 
 
 class _Whole(int, metaclass=StandInType):
-    """Stands for `int`."""
+    """The stand-in for `int`."""
 
 
 class _Fraction(float, metaclass=StandInType):
-    """Stands for `float`."""
+    """The stand-in for `float`."""
 
 
 STANDING: dict[str, Any] = {"int": _Whole, "float": _Fraction}
@@ -233,7 +233,7 @@ class Comparisons:
         self.given = given
 
     def hashed(self) -> None:
-        """A size is looked up in a dict or a set."""
+        """Note that a size is looked up in a dict or a set."""
         if self.open:
             self.asked = self.place()
 
@@ -244,7 +244,7 @@ class Comparisons:
             self.lost[what, place] = self.lost.get((what, place), 0) + 1
 
     def enter(self, function: FunctionType) -> None:
-        """A function of the program that will run."""
+        """Prepare the module of a program's function that will run."""
         if self.names is not None and self.sites.kind_of(function.__code__) == USER:
             self.names.furnish(function.__globals__)
 
@@ -302,7 +302,7 @@ class _Told:
         self.positions = Positions(folder, sources)
 
     def guards(self) -> Guards:
-        """All of it, in the order in which the places were first met."""
+        """Return all guards, in the order in which their places were first met."""
         own: list[Guard] = []
         in_torch: list[Guard] = []
         for place, here in self.seen.made.items():
@@ -336,7 +336,7 @@ class _Told:
         return self.positions.frame(self.seen.places[place][0], place[1]).span
 
     def text(self, filename: str, shown: str) -> SourceText | None:
-        """The file's text, read once."""
+        """Return the file's text, read once."""
         if filename not in self.texts:
             source = self.positions.sources.get(filename)
             known = source is not None and source.text is not None

@@ -144,14 +144,14 @@ KINDS = (_TrackedSize, _TrackedNumber)
 
 
 def plain(value: Any) -> Any:
-    """The same number without memory; anything else as it is."""
+    """Return the plain number of a tracked number; any other value unchanged."""
     if type(value) is _TrackedSize:
         return int.__int__(value)
     return float.__float__(value) if type(value) is _TrackedNumber else value
 
 
 def tracked(value: Any, expression: Expression, length: int, seen: _Watcher) -> Any:
-    """A number that remembers where it comes from."""
+    """Return a number that remembers its expression."""
     kind = _TrackedSize if type(value) is int else _TrackedNumber
     number = kind(value)
     number.expression, number.length, number.seen = expression, length, seen
@@ -159,7 +159,7 @@ def tracked(value: Any, expression: Expression, length: int, seen: _Watcher) -> 
 
 
 def made(symbol: str, value: Any, *parts: Any) -> Any:
-    """What an operator made of numbers, at least one of which remembers."""
+    """Return the tracked result of an operator on numbers, at least one tracked."""
     seen = _record_of(*parts)
     if seen is None or type(value) not in (int, float):
         return value
@@ -184,7 +184,7 @@ def _record_of(*parts: Any) -> _Watcher | None:
 
 
 def _expression_of(number: Any) -> Any:
-    """What a number is to an expression; None for what is no number."""
+    """Return a number's expression; None for any other value."""
     if type(number) in KINDS:
         return number.expression if number.seen.open else plain(number)
     if isinstance(number, int):
@@ -200,7 +200,7 @@ def _expression_of(number: Any) -> Any:
 
 
 def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
-    """`a < b` that is seen, where both are numbers."""
+    """Return a comparison such as `a < b` that is recorded if both are numbers."""
     compare = COMPARED[symbol]
 
     def method(self: Any, other: Any) -> Any:
@@ -215,7 +215,7 @@ def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
 
 
 def _forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """`a + b` where the first remembers."""
+    """Return an operator `a + b` for a tracked first operand."""
 
     def method(self: Any, other: Any) -> Any:
         return made(symbol, apply(plain(self), plain(other)), self, other)
@@ -224,7 +224,7 @@ def _forward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any
 
 
 def _backward(symbol: str, apply: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """`b + a` where only the second remembers."""
+    """Return an operator `b + a` of which only the second operand is tracked."""
 
     def method(self: Any, other: Any) -> Any:
         return made(symbol, apply(plain(other), plain(self)), other, self)

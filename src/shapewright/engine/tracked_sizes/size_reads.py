@@ -82,7 +82,7 @@ def _told(
 
 
 def _dims(info: Info, seen: Comparisons) -> list[Any]:
-    """The sizes of a tensor, each one a read."""
+    """Return the sizes of a tensor as tracked reads."""
     return [
         tracked(size, SizeRead(info.number, dim, size), 1, seen)
         for dim, size in enumerate(info.meta.shape)

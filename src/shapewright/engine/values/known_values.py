@@ -1,4 +1,4 @@
-"""Small tensors with known values are computed for real."""
+"""Real computation of small tensors with known values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 TOO_LARGE = object()
-"""What `compute` answers instead of a result that would be large."""
+"""Returned by `compute` in place of a result that would be large."""
 GROWING = frozenset(
     """
     repeat tile pad one_hot interpolate upsample constant_pad_nd outer kron cdist
@@ -76,7 +76,7 @@ def compute(
 
 
 def _once(change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """The same stand-in each time that a tensor occurs in a call."""
+    """Cache `change`, so that a tensor gets the same stand-in throughout a call."""
     made: dict[int, Tensor] = {}
 
     def changed(tensor: Tensor) -> Tensor:

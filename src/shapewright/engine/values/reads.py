@@ -33,7 +33,7 @@ Kwargs = dict[str, Any]
 
 
 class _GradFn:
-    """Stands for an autograd node in a run that keeps no graph."""
+    """A stand-in for an autograd node in a run that keeps no graph."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -51,7 +51,7 @@ class _GradFn:
 
 
 def claims(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`device`, `requires_grad`, `grad_fn`, `is_leaf`: what a real run would say."""
+    """Answer `device`, `requires_grad`, `grad_fn`, `is_leaf` as a real run would."""
     name = plain_name(func)
     info = engine.info(args[0])
     device = info.meta.device
@@ -89,7 +89,7 @@ def compatible(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> 
 
 
 def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`x.grad`: of the stand-in, where the tensor is the user's."""
+    """Answer `x.grad`, from the stand-in if the tensor is the user's."""
     found = _grad_of(engine, func, args)
     if engine.grads_read is not None and isinstance(found, Tensor):
         engine.grads_read[id(args[0])] = args[0], found
@@ -97,7 +97,7 @@ def grad(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
 
 
 def _grad_of(engine: Engine, func: Any, args: Args) -> Any:
-    """The gradient that a run made, or that the program put there."""
+    """Return the gradient that a run computed or the program assigned."""
     target = args[0]
     info = engine.info(target)
     given = engine.grads.get(id(target))
@@ -113,7 +113,7 @@ def _grad_of(engine: Engine, func: Any, args: Args) -> Any:
 
 
 def _claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
-    """A gradient that a backward pass made is where the tensor is that it is of."""
+    """Let a computed gradient claim the device of its tensor."""
     tensors = isinstance(gradient, Tensor) and isinstance(owner, Tensor)
     if tensors and not engine.known(gradient):
         engine.adopt(gradient, engine.info(owner).meta.device)
@@ -121,7 +121,7 @@ def _claimed(engine: Engine, gradient: Any, owner: Any) -> Any:
 
 
 def gradient(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`backward`, `torch.autograd.grad`, `register_hook`: need a real graph."""
+    """Answer `backward`, `torch.autograd.grad`, `register_hook`; they need a graph."""
     from shapewright.engine.engine import NeedsGraph
 
     if not engine.graph and not in_transform():
@@ -174,7 +174,7 @@ REPRESENTATIVE = {
 
 
 def value(engine: Engine, func: Any, args: Args, kwargs: Kwargs | None) -> Any:
-    """`item()`, `bool(x)`, `tolist()`, `numpy()` ...: a value reaches Python."""
+    """Answer `item()`, `bool(x)`, `tolist()`, `numpy()`: a value reaches Python."""
     name = plain_name(func)
     tensors = nests.tensors((args, kwargs))
     infos = [engine.info(tensor) for tensor in tensors]
@@ -222,7 +222,7 @@ def _formatted(engine: Engine, func: Any, args: Args, info: Info) -> str:
 
 
 def _supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
-    """The value that stands for unknown data, and whether it is sure after all.
+    """Return the value that stands for unknown data, and whether it is certain.
 
     Where a loop waits for it, it is in the end what ends the loop.
     """
@@ -249,7 +249,7 @@ def _supposed(engine: Engine, name: str, info: Info) -> tuple[Any, bool]:
 
 
 def _as_python(name: str, value: Tensor, info: Info) -> Any:
-    """A representative as the call that reads it gives it out."""
+    """Convert a representative to the Python value that the reading call returns."""
     large = value.numel() > supposed_values.LARGEST
     with torch._C.DisableTorchFunction(), torch.no_grad():
         if name in ("numpy", "__array__", "__dlpack__"):
@@ -276,7 +276,7 @@ KINDS_OF_NUMBERS: dict[str, Any] = {
 
 
 def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
-    """Only a tensor of one element has an item or a truth."""
+    """Raise torch's error unless a tensor read by `item` or `bool` has one element."""
     if name not in ("item", "__bool__", "__int__", "__float__", "__index__"):
         return
     count = numel(infos[0].meta.shape)
@@ -300,19 +300,19 @@ def _check_one(engine: Engine, name: str, infos: list[Info]) -> None:
 
 
 def _short(value: Any) -> str:
-    """A representative value, in a few characters."""
+    """Return a representative value as short text."""
     text = repr(value)
     return text if len(text) < 30 else f"{text[:27]}..."
 
 
 def described(info: Info) -> str:
-    """What `print(x)` shows of a tensor without data."""
+    """Return the text that `print(x)` shows for a tensor without data."""
     meta = info.meta
     return f"tensor(..., size={meta.shape}, dtype={meta.dtype}, device='{meta.device}')"
 
 
 def _representative(name: str, info: Info) -> Any:
-    """The value that stands for unknown data: one, true."""
+    """Return the value that stands for unknown data: one or true."""
     if name in REPRESENTATIVE:
         return REPRESENTATIVE[name]
     dtype = info.meta.torch_dtype
@@ -334,7 +334,7 @@ def _representative(name: str, info: Info) -> Any:
 
 
 def mask_rows(engine: Engine, mask: Tensor, quiet: bool = False) -> list[Tensor]:
-    """The index tensors that a boolean mask stands for: known, or half of it."""
+    """Return the index tensors of a boolean mask: known, or half of its elements."""
     info = engine.info(mask)
     if info.storage.known:
         known = engine.value_of(mask).nonzero(as_tuple=True)

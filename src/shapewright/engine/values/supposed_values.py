@@ -1,4 +1,4 @@
-"""What unknown tensors are supposed to hold, so that it fits what made them.
+"""Assumed values of unknown tensors, consistent with the calls that produced them.
 
 A read of unknown data gets a representative: ones, or half true. What was computed of
 it by calls that promise something (a softmax sums to one, a mask counts what it keeps)
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 LARGEST = 1 << 18
-"""Elements of the largest tensor that is computed with to answer a read."""
+"""Largest number of elements computed with to answer a read."""
 MOST_TRUTHS = 1 << 22
-"""The same of truths, and of numbers made of them."""
+"""The limit for booleans, and for numbers computed from them."""
 DEEPEST = 24
-"""Calls that are gone back through."""
+"""Largest number of calls traced back."""
 
 
 def guess(engine: Engine, info: Info) -> Guess:
-    """What an unknown tensor is supposed to hold, the same each time."""
+    """Return the assumed value of an unknown tensor, the same each time."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         return _Asking(engine).of(info, len(engine.events), 0)
 
 
 def truth(engine: Engine, info: Info) -> Guess:
-    """The same of one truth: what a program checks of all elements is so of all."""
+    """Return the guess of a single truth; a check of all elements is taken to hold."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         asking = _Asking(engine)
@@ -66,7 +66,7 @@ def truth(engine: Engine, info: Info) -> Guess:
 
 
 def range_of(engine: Engine, info: Info) -> tuple[float, float]:
-    """The least and the most that an unknown tensor can hold, by the call behind it."""
+    """Return the smallest and largest possible value, by the call that produced it."""
     engine.supposed.look(engine.events)
     asking, before = _Asking(engine), len(engine.events)
     for _ in range(DEEPEST):
@@ -84,7 +84,7 @@ def range_of(engine: Engine, info: Info) -> tuple[float, float]:
 
 
 def settle_on(engine: Engine, info: Info, value: Any) -> None:
-    """What was told of a tensor of one element holds from now on."""
+    """Fix the value returned for a tensor of one element from now on."""
     with torch._C.DisableTorchFunction(), torch.no_grad():
         engine.supposed.look(engine.events)
         made = torch.full(info.meta.shape, value, dtype=info.meta.torch_dtype)
@@ -92,7 +92,7 @@ def settle_on(engine: Engine, info: Info, value: Any) -> None:
 
 
 def count_of(engine: Engine, info: Info) -> int:
-    """How many elements are true, or not zero; told from now on."""
+    """Count the elements that are true or not zero, and keep to that answer."""
     total = numel(info.meta.shape)
     if not total:
         return 0
@@ -144,12 +144,12 @@ class _Asking:
         return place, event
 
     def key(self, info: Info, before: int) -> Key:
-        """The same for the same tensor at the same state."""
+        """Return the key of a tensor in its state before a call."""
         wrote = self.state.wrote.get(info.storage.number, -1)
         return info.number, wrote if wrote < before else -1
 
     def of(self, info: Info, before: int, depth: int, keep: bool = True) -> Guess:
-        """What a tensor holds, as it was before a call."""
+        """Return the guess of a tensor as it was before a call."""
         key = self.key(info, before)
         kept = self.state.kept.get(key)
         if kept is not None:
@@ -206,7 +206,7 @@ class _Asking:
     def made_by(
         self, place: int, event: Event, info: Info, depth: int, keep: bool
     ) -> Guess | None:
-        """What a call makes of representatives; None where it promises nothing."""
+        """Compute a call on representatives; None if it promises nothing."""
         answer, ins, outs, _, _ = event
         name = plain_name(answer.func).strip("_")
         value = self.surely(info, place + 1, 0)
@@ -236,7 +236,7 @@ class _Asking:
         return Guess(value, told, bool(given) and all(each.sure for each in given))
 
     def surely(self, info: Info, before: int, depth: int) -> Tensor | None:
-        """What follows from constants alone, as if it had been kept."""
+        """Return the value that follows from constants alone, else None."""
         key = self.key(info, before)
         kept = self.state.kept.get(key)
         if kept is not None:
@@ -280,7 +280,7 @@ class _Asking:
         self.pin(info, before, Guess(true, told=True))
 
     def large(self, info: Info, made: tuple[int, Event] | None) -> Tensor | None:
-        """One number for all elements of a tensor that is too large to compute."""
+        """Return a single value for all elements of a tensor too large to compute."""
         if made is None:
             return None
         answer = made[1][0]
@@ -293,7 +293,7 @@ class _Asking:
 
 
 def _ones_or(value: Tensor | None, meta: Meta) -> Guess:
-    """One number, as large as the tensor without taking memory."""
+    """Return a single number expanded to the tensor's shape without memory."""
     if value is None:
         value = torch.ones(1, dtype=meta.torch_dtype)
     value = value.to(meta.torch_dtype).reshape((1,) * len(meta.shape))
@@ -310,7 +310,7 @@ def _representative(meta: Meta, answer: Answer | None) -> Tensor:
 def _again(
     answer: Answer, values: list[Tensor], info: Info, outs: tuple[Info, ...]
 ) -> Tensor | None:
-    """The call once more, on representatives; None where it cannot be repeated."""
+    """Repeat a call on representatives; None if it cannot be repeated."""
     if answer.kind == INPLACE:
         values = [value.clone() for value in values]
     waiting = iter(values)

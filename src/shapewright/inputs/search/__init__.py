@@ -1,4 +1,4 @@
-"""Inputs for a target when nobody gave any: hypotheses are run until one fits."""
+"""Search inputs for a target if the user gave none: run hypotheses until one fits."""
 
 from shapewright.inputs.search.hypothesis_search import MOST, Found, search
 

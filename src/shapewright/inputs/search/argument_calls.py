@@ -1,4 +1,4 @@
-"""What a call says of the arguments that it is given."""
+"""Learn about arguments from the calls that they are passed to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def called_method(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """`x.transpose(1, 2)`, `batch.get("key")`."""
+    """Learn from a method call: `x.transpose(1, 2)`, `batch.get("key")`."""
     given, name = method.of, method.name
     uses = walk.uses(given)
     if name in ("get", "pop") and args and _text(args[0]) is not None:
@@ -57,7 +57,9 @@ def called_function(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """A module, a function of the program, or one of torch."""
+    """Learn from the call of a module, a function of the program, or
+    a torch function.
+    """
     value = called.value
     if hasattr(value, "_modules") and hasattr(value, "forward"):
         return walk.module(value, called.path, args, kwargs)
@@ -128,7 +130,7 @@ def _of_tensor(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """A function of torch by its name, or the same as a method."""
+    """Learn from a torch function by its name, or from the method of the same name."""
     if not args and kwargs:
         args = [kwargs.get("input")]
     first = args[0] if args else None
@@ -202,7 +204,7 @@ def _of_others(
     args: list[argument_uses.Value],
     kwargs: argument_uses.Names,
 ) -> argument_uses.Value:
-    """The arguments after the first of a function of torch."""
+    """Learn about the arguments after the first of a torch function."""
     second = args[1] if len(args) > 1 else None
     if name == "embedding" and isinstance(second, argument_uses.Given):
         walk.uses(second).whole = True
@@ -217,7 +219,7 @@ def _beside(
     first: argument_uses.Value,
     other: argument_uses.Value,
 ) -> None:
-    """What a function says of an argument that is not its first."""
+    """Learn about an argument that is not the first of a function."""
     if not isinstance(other, argument_uses.Given):
         return
     uses = walk.uses(other)
@@ -250,7 +252,7 @@ def _ranked(walk: argument_uses.Walk, given: argument_uses.Given, rank: int) -> 
 def _moved(
     given: argument_uses.Given, name: str, args: list[argument_uses.Value]
 ) -> argument_uses.Value:
-    """`x.permute(0, 2, 1)` and the like."""
+    """Learn from `x.permute(0, 2, 1)` and similar calls."""
     if len(args) == 1 and isinstance(args[0], argument_uses.Several):
         args = list(args[0].items)
     places = []

@@ -1,4 +1,4 @@
-"""What one argument may be, the likeliest first, and why."""
+"""The options for a single argument, the likeliest first, with the reasons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 12
 
 @dataclass(frozen=True, slots=True)
 class ArgumentOption:
-    """A value with its cost; `why` is words, empty where it is a mere try."""
+    """A value with its cost; `why` gives the reason, empty for a mere trial."""
 
     value: Any
     cost: float
@@ -35,7 +35,7 @@ class ArgumentOption:
 
 @dataclass(slots=True)
 class ArgumentEvidence:
-    """All that is known of the arguments before anything runs."""
+    """Everything known about the arguments before anything runs."""
 
     uses: Mapping[Path, Uses]
     reading: DocumentedArguments
@@ -47,7 +47,7 @@ class ArgumentEvidence:
     patch: int = 0
 
     def options(self, path: Path, place: int = 0) -> list[ArgumentOption]:
-        """What may stand at a place among the arguments."""
+        """Return the options for a place among the arguments."""
         found: dict[Any, ArgumentOption] = {}
         for option in self._all(path, place):
             key = repr(option.value)
@@ -62,7 +62,9 @@ class ArgumentEvidence:
             yield self.weighed(option, uses)
 
     def weighed(self, option: ArgumentOption, uses: Uses) -> ArgumentOption:
-        """Its cost with what else is known: a rank, that it is whole or boolean."""
+        """Return an option with its cost adjusted to other evidence, such as rank and
+        dtype.
+        """
         value, cost = option.value, option.cost
         if not isinstance(value, Tensor):
             return option
@@ -81,7 +83,7 @@ class ArgumentEvidence:
     # -- what is no tensor --------------------------------------------------------
 
     def nests(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
-        """Dicts, lists, tuples, numbers, None."""
+        """Yield dicts, lists, tuples, numbers and None."""
         said = self.reading.annotations.get(str(path[0])) if len(path) == 1 else None
         name = str(path[-1])
         if uses.keys:
@@ -117,14 +119,14 @@ class ArgumentEvidence:
             yield ArgumentOption(False, 1)
 
     def best(self, path: Path) -> Any:
-        """The likeliest value at a place."""
+        """Return the likeliest value at a place."""
         options = self.options(path, 1)
         return options[0].value if options else Tensor(("B", "F"))
 
     # -- tensors ------------------------------------------------------------------
 
     def tensors(self, path: Path, uses: Uses, place: int) -> Iterator[ArgumentOption]:
-        """Tensors by what is known, then by usual shapes."""
+        """Yield tensors: first by evidence, then with usual shapes."""
         name = str(path[-1])
         cost = 0.0
         if name in PATCHED and self.patch:
@@ -168,7 +170,7 @@ class ArgumentEvidence:
             yield ArgumentOption(tensor, 8 + n, "usual shapes were tried")
 
     def like(self, name: str, dims: tuple[Dim, ...]) -> Tensor:
-        """A tensor of these dims, of the dtype that its name or annotation says."""
+        """Return a tensor of these dims, with the dtype of its name or annotation."""
         said, meant = self.reading.annotations.get(name), meaning(name)
         if meant == SOUND and dims[-1] in ("T", "L"):
             dims = (*(1 if dim == "C" else dim for dim in dims[:-1]), "A")
@@ -181,7 +183,7 @@ class ArgumentEvidence:
         return Tensor(dims)
 
     def by_hints(self, path: Path, uses: Uses) -> Iterator[ArgumentOption]:
-        """By what is done with it, where that says less than a shape."""
+        """Yield options by uses of the argument that are vaguer than a shape."""
         if uses.lengths:
             yield ArgumentOption(
                 Tensor(("B",), "int64", "T"), 0, f"{_said_of(path)} are lengths"
@@ -257,13 +259,13 @@ def _whole_fill(uses: Uses) -> str:
 
 
 def _said_of(path: Path) -> str:
-    """`batch["image"]`."""
+    """Return a path as text: `batch["image"]`."""
     first, *rest = path
     return f"`{first}{''.join(f'[{key!r}]' for key in rest)}`"
 
 
 def described(path: str, layer: Any) -> str:
-    """`conv1`, Conv2d(1, 6)."""
+    """Describe a layer: `conv1`, Conv2d(1, 6)."""
     arguments = layer.extra_repr().split(", ")[:2]
     text = f"{type(layer).__name__}({', '.join(arguments)})".removesuffix("()")
     return f"`{path}`, {text}" if path else text

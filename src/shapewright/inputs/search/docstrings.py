@@ -1,4 +1,4 @@
-"""What names of arguments, signatures, docstrings and comments say of the arguments."""
+"""Learn about arguments from their names, signatures, docstrings and comments."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LIKE = {"_embeds": EMBEDDED, "_embeddings": EMBEDDED, "_hidden_states": EMBEDDED
 
 
 def meaning(name: str) -> Any:
-    """What a name means, by its end if not by itself; None where it says nothing."""
+    """Return what a name means, by itself or by its ending; None if it says nothing."""
     if name in MEANINGS:
         return MEANINGS[name]
     return next((LIKE[end] for end in LIKE if name.endswith(end)), None)
@@ -121,7 +121,9 @@ SHAPE = re.compile(rf"[\[(]((?:{ITEM}[,x])*{ITEM},?)[\])]")
 
 @dataclass(frozen=True, slots=True)
 class DocumentedArguments:
-    """By argument: what kind its annotation names, and shapes that are written down."""
+    """Per argument: the type its annotation names, and the shapes
+    that are documented.
+    """
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, tuple[tuple[tuple[Dim, ...], str], ...]] = field(
@@ -154,7 +156,7 @@ def read(
 
 
 def _annotation_text(annotation: Any) -> str:
-    """An annotation as text; empty without one."""
+    """Return an annotation as text; empty if there is none."""
     if annotation is inspect.Parameter.empty:
         return ""
     if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
@@ -163,7 +165,7 @@ def _annotation_text(annotation: Any) -> str:
 
 
 def _texts_of(called: Any, owner: Any) -> Iterator[str]:
-    """Docstrings, then the text of the function with its comments."""
+    """Yield docstrings, then the text of the function with its comments."""
     function = inspect.unwrap(getattr(called, "__func__", called))
     for documented in (function, type(owner) if owner is not None else None):
         text = getattr(documented, "__doc__", None)
@@ -177,7 +179,9 @@ def _texts_of(called: Any, owner: Any) -> Iterator[str]:
 
 
 def _comments(text: str) -> str:
-    """The signature with its comments, and the comments that begin with a name."""
+    """Return the signature with its comments, and the comments that begin
+    with a name.
+    """
     try:
         node = ast.parse(text).body[0]
         body = node.body[0].lineno if isinstance(node, ast.FunctionDef) else 1
@@ -199,7 +203,7 @@ def _comments(text: str) -> str:
 def _shapes_of(
     name: str, annotation: str, texts: list[str], owners: tuple[Any, Any]
 ) -> Iterator[tuple[tuple[Dim, ...], str]]:
-    """Shapes that the annotation or a text gives an argument."""
+    """Yield shapes that the annotation or a text gives for an argument."""
     for quoted in re.findall(r"[\"']([\w ]+)[\"']\]", annotation):
         dims = dims_of(quoted.split(), owners)
         if dims is not None:
@@ -221,7 +225,7 @@ def _shapes_of(
 
 
 def dims_of(words: list[str], owners: tuple[Any, Any]) -> tuple[Dim, ...] | None:
-    """Sizes and letters of words; None where they are none."""
+    """Return the sizes and letters of words; None if they are none."""
     words = [word.strip(" '\"") for word in words if word.strip(" '\"")]
     if not words or words == ["*"] or any(word in PROSE for word in words):
         return None
@@ -240,7 +244,7 @@ PROSE = frozenset("optional Tensor tensor torch.Tensor int float bool str None".
 
 
 def _dim_of(word: str, owner: Any, config: Any) -> Dim | None:
-    """The size of a word: a number, a setting of the model, a letter."""
+    """Return the dim of a word: a number, a setting of the model, or a letter."""
     if word.isdigit():
         return int(word)
     if "*" in word:

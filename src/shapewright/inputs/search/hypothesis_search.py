@@ -1,5 +1,5 @@
-"""The search for inputs: runs the cheapest hypothesis, makes more from its failure, and
-ends where the program itself is at fault.
+"""Search for inputs: run the cheapest hypothesis, derive more from its failure, and
+stop when the program itself is at fault.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """One run of a hypothesis."""
+    """A run of a hypothesis."""
 
     hypothesis: Hypothesis
     candidate: Candidate
@@ -69,18 +69,20 @@ class _Tried:
 
     @property
     def fits(self) -> bool:
-        """Whether it came to its end and nothing was passed over."""
+        """Whether the run reached its end without skipped errors."""
         return self.trace.complete and not self.failures
 
     @property
     def unfinished(self) -> bool:
-        """Whether it was ended for the number of its calls alone."""
+        """Whether the run was ended only because of its number of calls."""
         last = self.trace.findings[-1:]
         return not self.failures and any(each.code == "timeout" for each in last)
 
     @property
     def failed(self) -> str:
-        """What it failed at first, in torch's or the program's words, and where."""
+        """Return the first failure in torch's or the program's words,
+        with its place.
+        """
         if self.failures:
             failure = self.failures[0]
             span = self.trace.ops[failure.op].span
@@ -94,7 +96,7 @@ class _Tried:
 
     @property
     def reach(self) -> int:
-        """How many places of the program ran before something failed."""
+        """Return how many places of the program ran before a failure."""
         end = self.failures[0].op if self.failures else len(self.trace.ops)
         places = {(op.span, op.name) for op in islice(self.trace.ops, end)}
         return len(places)
@@ -102,7 +104,7 @@ class _Tried:
 
 @dataclass(slots=True)
 class _Search:
-    """A search under way."""
+    """A search in progress."""
 
     loaded: Loaded
     known: Beginning
@@ -114,7 +116,7 @@ class _Search:
     patient: bool = False
 
     def add(self, many: Iterable[Hypothesis], nearer: float = 0.0) -> None:
-        """Put hypotheses that are new into the queue, so much cheaper."""
+        """Add new hypotheses to the queue, with their cost reduced by `nearer`."""
         for each in many:
             each = replace(each, cost=each.cost - nearer) if nearer else each
             text = each.text()
@@ -123,7 +125,7 @@ class _Search:
                 heapq.heappush(self.queue, (each.cost, len(self.met), each))
 
     def conducted(self) -> _Tried | None:
-        """The first run that fits, or the one that came furthest."""
+        """Return the first run that fits, or the run that came furthest."""
         from shapewright.inputs.search.next_hypotheses import mender
         from shapewright.inputs.search.raised_errors import of_ending
 
@@ -155,7 +157,7 @@ class _Search:
         return best
 
     def nearer(self, tried: _Tried, best: _Tried | None) -> float:
-        """What a hypothesis that came further than any before is cheaper than it was.
+        """Return the cost reduction for a hypothesis that came further than all before.
 
         Its changes are then tried as if it had been the first.
         """
@@ -163,7 +165,7 @@ class _Search:
         return max(tried.hypothesis.cost - first, 0.0)
 
     def news(self, tried: _Tried) -> bool:
-        """Whether it failed at another place, or in other words, than any before."""
+        """Whether a run failed at another place, or otherwise, than all before."""
         failed = tuple(
             (tried.trace.ops[each.op].span, each.torch_message)
             for each in tried.failures
@@ -176,7 +178,7 @@ class _Search:
         return not known
 
     def flatter(self, best: _Tried) -> _Tried | None:
-        """The same with a dim less for each input, where that fits."""
+        """Remove a dim from every input, if that fits."""
         from shapewright.inputs.search.first_hypotheses import settled
 
         hypothesis = best.hypothesis
@@ -187,7 +189,7 @@ class _Search:
         return tried if tried is not None and tried.fits else None
 
     def nicer(self, found: _Tried) -> _Tried:
-        """The same with a size of images that people choose, if that fits, too."""
+        """Use a more common image size, if that fits as well."""
         sizes = found.hypothesis.sizes
         used = {dim for _, each in found.hypothesis.tensors() for dim in each.dims}
         sides = [letter for letter in ("H", "W") if letter in used]
@@ -227,7 +229,7 @@ class _Search:
 
 
 def _counted(most: int) -> Any:
-    """What ends a run after so many calls."""
+    """Return a hook that ends a run after so many calls."""
     from shapewright.engine.failures.run_ends import Stopped
 
     count = 0
@@ -333,7 +335,7 @@ def _is_torch_failure_own(best: _Tried, failure: Failure, run: Run) -> bool:
 
 
 def _sides(failure: Failure) -> tuple[object, object]:
-    """What a call has and what it needs; torch's words where no rule says it."""
+    """Return the actual and needed size of a call, or torch's message if unknown."""
     unmet = failure.unmet
     if unmet is None or unmet.has is None or unmet.needs is None:
         return failure.torch_message, ""
@@ -341,7 +343,7 @@ def _sides(failure: Failure) -> tuple[object, object]:
 
 
 def _never_meet(sides: set[tuple[object, object]]) -> bool:
-    """Whether one side is fixed, and all that was seen of the other does not divide it.
+    """Whether one side is fixed and no multiple of the other's common divisor.
 
     Example: 401 features are needed, and 16 channels of any size were there.
     """
@@ -357,7 +359,7 @@ def _never_meet(sides: set[tuple[object, object]]) -> bool:
 
 
 def _resized(hypothesis: Hypothesis) -> Iterator[Hypothesis]:
-    """The same with another size for one dim, or for both sides of an image.
+    """Yield hypotheses with another size for one dim, or for both sides of an image.
 
     Each input has a dim more, too: a program that takes a batch may run without one.
     """
@@ -393,7 +395,7 @@ def _next(size: int) -> int:
 
 
 def _failure_at(tried: _Tried, op: Op) -> Failure | None:
-    """The failure of the same call, where nothing failed before it."""
+    """Return the failure of the same call, if nothing failed before it."""
     if not tried.failures:
         return None
     first = tried.failures[0]
@@ -402,12 +404,12 @@ def _failure_at(tried: _Tried, op: Op) -> Failure | None:
 
 
 def _place(op: Op) -> tuple[object, ...]:
-    """The line of a call, and the layer, which may be one of several on that line."""
+    """Return the line of a call with its layer, as a line may have several layers."""
     return op.span, op.module, op.name
 
 
 def _has_passed(tried: _Tried, op: Op) -> bool:
-    """Whether the same call went well before anything failed."""
+    """Whether the same call succeeded before anything failed."""
     end = tried.failures[0].op if tried.failures else len(tried.trace.ops)
     before = islice(tried.trace.ops, end)
     return any(_place(each) == _place(op) for each in before)

@@ -1,5 +1,5 @@
-"""Hypotheses that take away what a torch call failed at: other sizes, ranks, dtypes or
-values of the inputs.
+"""Derive hypotheses that avoid the failure of a torch call: other sizes, ranks, dtypes
+or values of the inputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPATIAL = ("H", "W", "D", "L", "T")
 
 
 def _divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
-    """A size with which the elements go into the shape that a view asks for."""
+    """Change a dim so that the elements fit the shape that a view requests."""
     said = VIEWED.search(failure.torch_message)
     if said is None or not op.inputs:
         return
@@ -47,7 +47,7 @@ def _divided(mender: Mender, failure: Failure, op: Op) -> Iterator[Hypothesis]:
 def _sized(
     mender: Mender, fact: Fact, dim: int, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
-    """Another size for the dims of inputs that a dim was made of."""
+    """Change the size of the input dims that a dim was computed from."""
     sources = mender.way.sources(fact, dim)
     if len(sources) == 1 and sources[0].exact:
         yield from _resized(mender, sources[0], new, op)
@@ -64,7 +64,7 @@ def _sized(
 def _resized(
     mender: Mender, source: InputAxis, new: int, op: Op
 ) -> Iterator[Hypothesis]:
-    """One dim of one input."""
+    """Change a dim of an input."""
     hypothesis = mender.hypothesis
     tensor = hypothesis.at(source.path)
     if not isinstance(tensor, Tensor) or source.dim >= len(tensor.dims):
@@ -99,7 +99,7 @@ def _resized(
 def _alike(
     mender: Mender, fact: Fact, old: int, new: int, op: Op
 ) -> Iterator[Hypothesis]:
-    """Dims of inputs that have the wrong size themselves, each alone."""
+    """Change input dims that have the wrong size themselves, one at a time."""
     for path in mender.way.ancestors(fact):
         tensor = mender.hypothesis.at(path)
         shape = tensor.shape(mender.hypothesis.sizes)
@@ -118,7 +118,7 @@ def _estimated(
     op: Op,
     sources: list[InputAxis],
 ) -> Iterator[Hypothesis]:
-    """The sizes from which a derived size becomes what is needed."""
+    """Estimate the sizes for which a derived size becomes the needed size."""
     hypothesis = mender.hypothesis
     letters = []
     for source in sources:
@@ -150,7 +150,7 @@ def _estimated(
 
 
 def placed(dims: tuple[Dim, ...], place: int, dim: Dim) -> tuple[Dim, ...]:
-    """The dims with another at a place."""
+    """Return the dims with another dim at a place."""
     return (*dims[:place], dim, *dims[place + 1 :])
 
 
@@ -158,7 +158,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 
 def numbers_in(text: str) -> list[int]:
-    """Whole numbers that a message names."""
+    """Return the whole numbers in a message."""
     return [int(each) for each in NUMBER.findall(text)]
 
 
@@ -172,7 +172,7 @@ FRESH = ("S", "U", "V", "X", "Y", "Z", "Q", "R", "P", "K")
 
 @dataclass(slots=True)
 class Mender:
-    """What a failed run says of one hypothesis."""
+    """Derives new hypotheses from the failed run of a hypothesis."""
 
     known: Beginning
     observed: Observations
@@ -183,7 +183,7 @@ class Mender:
     ops: tuple[Op, ...]
 
     def mended(self) -> Iterator[Hypothesis]:
-        """Hypotheses to try next, each with its cost."""
+        """Yield the hypotheses to try next, each with its cost."""
         blamed: list[Path] = []
         for count, failure in enumerate(self.failures[:6]):
             op = self.ops[failure.op]
@@ -201,7 +201,7 @@ class Mender:
     # -- a call that torch refused ------------------------------------------------
 
     def of_failure(self, failure: Failure, op: Op) -> Iterator[Hypothesis]:
-        """By the changes with which torch takes the call, and by what it needs."""
+        """Apply repairs with which torch accepts the call, or meet the call's needs."""
         yield from self.batches(failure)
         yield from _divided(self, failure, op)
         for place, repair in enumerate(failure.repairs[:12]):
@@ -223,7 +223,7 @@ class Mender:
                 yield replace(each, cost=each.cost + doubt)
 
     def matched(self, failure: Failure, op: Op, unmet: Unmet) -> Iterator[Hypothesis]:
-        """Either side of two sizes that do not fit, as the other has it."""
+        """Give either of two mismatched sizes the value of the other."""
         if type(unmet.has) is not int or type(unmet.needs) is not int:
             return
         names = list(failure.arguments)
@@ -245,12 +245,12 @@ class Mender:
                     yield replace(each, cost=each.cost + (0 if decided else 2))
 
     def batches(self, failure: Failure) -> Iterator[Hypothesis]:
-        """More than one row, where a norm in training needs them."""
+        """Use more than one row if a norm in training requires it."""
         if "more than 1 value per channel" in failure.torch_message:
             yield self.hypothesis.with_sizes({"B": 2}, cost=0.1)
 
     def of_repair(self, repair: Repair, fact: Fact, op: Op) -> Iterator[Hypothesis]:
-        """The change of an operand as a change of the inputs that it came from."""
+        """Apply a repair of an operand to the inputs that it came from."""
         if repair.kind == "dtype" and isinstance(repair.new, str):
             yield from self.typed(fact, repair.new, op)
         elif repair.kind == "values":
@@ -262,7 +262,7 @@ class Mender:
             yield from self.moved(fact, repair)
 
     def typed(self, fact: Fact, dtype: str, op: Op) -> Iterator[Hypothesis]:
-        """Another dtype for the input whose elements are taken."""
+        """Give another dtype to the input whose elements are used."""
         path = self.way.carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor) or tensor.dtype == dtype:
@@ -282,7 +282,7 @@ class Mender:
             yield settled(self.hypothesis.with_value(path, rows, why, cost - 0.05))
 
     def valued(self, fact: Fact, op: Op, repair: Repair) -> Iterator[Hypothesis]:
-        """Indices below what they are looked up in."""
+        """Keep indices below the size of the dim that they index."""
         path = self.way.carried(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
@@ -297,7 +297,7 @@ class Mender:
                 yield self.hypothesis.with_value(path, made, why, 0.1 + cost)
 
     def moved(self, fact: Fact, repair: Repair) -> Iterator[Hypothesis]:
-        """A dim more or less, or dims in another order, where the rank was kept."""
+        """Add, remove or reorder dims, if the rank was kept on the way."""
         path = self.whole(fact)
         tensor = self.hypothesis.at(path) if path is not None else None
         if path is None or not isinstance(tensor, Tensor):
@@ -314,7 +314,7 @@ class Mender:
         yield self.hypothesis.with_value(path, made, "", 0.9)
 
     def whole(self, fact: Fact) -> Path | None:
-        """The input of the same rank that each dim of a tensor is a dim of."""
+        """Return the input of the same rank whose dims are those of a tensor."""
         path = self.way.input(fact)
         if path is not None:
             return path
@@ -327,18 +327,18 @@ class Mender:
         return places[0][0] if same else None
 
     def ranked(self, fact: Fact, more: int) -> Iterator[Hypothesis]:
-        """Another number of dims for the inputs that a tensor was made of."""
+        """Change the rank of the inputs that a tensor was computed from."""
         for path in self.way.ancestors(fact):
             yield from reranked(self, path, more)
 
     def fresh(self) -> str:
-        """A letter that is not used."""
+        """Return an unused letter."""
         used = {dim for _, each in self.hypothesis.tensors() for dim in each.dims}
         return next(letter for letter in FRESH if letter not in used)
 
 
 def _missing_dims(unmet: Unmet, rank: int) -> int:
-    """How many dims a tensor lacks for a call; below 0 has too many; 0 if unknown."""
+    """Return how many dims a tensor lacks; negative for excess, 0 if unknown."""
     if unmet.code in ("wrong-rank", "einsum-letters") and type(unmet.needs) is int:
         return unmet.needs - rank
     if unmet.code == "too-many-indices" and type(unmet.has) is int:
@@ -350,7 +350,7 @@ def _missing_dims(unmet: Unmet, rank: int) -> int:
 
 
 def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
-    """An input with so many dims more: as the evidence has it, else anywhere."""
+    """Add `more` dims to an input, or remove some if it is negative."""
     hypothesis = mender.hypothesis
     tensor = hypothesis.at(path)
     if not isinstance(tensor, Tensor) or more == 0:
@@ -382,7 +382,7 @@ def reranked(mender: Mender, path: Path, more: int) -> Iterator[Hypothesis]:
 
 
 def _table_of(op: Op, index: Fact) -> int | None:
-    """How many rows an index is looked up in."""
+    """Return the number of rows of the table that an index is used for."""
     others = [fact for fact in op.inputs if fact.tensor != index.tensor and fact.shape]
     if not others:
         numbers = [value for _, value in op.arguments if type(value) is int]
@@ -404,7 +404,7 @@ def mender(
     made: Trace,
     failures: Sequence[Failure],
 ) -> Mender:
-    """A mender for one run."""
+    """Return a mender for a run."""
     ops = tuple(made.ops)
     way = back(made, hypothesis)
     return Mender(known, observed, hypothesis, made, failures, way, ops)

@@ -1,4 +1,4 @@
-"""Hypotheses that take away what the program's own Python raised at."""
+"""Derive hypotheses that avoid an error raised by the program's own Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIVISIBLE = (256, 512, 384, 192, 128, 64)
 
 
 def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
-    """What to try after an exception of the program's own."""
+    """Yield hypotheses after an exception of the program's own."""
     error = mender.made.findings[-1] if mender.made.findings else None
     if error is None or mender.made.complete:
         return
@@ -50,7 +50,7 @@ def of_ending(mender: Mender, ending: Ending | None) -> Iterator[Hypothesis]:
 
 
 def _named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]:
-    """The tensors that the failing line names."""
+    """Yield the tensors that the failing line names."""
     line = _failing_line(mender)
     for name, fact in ending.tensors.items():
         if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", line):
@@ -58,7 +58,7 @@ def _named_tensors(mender: Mender, ending: Ending) -> Iterator[tuple[str, Fact]]
 
 
 def _failing_line(mender: Mender) -> str:
-    """The text of the line that ended the run."""
+    """Return the text of the line that ended the run."""
     span = mender.made.findings[-1].span
     source = mender.made.sources.get(span.file) if span is not None else None
     if span is None or source is None or source.text is None:
@@ -70,7 +70,7 @@ def _failing_line(mender: Mender) -> str:
 def _unpacked(
     mender: Mender, named: Mapping[str, Fact], count: int
 ) -> Iterator[Hypothesis]:
-    """As many dims as a shape is unpacked into."""
+    """Give a tensor as many dims as its shape is unpacked into."""
     for fact in named.values():
         more = count - len(fact.shape)
         for path in mender.way.ancestors(fact):
@@ -78,7 +78,7 @@ def _unpacked(
 
 
 def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
-    """Arguments that may be left out, where something is missing.
+    """Pass optional arguments, if something is missing.
 
     Those that the message or the failing line names come first, then those that the
     program uses without asking whether they are None.
@@ -113,7 +113,7 @@ def _more_given(mender: Mender, message: str) -> Iterator[Hypothesis]:
 
 
 def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
-    """A size that a message names beside one that was given."""
+    """Try sizes that a message names or hints at, then usual image sizes."""
     sizes, found = mender.hypothesis.sizes, numbers_in(message)
     used = {dim for _, each in mender.hypothesis.tensors() for dim in each.dims}
     for number in dict.fromkeys(found):
@@ -151,7 +151,7 @@ def _resized(mender: Mender, message: str) -> Iterator[Hypothesis]:
 
 
 def _fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
-    """A dim that is no letter, as the other of the sizes that a message names."""
+    """Set a fixed dim to the other size that a message names."""
     for path, tensor in mender.hypothesis.tensors():
         for place, dim in enumerate(tensor.dims):
             others = [one for one in found if one != dim and 0 < one <= 8192]
@@ -162,7 +162,7 @@ def _fixed(mender: Mender, found: list[int]) -> Iterator[Hypothesis]:
 
 
 def _said(mender: Mender, message: str) -> Iterator[Hypothesis]:
-    """Dims that a message writes out: `of shape (batch_size, 2, height, width)`."""
+    """Read dims from a message: `of shape (batch_size, 2, height, width)`."""
     of_program = mender.made.findings[-1].code == "program-error"
     for written in SHAPE.finditer(message if of_program else ""):
         words = written[1].strip(" ,").split(",")

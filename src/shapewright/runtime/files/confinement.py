@@ -1,8 +1,8 @@
-"""A process that can write nowhere but in one folder, whatever runs in it.
+"""Confine a process so that it can write in one folder only, whatever runs in it.
 
-Python's functions are led to a layer of their own (`patches.py`); what goes past them,
-C libraries and child processes, is held here by the kernel: Landlock refuses every
-write outside of the folder, and changes of rights, owners and times are passed over.
+Python's functions are redirected to a layer (`patches.py`). What goes past them, C
+libraries and child processes, is held here by the kernel: Landlock refuses every write
+outside the folder, and changes of rights, owners and times are ignored.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def end_with_parent() -> None:
 
 
 def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
-    """The file descriptor of a new ruleset, which refuses `rights` everywhere."""
+    """Return the file descriptor of a new ruleset that refuses `rights` everywhere."""
     attributes = struct.pack("=Q", rights)
     if version >= 6:
         attributes = struct.pack("=QQQ", rights, 0, NO_SIGNALS)
@@ -121,7 +121,7 @@ def _create_ruleset(system: ctypes.CDLL, version: int, rights: int) -> int:
 
 
 def _allow(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
-    """Allow `rights` on a file, or below a folder; nothing where it is missing."""
+    """Allow `rights` on a file, or below a folder; do nothing if it is missing."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -134,7 +134,7 @@ def _allow(system: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
 
 
 def _character_devices() -> list[str]:
-    """`/dev/null`, terminals, GPUs: what is written there changes no file."""
+    """Return `/dev/null`, terminals, GPUs: writing there changes no file."""
     found = []
     with os.scandir("/dev") as entries:
         for entry in entries:
@@ -148,7 +148,7 @@ def _character_devices() -> list[str]:
 
 
 def _pass_over_attributes(system: ctypes.CDLL) -> None:
-    """Have calls that change rights, owners or times succeed and do nothing."""
+    """Make calls that change rights, owners or times succeed without doing anything."""
     processor = ATTRIBUTE_CALLS.get(platform.machine())
     if processor is None:
         return

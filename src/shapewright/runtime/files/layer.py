@@ -1,7 +1,7 @@
-"""Files that a program writes lie in a temporary folder, and are read from there.
+"""Redirect the files that a program writes to a temporary folder, and read them there.
 
-The user's own are never changed: what is removed, renamed or copied is so for the run
-only, and what was not written again is still read where it really lies.
+The user's own files are never changed: removing, renaming or copying has an effect
+during the run only, and files that were not written again are read in their place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PLAIN = ("/dev/", "/proc/", "/sys/")
-"""Devices and processes are no files; but what lies in `SHARED_MEMORY` is."""
+"""Paths of devices and processes, not of files; `SHARED_MEMORY` does hold files."""
 
 SHARED_MEMORY = "/dev/shm/"
 
@@ -27,7 +27,7 @@ the same length that holds zeros."""
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """A folder that is removed, whatever the program left in it."""
+    """Yield a temporary folder that is removed, whatever the program left in it."""
     with tempfile.TemporaryDirectory(
         "", "shapewright-", ignore_cleanup_errors=True
     ) as folder:
@@ -35,12 +35,12 @@ def temporary_folder() -> Iterator[str]:
 
 
 class Layer:
-    """A folder that lies over the file system: what is written, is written there.
+    """A folder laid over the file system: everything that is written is written there.
 
-    `origins` says for a path where the user's own file lies that is seen there: None
-    where it was removed, another path where that was renamed or copied. It holds for
-    all that is below a folder. A program that has gone into a folder of the layer is
-    told the name of the folder below.
+    `origins` maps a path to where the user's own file lies that is seen there: None if
+    it was removed, another path if that was renamed or copied. An entry holds for
+    everything below a folder. A program that has changed into a folder of the layer
+    gets the name of the folder below.
     """
 
     def __init__(self, folder: str) -> None:
@@ -59,7 +59,7 @@ class Layer:
 
     @contextmanager
     def emptied(self) -> Iterator[None]:
-        """For the time of a block nothing was written or removed yet."""
+        """Use an empty layer, with nothing written or removed, in a block."""
         before = self.folder, self.origins, tempfile.tempdir
         with temporary_folder() as folder:
             self.folder, self.origins = folder, {}
@@ -70,7 +70,7 @@ class Layer:
                 self.folder, self.origins, tempfile.tempdir = before
 
     def temporary(self) -> str:
-        """A new folder for `tempfile`, whose files remove themselves."""
+        """Create a folder for `tempfile`, whose files remove themselves."""
         folder = os.path.join(self.folder, "temporary")
         self.mkdir(folder)
         return folder
@@ -78,7 +78,7 @@ class Layer:
     # -- names -------------------------------------------------------------------
 
     def path(self, file: Any) -> str | None:
-        """The absolute path of a file that is named, None for what is no name."""
+        """Return the absolute path of a named file, or None if `file` is not a name."""
         if isinstance(file, bytes):
             file = os.fsdecode(file)
         if self.over_with or not isinstance(file, str | os.PathLike):
@@ -90,11 +90,11 @@ class Layer:
         return None if plain else path
 
     def over(self, path: str) -> str:
-        """Where a path lies in this folder."""
+        """Return where a path lies in this folder."""
         return self.folder + path
 
     def origin(self, path: str) -> str | None:
-        """Where the user's own file lies that is seen at a path, if it is seen."""
+        """Return where the user's file that is seen at a path lies, or None."""
         if not self.origins:
             return path
         above = path
@@ -107,7 +107,7 @@ class Layer:
         return None if origin is None else origin + path[len(above) :]
 
     def is_there(self, path: str) -> bool:
-        """Whether there is something at a path, below our own patches."""
+        """Whether anything exists at a path, asked below our own patches."""
         try:
             self.stat(path)
         except OSError:
@@ -115,7 +115,7 @@ class Layer:
         return True
 
     def is_inside(self) -> bool:
-        """Whether the program has gone into a folder that it made."""
+        """Whether the program has changed into a folder that it created."""
         return self.getcwd().startswith(self.folder)
 
     def is_seen(self, path: str) -> bool:
@@ -123,14 +123,14 @@ class Layer:
         return self.is_there(self.reading(path))
 
     def is_folder(self, path: str) -> bool:
-        """Whether that is a folder, which its own name is not led further."""
+        """Whether a folder is seen at a path."""
         try:
             return stat.S_ISDIR(self.stat(self.reading(path)).st_mode)
         except OSError:
             return False
 
     def missing(self, file: Any) -> OSError:
-        """What the system raises for a name at which nothing is seen."""
+        """Return the system's error for a name at which nothing is seen."""
         above = self.path(file) or ""
         while above != os.path.dirname(above):
             above = os.path.dirname(above)
@@ -139,7 +139,7 @@ class Layer:
         return FileNotFoundError(2, "No such file or directory", os.fspath(file))
 
     def reading(self, file: Any) -> Any:
-        """What to read for a name."""
+        """Return the path to read for a name."""
         path = self.path(file)
         if path is None:
             return file
@@ -158,7 +158,7 @@ class Layer:
         return file
 
     def names(self, folder: Any) -> list[str]:
-        """`os.listdir`, of both."""
+        """Return `os.listdir` of the layer and of the user's folder together."""
         path = self.path(folder)
         if path is None:
             return self.listdir(folder)
@@ -178,7 +178,7 @@ class Layer:
     # -- changes -----------------------------------------------------------------
 
     def writing(self, file: Any, keeps: bool = False) -> Any:
-        """What to write for a name; with what it holds, where it `keeps` that."""
+        """Return the path to write for a name; `keeps` the old content."""
         path = self.path(file)
         if path is None:
             return file
@@ -206,13 +206,13 @@ class Layer:
                 shutil.copyfileobj(old, new)
 
     def made(self, folder: str) -> None:
-        """A folder of the layer, with all above it."""
+        """Create a folder of the layer, with all folders above it."""
         if not self.is_there(folder):
             self.made(os.path.dirname(folder))
             self.mkdir(folder)
 
     def remove(self, file: Any) -> None:
-        """`os.remove`, and all that is in a folder."""
+        """Remove a file, as `os.remove` does, or a folder with everything in it."""
         path = self.path(file)
         if path is None or not self.is_seen(path):
             raise self.missing(file)
@@ -223,7 +223,7 @@ class Layer:
             self.clear(over)
 
     def forget(self, path: str) -> None:
-        """What was removed, renamed or copied below a path has no meaning any more."""
+        """Forget what was removed, renamed or copied below a path."""
         for key in [key for key in self.origins if key.startswith(path + os.sep)]:
             del self.origins[key]
 
@@ -237,7 +237,7 @@ class Layer:
         self.rmdir(over)
 
     def rename(self, source: Any, target: Any) -> None:
-        """`os.rename` and `os.replace`; nothing of the user's is read for it."""
+        """Rename as `os.rename` and `os.replace`, without reading files."""
         old, new = self.both(source, target)
         if old == new:
             return
@@ -256,7 +256,7 @@ class Layer:
         self.origins[old] = None
 
     def both(self, source: Any, target: Any) -> tuple[str, str]:
-        """The paths of what is there and of what it is to be, or what is missing."""
+        """Return the paths of source and target, or raise if something is missing."""
         paths = self.path(source) or "", self.path(target) or ""
         for file, path in zip((source, target), paths, strict=True):
             if not self.is_folder(os.path.dirname(path)):
@@ -266,7 +266,7 @@ class Layer:
         return paths
 
     def refuse_rename(self, old: str, new: str, target: str) -> None:
-        """Raise what the system raises where a name may not take another's place."""
+        """Raise the system's error if a name may not take another's place."""
         folder = self.is_folder(old)
         if folder and new.startswith(old + os.sep):
             raise OSError(22, "Invalid argument", target)
@@ -280,7 +280,7 @@ class Layer:
             raise OSError(39, "Directory not empty", target)
 
     def copy(self, source: Any, target: Any) -> None:
-        """A file, or a folder with all that is seen in it, seen under a name too."""
+        """Show a file, or a folder with everything seen in it, under a second name."""
         old, new = self.both(source, target)
         if self.is_folder(old):
             self.made(self.over(new))

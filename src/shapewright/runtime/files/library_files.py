@@ -1,8 +1,8 @@
-"""Libraries that open files by themselves, in C: their files are led to a layer.
+"""Redirect to a layer the files that libraries open by themselves, in C.
 
-What is not listed here is held by the kernel where it can be (`confinement.py`): its
-write is refused, and the program is told so. What the safetensors library writes is
-kept like what `torch.save` gets.
+The kernel holds what is not listed here, where it can (`confinement.py`): it refuses
+the write, and the program gets the error. What the safetensors library writes is kept
+like the arguments of `torch.save`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 26
-"""Bytes of a file that `numpy.memmap` changes in memory only, and not in a copy."""
+"""Bytes of a file from which `numpy.memmap` changes it in memory, not in a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Opener:
     default: str = "r"
 
     def writes(self, arguments: dict[str, Any]) -> tuple[bool, bool]:
-        """Whether it writes, and whether what the file holds is kept."""
+        """Whether the call writes, and whether the content of the file is kept."""
         if not self.mode:
             return not self.reads, self.changes
         mode = str(arguments.get(self.mode) or self.default)
@@ -88,12 +88,12 @@ OPENERS = (
     _Opener("torch", "from_file", "filename", changes=True),
     _Opener("safetensors.numpy", "save_file", "filename", at=1),
 )
-"""What opens files past Python's `open`, by its documentation."""
+"""Functions that open files without Python's `open`, by their documentation."""
 
 
 @contextmanager
 def library_files_kept(layer: Layer) -> Iterator[None]:
-    """Lead what libraries open to the layer: those that are there, and come later."""
+    """Redirect libraries' files to the layer, also of libraries imported later."""
     with ExitStack() as stack:
         by_module: dict[str, list[_Opener]] = {}
         for opener in OPENERS:
@@ -127,7 +127,7 @@ def _removed(items: list[Any], item: Any) -> None:
 def _led(
     module: ModuleType, opener: _Opener, layer: Layer
 ) -> Callable[[], object] | None:
-    """Replace one function, or a class's beginning; returns how to undo it."""
+    """Replace one function, or a class's constructor; return how to undo it."""
     owner: Any = module
     *path, name = opener.name.split(".")
     for part in path:
@@ -149,7 +149,7 @@ def _led(
 
 
 def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
-    """The function with the name of its file led to the layer."""
+    """Return the function with the name of its file redirected to the layer."""
     try:
         names = list(inspect.signature(original).parameters)
     except (TypeError, ValueError):
@@ -177,7 +177,7 @@ def _leading(original: Any, opener: _Opener, layer: Layer, own: int) -> Any:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Calls a function with a module of these names once it has been imported."""
+    """A finder that calls a function with certain modules once they are imported."""
 
     def __init__(self, names: set[str], then: Callable[[ModuleType], None]) -> None:
         self.names = names
@@ -200,7 +200,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
 
 class _Loading(importlib.abc.Loader):
-    """A loader, and what is called after it."""
+    """A loader that calls a function with each module that it has loaded."""
 
     def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
         self.loader = loader
@@ -223,7 +223,7 @@ class _Loading(importlib.abc.Loader):
 
 @contextmanager
 def _memory_maps_kept(layer: Layer) -> Iterator[None]:
-    """A large file that `numpy.memmap` would change is changed in memory only."""
+    """Let `numpy.memmap` change large files in memory only."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         yield
@@ -255,7 +255,7 @@ NAMES = {
 
 
 class _Opened:
-    """What `safe_open` gives, of tensors that were saved in this run."""
+    """The result of `safe_open` for tensors that were saved in this run."""
 
     def __init__(self, tensors: dict[str, Any], metadata: Any) -> None:
         self.tensors, self.told = tensors, metadata
@@ -302,7 +302,7 @@ class _Slice:
 
 @contextmanager
 def tensor_files_kept(shelf: Shelf) -> Iterator[None]:
-    """`safetensors`, where it is installed, keeps what it is given on the shelf."""
+    """Keep what `safetensors`, if installed, is given to save on the shelf."""
     if importlib.util.find_spec("safetensors") is None:
         yield
         return
@@ -318,7 +318,7 @@ def tensor_files_kept(shelf: Shelf) -> Iterator[None]:
 
 
 def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
-    """Owner, name and stand-in of each of its functions that touches a file."""
+    """Return owner, name and stand-in of each library function that uses a file."""
     inner = library.torch
     opening, check = library.safe_open, getattr(
         inner, "_evaluate_tensors_for_save", None
@@ -360,10 +360,10 @@ def _replacements(shelf: Shelf, library: Any) -> list[tuple[Any, str, Any]]:
 
 @contextmanager
 def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
-    """A function, replaced in each module that has it by its name or another.
+    """Replace a function in each module that has it, by its name or another.
 
-    A module that is imported in the block takes the stand-in with it, so that one
-    hands on to the original afterwards.
+    A module that is imported in the block keeps the stand-in, which therefore calls the
+    original afterwards.
     """
     on = [True]
 
@@ -388,7 +388,7 @@ def _everywhere(original: Any, name: str, function: Any) -> Iterator[None]:
 
 @contextmanager
 def _storages_have_addresses() -> Iterator[None]:
-    """Tensors without data lie somewhere, too: those that share memory share that."""
+    """Give tensors without data addresses, equal if they share memory."""
 
     def of_storage(original: Callable[[Any], int]) -> Any:
         def data_ptr(self: Any) -> int:

@@ -1,4 +1,4 @@
-"""Functions of `os` that change files or look at them, led to a layer."""
+"""Redirect functions of `os` that change files or look at them to a layer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 from shapewright.runtime.files.layer import Layer
 
 Patch = tuple[Any, str, Callable[..., Any]]
-"""An owner, the name of its function, and what stands in for that."""
+"""An owner, the name of its function, and the function that replaces it."""
 
 
 def named_in(file: Any, folder: int | None) -> Any:
-    """The path of a file that is named from an open folder, `dir_fd`."""
+    """Return the path of a file that is named relative to an open folder, `dir_fd`."""
     if folder is None or not isinstance(file, str | bytes | os.PathLike):
         return file
     if os.path.isabs(os.fspath(file)):
@@ -28,7 +28,7 @@ def named_in(file: Any, folder: int | None) -> Any:
 
 
 def _path_of_open(descriptor: int) -> str:
-    """Where the file or folder lies that is open under a number."""
+    """Return the path of the file or folder that is open under a descriptor."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -38,7 +38,7 @@ def _path_of_open(descriptor: int) -> str:
 
 
 def moving(layer: Layer) -> list[Patch]:
-    """What is removed, renamed or linked without being opened."""
+    """Return patches that remove, rename or link files without opening them."""
     rename, unlink, rmdir, rmtree = os.rename, os.remove, os.rmdir, shutil.rmtree
     copyfile = shutil.copyfile
 
@@ -104,7 +104,7 @@ def moving(layer: Layer) -> list[Patch]:
                 return
 
     def copied(source: Any, target: Any, *, follow_symlinks: bool = True) -> Any:
-        """`shutil.copyfile`, which reads nothing of a file that is the user's."""
+        """Stand in for `shutil.copyfile`, without reading the user's file."""
         old, new = layer.path(source), layer.path(target)
         if old is None or new is None or old == new or not os.path.isfile(source):
             return copyfile(source, target, follow_symlinks=follow_symlinks)
@@ -130,13 +130,13 @@ ATTRIBUTES = (
     "chmod", "lchmod", "chown", "lchown", "utime", "setxattr", "removexattr",
     "chflags", "lchflags",
 )  # fmt: skip
-"""Functions of `os` that change a file's rights, owner or times: they say nothing of
-shapes, so that the file is there is all that they are asked.
+"""Functions of `os` that change a file's rights, owner or times. They have no effect on
+shapes, so the stand-ins only check that the file exists.
 """
 
 
 def changing_attributes(layer: Layer) -> list[Patch]:
-    """Rights, owners and times of files, which stay as they are."""
+    """Return patches that leave rights, owners and times of files as they are."""
 
     def marked(original: Any) -> Any:
         def mark(
@@ -161,7 +161,7 @@ def changing_attributes(layer: Layer) -> list[Patch]:
 
 
 def starting_processes(layer: Layer) -> list[Patch]:
-    """Processes, which see the files of the disk: that they ran is noted."""
+    """Return patches that note started processes, which see the files of the disk."""
     popen, system = subprocess.Popen.__init__, os.system
 
     def note(command: Any) -> None:
@@ -187,7 +187,9 @@ LIBRARIES = (sysconfig.get_path("stdlib"), "site-packages", "dist-packages")
 
 
 def _is_of_library() -> bool:
-    """Whether what calls now, past us and `subprocess`, is no code of the program's."""
+    """Whether the caller, past us and `subprocess`, is a library and
+    not the program.
+    """
     frame: Any = sys._getframe()
     ours = (os.path.dirname(__file__), subprocess.__file__)
     while frame is not None and frame.f_code.co_filename.startswith(ours):
@@ -197,7 +199,7 @@ def _is_of_library() -> bool:
 
 
 def _shown_command(given: Any) -> str:
-    """A command as a line, cut where it is long."""
+    """Return a command as one line, cut if it is long."""
     if isinstance(given, bytes | str | os.PathLike):
         line = os.fsdecode(os.fspath(given))
     else:
@@ -207,7 +209,7 @@ def _shown_command(given: Any) -> str:
 
 
 def asking(layer: Layer) -> list[Patch]:
-    """What is there, of which kind; where the program stands."""
+    """Return patches for queries: what exists, its kind, and the working folder."""
     scandir, chdir, getcwd = os.scandir, os.chdir, os.getcwd
 
     def asked(original: Any) -> Any:
@@ -259,7 +261,7 @@ def asking(layer: Layer) -> list[Patch]:
 
 
 class _Entry:
-    """`os.DirEntry`, of what is seen through a layer."""
+    """Stand-in for `os.DirEntry`, of what is seen through a layer."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.name = name
@@ -290,7 +292,7 @@ class _Entry:
         return False
 
     def is_a(self, kind: Callable[[int], bool], follow: bool) -> bool:
-        """Whether its mode is of a kind; a link to nowhere is of none."""
+        """Whether its mode is of a kind; a broken link is of no kind."""
         try:
             return kind(self.stat(follow_symlinks=follow).st_mode)
         except FileNotFoundError:
@@ -298,7 +300,7 @@ class _Entry:
 
 
 class _Entries:
-    """`os.scandir` of what is seen through a layer."""
+    """Stand-in for `os.scandir`, of what is seen through a layer."""
 
     def __init__(self, layer: Layer, folder: str) -> None:
         self.items = iter([_Entry(folder, name) for name in layer.names(folder)])
@@ -316,4 +318,4 @@ class _Entries:
         pass
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""

@@ -1,7 +1,7 @@
-"""What becomes of the files that a program writes, removes and renames.
+"""Keep the files that a program writes, removes and renames in a layer.
 
-What a C library opens by itself is led to the layer in `library_files.py`, where it is
-known.
+Files that a C library opens by itself are redirected in `library_files.py`, if the
+library is known.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 @contextmanager
 def files_kept() -> Iterator[Layer]:
-    """Lead all that is written in the block to a temporary folder, which is removed.
+    """Redirect all writes of the block to a temporary folder, which is removed.
 
-    Inside of another such block, its layer is empty for the time of this one.
+    Inside another such block, empty its layer for the time of this one.
     """
     current = layer_in_use()
     if current is not None:
@@ -92,7 +92,9 @@ def files_kept() -> Iterator[Layer]:
 
 @contextmanager
 def _abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
-    """`os.stat in os.supports_follow_symlinks` holds of what stands for `os.stat`."""
+    """Make `os.stat in os.supports_follow_symlinks` hold for the
+    stand-in of `os.stat`.
+    """
     claimed = [
         (ability, function)
         for ability in (
@@ -112,7 +114,7 @@ def _abilities_claimed(functions: dict[Any, Any]) -> Iterator[None]:
 
 
 def _naming_files(layer: Layer, function: Any) -> Any:
-    """The function, whose errors have the names that the program knows."""
+    """Return the function, with the names that the program knows in its errors."""
     if isinstance(function, type):
         return function
 
@@ -131,14 +133,14 @@ def _naming_files(layer: Layer, function: Any) -> Any:
 
 
 def layer_in_use() -> Layer | None:
-    """The layer to which `open` leads, where one is in use."""
+    """Return the layer that `open` uses, if there is any."""
     layer: Layer | None = getattr(io.open, "layer", None)
     return layer
 
 
 @contextmanager
 def _folder_restored() -> Iterator[None]:
-    """The working directory is after the block what it was before."""
+    """Restore the working directory after the block."""
     folder = os.getcwd()
     try:
         yield
@@ -148,7 +150,7 @@ def _folder_restored() -> Iterator[None]:
 
 @contextmanager
 def _of_numpy(layer: Layer) -> Iterator[None]:
-    """`np.savetxt` and its like keep the `open` that was there when numpy came."""
+    """Patch `np.savetxt` and others, which keep the `open` of numpy's import."""
     module = sys.modules.get("numpy.lib._datasource")
     kept = getattr(getattr(module, "_file_openers", None), "_file_openers", None)
     if not isinstance(kept, dict) or None not in kept:
@@ -162,7 +164,7 @@ def _of_numpy(layer: Layer) -> Iterator[None]:
 
 
 def _opening(layer: Layer) -> list[Patch]:
-    """Files that are opened, and folders that are made."""
+    """Return patches that open files and create folders."""
     opening, low, mkdir = layer.open, os.open, os.mkdir
     truncate = os.truncate
 
@@ -189,7 +191,7 @@ def _opening(layer: Layer) -> list[Patch]:
         mkdir(layer.writing(file), mode)
 
     def made_special(original: Any) -> Any:
-        """`os.mkfifo` and `os.mknod`."""
+        """Stand in for `os.mkfifo` and `os.mknod`."""
 
         def make(
             file: Any, *rest: Any, dir_fd: int | None = None, **named: Any
@@ -199,7 +201,7 @@ def _opening(layer: Layer) -> list[Patch]:
         return make
 
     def cut(file: Any, length: int) -> None:
-        """`os.truncate`."""
+        """Stand in for `os.truncate`."""
         if layer.path(file) is None:  # a file that is open
             truncate(file, length)
             return
@@ -208,7 +210,7 @@ def _opening(layer: Layer) -> list[Patch]:
         truncate(layer.writing(file, keeps=True), length)
 
     class LedFileIO(io.FileIO, metaclass=_AsFileIO):
-        """`io.FileIO`, with its file led to the layer."""
+        """`io.FileIO` with its file redirected to the layer."""
 
         def __init__(
             self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None
@@ -236,7 +238,9 @@ def _opening(layer: Layer) -> list[Patch]:
 
 
 class _AsFileIO(type(io.FileIO)):  # type: ignore[misc]
-    """Whatever `open` gave is an instance of it, as of `io.FileIO` itself."""
+    """Metaclass under which files from `open` are instances, as
+    of `io.FileIO` itself.
+    """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, cls.__mro__[1])
@@ -244,12 +248,12 @@ class _AsFileIO(type(io.FileIO)):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class ProgramFiles:
-    """How a program's files are kept from harm, as in ``with ProgramFiles().kept():``.
+    """Protects a program's files, as in ``with ProgramFiles().kept():``.
 
-    What it writes lies in a layer over the file system, and is gone after the block.
-    With `confined_to`, the folder of a process that ends, the kernel refuses all
-    writes outside of it where it can. With `allow_writes` the program writes as in a
-    real run, but for what `torch.save` and its like get, which has no data to write.
+    Its writes go to a layer over the file system, and are gone after the block. With
+    `confined_to`, the folder of a process that ends, the kernel refuses all writes
+    outside of it where it can. With `allow_writes` the program writes as in a real run,
+    except through `torch.save` and similar functions, which have no data to write.
     """
 
     allow_writes: bool = False
@@ -257,7 +261,7 @@ class ProgramFiles:
 
     @contextmanager
     def kept(self, witness: Witness | None = None) -> Iterator[Layer]:
-        """The program runs in the block; a `witness` is told of what torch saves."""
+        """Run the program in the block; a `witness` hears what torch saves."""
         with ExitStack() as stack:
             if self.allow_writes:
                 layer = Layer(stack.enter_context(temporary_folder()))
@@ -271,13 +275,13 @@ class ProgramFiles:
 
 
 def noted(made: Trace, layer: Layer) -> Trace:
-    """The trace, which says what processes the program started."""
+    """Return the trace with notes on the processes that the program started."""
     told = tuple(Assumption(text) for text in _processes_told(layer))
     return replace(made, assumptions=(*made.assumptions, *told)) if told else made
 
 
 def _processes_told(layer: Layer) -> list[str]:
-    """A sentence on each process that the program started, which saw the real files."""
+    """Return a sentence on each started process, which saw the real files."""
     return [
         f"`{command}` ran as a process of its own, which can write no files "
         "(--allow-writes lets it)"

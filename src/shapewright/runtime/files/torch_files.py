@@ -1,8 +1,8 @@
-"""`torch.save` and `torch.load`: what is saved has no data, so it is kept as it is.
+"""`torch.save` and `torch.load`, which keep saved objects: they have no data to write.
 
-A token stands in the file instead, in the layer where the program's files lie.
+The file, in the layer where the program's files lie, holds a token instead.
 
-torch itself is asked, with a file that holds all but the tensors.
+torch itself runs its checks, on a file that holds everything but the tensors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OURS = "shapewright"
 
 
 class _WithoutTensors(pickle.Pickler):
-    """Writes something that is always allowed in place of each tensor."""
+    """A pickler that writes something always allowed in place of each tensor."""
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) in TENSORS:
@@ -52,7 +52,7 @@ def _must_be_allowed(
     *args: Any,
     **named: Any,
 ) -> None:
-    """Raise what `torch.load` raises of something that was saved."""
+    """Raise the error that `torch.load` raises for something that was saved, if any."""
     file = io.BytesIO()
     module = SimpleNamespace(Pickler=_WithoutTensors, __name__=__name__)
     with torch._C.DisableTorchFunction():
@@ -71,10 +71,10 @@ def _must_be_allowed(
 
 
 class _Locations:
-    """The devices of loaded storages, as `map_location` says; the data stay on the CPU.
+    """The devices of loaded storages, by `map_location`; the data stay on the CPU.
 
     Example: for a file that was saved on a GPU, ``Locations(None)`` claims `cuda:0`, as
-    torch would, or raises torch's error where no GPU is claimed.
+    torch would, or raises torch's error if no GPU is claimed.
     """
 
     def __init__(self, map_location: Any) -> None:
@@ -82,12 +82,12 @@ class _Locations:
         self.claims: dict[int, str] = {}
 
     def __call__(self, storage: Any, location: str) -> Any:
-        """As torch asks a function: it gets a storage on the CPU."""
+        """Map a location as torch calls it, with a storage on the CPU."""
         self.claims[storage._cdata] = self.device_of(storage, location)
         return storage
 
     def device_of(self, storage: Any, location: str) -> str:
-        """The device that a storage saved at a location is loaded to."""
+        """Return the device to which a storage saved at a location is loaded."""
         asked = self.map_location
         if callable(asked):
             asked = _asked(asked, storage, location)
@@ -98,7 +98,7 @@ class _Locations:
         return device
 
     def claim(self, made: Any) -> Any:
-        """Loaded tensors claim their devices from the first time they are seen."""
+        """Make loaded tensors claim their devices from the first time they are seen."""
         for tensor in _tensors_in(made):
             with torch._C.DisableTorchFunction():
                 key = None if tensor.is_sparse else tensor.untyped_storage()._cdata
@@ -106,7 +106,7 @@ class _Locations:
         return made
 
     def move(self, kept: Any) -> Any:
-        """What was saved in this run, on the devices that it is loaded to."""
+        """Return what was saved in this run, on the devices to which it is loaded."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             location = str(tensor.device)
@@ -128,7 +128,7 @@ class _Locations:
 
 
 def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
-    """What a program's function says, which may move a storage to a GPU itself."""
+    """Return the answer of a program's function, which may move a storage to a GPU."""
     try:
         answer = function(storage, location)
     except (AssertionError, RuntimeError):
@@ -139,7 +139,7 @@ def _asked(function: Callable[..., Any], storage: Any, location: str) -> Any:
 
 
 def _must_be_there(device: str) -> None:
-    """Raises what torch raises where there is no such GPU."""
+    """Raise torch's error if there is no such GPU."""
     kind, _, number = device.partition(":")
     if kind != "cuda":
         return
@@ -159,7 +159,7 @@ def _must_be_there(device: str) -> None:
 
 
 def _modules_in(made: Any) -> Iterator[nn.Module]:
-    """Each module in a nest, and those in it."""
+    """Yield each module in a nest, with its submodules."""
     if isinstance(made, nn.Module):
         yield from made.modules()
     elif isinstance(made, dict):
@@ -171,7 +171,7 @@ def _modules_in(made: Any) -> Iterator[nn.Module]:
 
 
 def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
-    """Each tensor in a nest, and those of modules in it."""
+    """Yield each tensor in a nest, and those of modules in it."""
     yield from nests.tensors(made)
     for module in _modules_in(made):
         yield from module.parameters(recurse=False)
@@ -179,11 +179,11 @@ def _tensors_in(made: Any) -> Iterator[torch.Tensor]:
 
 
 TOKEN = b"shapewright kept what was saved here: "
-"""What stands in a file instead of what was saved."""
+"""The content of a file in place of what was saved."""
 
 
 class Witness(Protocol):
-    """Who wants to know what is saved and loaded, by the name of the file."""
+    """Receiver of the names of files that are saved and loaded."""
 
     def saved(self, file: str) -> None: ...
 
@@ -191,7 +191,7 @@ class Witness(Protocol):
 
 
 class Shelf:
-    """What was saved, by a number that stands in the file."""
+    """The saved objects, by the number that is written in the file."""
 
     def __init__(
         self, layer: Layer, saving: Callable[..., Any], witness: Witness | None
@@ -214,7 +214,7 @@ class Shelf:
             self.witness.saved(_name_of(file))
 
     def kept_in(self, file: Any) -> Any:
-        """What was saved in this run in a file, None where it was not."""
+        """Return what was saved to a file in this run, None if nothing was."""
         token = self.head_of(file)
         if not token.startswith(TOKEN):
             return None
@@ -230,7 +230,9 @@ class Shelf:
         args: Any,
         named: Any,
     ) -> Any:
-        """What was saved in this run; else the file, its numbers left on the disk."""
+        """Load what was saved in this run, else the file without
+        reading its numbers.
+        """
         token, name = self.head_of(file), _name_of(file)
         if self.witness is not None:
             self.witness.loaded(name)
@@ -253,7 +255,7 @@ class Shelf:
             return locations.claim(original(self.layer.reading(file), **named))
 
     def head_of(self, file: Any) -> bytes:
-        """The first bytes of a file."""
+        """Return the first bytes of a file."""
         length = len(TOKEN) + 20
         if hasattr(file, "read"):
             at = file.tell()
@@ -265,7 +267,9 @@ class Shelf:
 
 
 def _copied(thing: Any) -> Any:
-    """A copy that later training does not change; of what cannot be copied, itself."""
+    """Return a copy that later training does not change, or the object if
+    it has none.
+    """
     try:
         return copy.deepcopy(thing)
     except Exception:
@@ -273,13 +277,13 @@ def _copied(thing: Any) -> Any:
 
 
 def _name_of(file: Any) -> str:
-    """The name of a file, or nothing where it is one that is open."""
+    """Return the name of a file, or an empty string for an open file."""
     return str(os.fspath(file)) if isinstance(file, str | os.PathLike) else ""
 
 
 @contextmanager
 def saves_kept(layer: Layer, witness: Witness | None = None) -> Iterator[Shelf]:
-    """Nothing is pickled, but kept on the shelf; a `witness` is told of each file."""
+    """Keep saved objects unpickled on a shelf; a `witness` hears of each file."""
     shelf = Shelf(layer, torch.save, witness)
 
     def save(original: Any) -> Any:

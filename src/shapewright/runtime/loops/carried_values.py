@@ -1,10 +1,10 @@
-"""What one turn of a loop hands on to the next, and what grows with each turn.
+"""The values that a turn of a loop hands on to the next, and those that grow.
 
-Turns that are left out would have made them longer; what the last turn added is added
+Turns that are left out would have lengthened them; what the last turn added is added
 for each of them, so that what follows the loop has the lengths of a whole run.
 
-A cache of keys and values is a list of tuples, or an object that holds them; each of
-its tensors, and each of its counts, is to be what it is in a whole run.
+A cache of keys and values is a list of tuples, or an object that holds them; all its
+tensors and counts get the sizes that they have in a whole run.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import torch
 from shapewright.runtime.loops.counts import Counts, evaluated
 
 MOST_PARTS = 256
-"""Tensors and numbers of one nest that are looked at."""
+"""Tensors and numbers of one nest that are looked at, at most."""
 
 DEEP = 6
-"""Levels of a nest."""
+"""Levels of a nest, at most."""
 
 More = tuple[int, int] | None
-"""The dim in which a tensor grew, and by how much; None where it did not. Of a number
-the dim is -1."""
+"""The dim in which a tensor grew, and by how much; None if it did not. For a number the
+dim is -1."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tensor or an array by its shape, or a whole number as its value.
+    """A tensor or an array by its shape, or a whole number by its value.
 
     `number` is the tensor's own.
     """
@@ -47,7 +47,7 @@ class _TooMany(Exception):
 
 
 def _parts_of(value: Any) -> list[_Part] | None:
-    """The parts of a nest in order; None where there is none, or where it is large."""
+    """Return the parts of a nest in order; None if it has none, or too many."""
     found: list[_Part] = []
     try:
         for each in _leaves(value, DEEP):
@@ -67,7 +67,7 @@ def _part(value: Any) -> _Part:
 
 
 def _difference(old: list[_Part], new: list[_Part]) -> list[More] | None:
-    """How each part grew; None where they are not the same parts."""
+    """Return how each part grew; None if they are not the same parts."""
     if len(old) != len(new):
         return None
     found: list[More] = []
@@ -87,7 +87,7 @@ def _difference(old: list[_Part], new: list[_Part]) -> list[More] | None:
 
 
 def _lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) -> Any:
-    """A nest with each part as it is after so many turns more.
+    """Return a nest with each part as it is after `times` more turns.
 
     Lists, dicts and objects are changed in place.
     """
@@ -115,7 +115,7 @@ def _lengthened(value: Any, more: Iterator[More], times: int, deep: int = DEEP) 
 
 
 def _leaves(value: Any, deep: int) -> Iterator[Any]:
-    """Tensors, arrays and whole numbers, in the order of `_lengthened`."""
+    """Yield tensors, arrays and whole numbers, in the order of `_lengthened`."""
     inner: Any = ()
     if type(value) is int or _is_array(value):
         yield value
@@ -134,13 +134,13 @@ def _leaves(value: Any, deep: int) -> Iterator[Any]:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether something is a tensor, or an array of numpy's."""
+    """Whether a value is a tensor or a numpy array."""
     own = type(value).__module__.partition(".")[0] == "numpy"
     return isinstance(value, torch.Tensor) or (own and hasattr(value, "shape"))
 
 
 def _longer(value: Any, dim: int, count: int, times: int) -> Any:
-    """A tensor with its last entries of one dim again and again; a count set on."""
+    """Return a tensor with the last entries of a dim repeated, or a count advanced."""
     if type(value) is int:
         return value + count * times
     size = value.shape[dim]
@@ -154,16 +154,16 @@ def _longer(value: Any, dim: int, count: int, times: int) -> Any:
 
 
 MOST_ITEMS = 1_000_000
-"""Items of a list that is made as long as in a whole run."""
+"""Items of a list that is extended to its length in a whole run, at most."""
 
 MOST_JOINED = 100_000
-"""Tensors that are joined for it."""
+"""Tensors that are concatenated to extend a tensor, at most."""
 
 MOST_COUNTS = 64
-"""Counts of objects and dicts that are set forward."""
+"""Counts of objects and dicts that are advanced, at most."""
 
 HELD_BY_US = 3
-"""References to a list that nobody else holds: ours, the loop's, and the question's."""
+"""References to a list that nobody else holds: ours, the loop's, and the query's."""
 
 
 class Lists:
@@ -173,16 +173,16 @@ class Lists:
         self.held: dict[int, Any] = {}
 
     def grew(self, found: Any) -> None:
-        """A program is about to add to something."""
+        """Note an object to which the program is about to add."""
         if type(found) is list or (type(found) is deque and found.maxlen is None):
             self.held[id(found)] = found
 
     def lengths(self) -> dict[int, int]:
-        """How long each is."""
+        """Return the length of each list."""
         return {key: len(each) for key, each in self.held.items()}
 
     def forget(self, known: dict[int, int]) -> None:
-        """Let those go that came after some others, and that nobody holds."""
+        """Forget lists that are not in `known` and that nobody else holds."""
         for key in [key for key in self.held if key not in known]:
             if sys.getrefcount(self.held[key]) < HELD_BY_US:
                 del self.held[key]
@@ -190,10 +190,10 @@ class Lists:
 
 @dataclass(slots=True)
 class CarriedCounts:
-    """Counts that an object or a dict holds, to which a program adds one.
+    """Counts in an object or a dict that a program increments.
 
-    Each has the loops around it in the text that set it forward, with the place of
-    their conditions; None where there is no condition.
+    Each has the loops around it in the text that increment it, with the place of their
+    conditions, or None if there is no condition.
     """
 
     held: dict[tuple[int, Any], tuple[Any, bool, dict[Any, int | None]]] = field(
@@ -203,7 +203,7 @@ class CarriedCounts:
     def counts(
         self, owner: Any, key: Any, item: bool, file: str, loops: tuple[Any, ...]
     ) -> None:
-        """A program is about to add one."""
+        """Note a count that the program is about to increment."""
         there = type(getattr(owner, "__dict__", None)) is dict
         fits = isinstance(owner, dict) if item else there
         if fits and isinstance(key, str | int) and len(self.held) < MOST_COUNTS:
@@ -211,7 +211,7 @@ class CarriedCounts:
             self.held[id(owner), key] = owner, item, guards
 
     def values(self) -> dict[tuple[int, Any], int]:
-        """What each is, of whole numbers."""
+        """Return the values of the counts that are whole numbers."""
         found = {}
         for name, (owner, item, _) in self.held.items():
             key = name[1]
@@ -221,7 +221,7 @@ class CarriedCounts:
         return found
 
     def add(self, name: tuple[int, Any], more: int) -> None:
-        """Set one forward."""
+        """Advance a count by `more`."""
         owner, item, _ = self.held[name]
         if item:
             owner[name[1]] += more
@@ -230,7 +230,7 @@ class CarriedCounts:
 
 
 class Growing:
-    """What grows in the turns of one loop."""
+    """The values that grow in the turns of one loop."""
 
     def __init__(
         self,
@@ -252,18 +252,18 @@ class Growing:
         self.ahead = 0
 
     def forget(self) -> None:
-        """Turns passed that nobody looked at."""
+        """Forget the growth, after turns that were not observed."""
         self.added, self.counted = {}, {}
         self.parts, self.joined = {}, {}
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         self.before = self.lists.lengths()
         self.extended = set()
         self.values = self.numbers.values()
 
     def done(self) -> None:
-        """It ended."""
+        """End a turn: note how much each list and count grew."""
         before = self.before
         self.added = {
             key: len(each) - before[key]
@@ -278,7 +278,7 @@ class Growing:
         }
 
     def left_out(self, turns: int) -> None:
-        """So many turns are left out before the one that begins."""
+        """Account for turns that are left out before the turn that begins."""
         self.ahead = max(0, turns)
         for name, value in self.numbers.values().items() if turns > 0 else ():
             guards = self.numbers.held[name][2]
@@ -298,7 +298,7 @@ class Growing:
                 self.before[key] = len(found)
 
     def grows(self, index: int, value: Callable[[], Any]) -> bool:
-        """Whether what a turn hands on to the next is to be longer now."""
+        """Whether a carried value must be lengthened now."""
         found = evaluated(value)
         fits = _is_array(found) or not self.of_arrays
         carried = evaluated(lambda: _parts_of(found)) if fits else None
@@ -314,7 +314,7 @@ class Growing:
         return bool(self.joined.get(index)) and 0 < self.ahead <= MOST_JOINED
 
     def longer(self, index: int, value: Any) -> Any:
-        """The same, as long as in a whole run."""
+        """Return the value, as long as in a whole run."""
         made = _lengthened(value, iter(self.joined[index]), self.ahead)
         self.parts[index] = evaluated(lambda: _parts_of(made))
         return made

@@ -1,4 +1,4 @@
-"""What a loop counts: turns that conditions wait for, and counts set forward."""
+"""The numbers that a loop counts, which conditions wait for and which are advanced."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any
 import torch
 
 LONGEST_PERIOD = 8
-"""`x % n == 0` of what nobody counts: so many turns are run to come to it."""
+"""Most turns run to meet a condition `x % n == 0` on a value that nothing counts."""
 
 MOST_WANTED = 12
-"""Counts that one loop goes to, because a condition waits for them."""
+"""Counts to which one loop advances because a condition waits for them, at most."""
 
 Number = tuple[Callable[[], Any], bool]
-"""What is counted, and whether the loop's head gives it."""
+"""A function that reads a count, and whether the loop's head provides it."""
 
 Waiting = tuple[Callable[[], Any], int | None, bool, bool, int, str]
-"""What a condition compares with, the place of what counts, whether it divides,
-whether its body says that it ran; its line and text."""
+"""What a condition compares with, the place of the count, whether it divides, whether
+its body says that it ran; its line and text."""
 
 Guard = tuple[int, Callable[[int], Any]]
 """The place of a number of the head, and whether a turn with it counts."""
 
 Told = tuple[Sequence[Number], Sequence[Waiting], Sequence[Guard], bool]
-"""The last: whether some turns add to a list and others do not."""
+"""Numbers, conditions and guards, and whether only some turns add to a list."""
 
 NOTHING: Told = ((), (), (), False)
 
 MOST_ASKED = 1 << 16
-"""Turns that were left out and are asked whether they count."""
+"""Turns that were left out and are tested for whether they count, at most."""
 
 
 class Counts:
     """The counts of one loop.
 
-    `steps` is what each turn adds to each, None where that changes.
+    `steps` is what each turn adds to each count, None if that changes.
     """
 
     def __init__(self, told: Told) -> None:
@@ -47,12 +47,12 @@ class Counts:
         self.cut = False  # the last turn did not come
 
     def forget(self) -> None:
-        """Turns passed that nobody looked at."""
+        """Forget the counts, after turns that were not observed."""
         self.values = [None] * len(self.numbers)
         self.steps = [None] * len(self.numbers)
 
     def read(self) -> None:
-        """A turn ended."""
+        """Read the counts at the end of a turn."""
         for place in range(len(self.guards)):
             self.ahead[len(self.numbers) + place] = 0
         for index, (number, _) in enumerate(self.numbers):
@@ -66,7 +66,7 @@ class Counts:
             self.steps[index] = step if step and same else None
 
     def left_out(self, turns: int) -> None:
-        """So many turns are left out before the one that begins."""
+        """Account for turns that are left out before the turn that begins."""
         if turns <= 0:
             return
         for index in range(len(self.numbers)):
@@ -79,14 +79,14 @@ class Counts:
                 self.ahead[place] = sum(bool(_met(test, each)) for each in passed)
 
     def set_on(self, index: int, value: Any) -> Any:
-        """A count of the body's own, with the turns that were left out."""
+        """Return a count of the loop's body, advanced by the turns left out."""
         ahead = self.ahead[index]
         return value + ahead if ahead and type(value) is int else value
 
     def next_wanted(self, total: int | None, reached: int) -> int | None:
-        """How many turns to leave out, to come to one that a condition waits for.
+        """Return how many turns to leave out to reach one that a condition waits for.
 
-        None where there is none before the last.
+        None if there is none before the last.
         """
         found: list[tuple[int, tuple[int, int]]] = []
         for place, (test, index, divides, *_) in enumerate(self.conditions):
@@ -115,7 +115,7 @@ class Counts:
         return more
 
     def least(self) -> int:
-        """Turns until conditions on what nobody counts were met, if that is soon."""
+        """Return the turns until conditions on uncounted values are met, if soon."""
         found = [
             count
             for test, index, divides, *_ in self.conditions
@@ -125,7 +125,7 @@ class Counts:
         return max((n + 1 for n in found if n < LONGEST_PERIOD + 1), default=0)
 
     def waited(self) -> Iterator[tuple[int, str]]:
-        """Conditions that a whole run comes to, each with its line and text."""
+        """Yield conditions that a whole run reaches, with their lines and texts."""
         for test, index, divides, says, line, text in self.conditions:
             if index is None or not says:
                 continue
@@ -138,7 +138,7 @@ class Counts:
 
 
 def _counts_of(test: Callable[[], Any], value: int, divides: bool) -> list[int]:
-    """At which counts a condition may change its mind: of multiples, the next."""
+    """Return the counts at which a condition may change; for multiples, the next."""
     found = evaluated(test)
     many = found if isinstance(found, tuple | list) else [found]
     plain = [int(each) for each in many if type(each) is int or _is_count(each)]
@@ -157,13 +157,13 @@ def _is_count(value: Any) -> bool:
 
 
 def _whole(number: Callable[[], Any]) -> int | None:
-    """What is counted, if it is a whole number."""
+    """Return the value that is counted, or None if it is not a whole number."""
     found = evaluated(number)
     return found if type(found) is int else None
 
 
 def _met(test: Callable[[int], Any], number: int) -> Any:
-    """What a condition is in the turn of a number."""
+    """Return the value of a condition in the turn of a number."""
     return evaluated(lambda: test(number))
 
 

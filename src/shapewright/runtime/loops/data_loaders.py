@@ -1,4 +1,4 @@
-"""Data loaders: the first batches and the last, and items that make none."""
+"""Data loaders: their first and last batches, and items that do not stack."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ Leaf = tuple[str, tuple[int, ...] | None, str]
 def _check_items(
     stage: RehearsalState, data: Any, items: list[Any], picks: Any
 ) -> list[Any]:
-    """The items that stack with the first; the others become a finding.
+    """Return the items that stack with the first; report the others as a finding.
 
-    It is one for each field of a data set: items of other batches are only counted.
+    There is only one finding per field of a data set: items of later batches are
+    counted.
     """
     if len(items) < 2:
         return items
@@ -71,14 +72,14 @@ def _check_items(
 
 
 def _index_of(picks: Any, place: int) -> str:
-    """The index of an item in its data set, else its place in the batch."""
+    """Return the index of an item in its data set, else its place in the batch."""
     if picks is None:
         return f"number {place + 1}"
     return f"[{picks[place]}]"
 
 
 def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
-    """The field that keeps two items from being stacked, and how, in words."""
+    """Return the field that keeps two items from stacking, and the reason in words."""
     if [name for name, _, _ in one] != [name for name, _, _ in other]:
         return "", f"one has {_counted(one)}, the other {_counted(other)}"
     for (name, mine, kind), (_, theirs, _) in zip(one, other, strict=True):
@@ -94,17 +95,17 @@ def _differs(one: list[Leaf], other: list[Leaf]) -> tuple[str, str] | None:
 
 
 def shaped(shape: tuple[int, ...]) -> str:
-    """`(3,)`."""
+    """Return a shape as text: `(3,)`."""
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
 def _counted(found: list[Leaf]) -> str:
-    """`2 fields`."""
+    """Return the number of fields as text: `2 fields`."""
     return f"{len(found)} field{'s' * (len(found) != 1)}"
 
 
 def _leaves(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
-    """The fields of an item, down to tensors, arrays and numbers."""
+    """Yield the fields of an item, down to tensors, arrays and numbers."""
     if isinstance(item, torch.Tensor):
         yield name, stage.engine.info(item).meta.shape, "tensor"
     elif type(item).__module__ == "numpy":
@@ -120,16 +121,16 @@ def _leaves(stage: RehearsalState, item: Any, name: str = "") -> Iterator[Leaf]:
 
 
 FEWEST = 2
-"""Batches that a library's own loop is given before the last."""
+"""Batches that a library's own loop gets before the last."""
 
 TORCHS = (samplers.__name__, "torch.utils.data.distributed")
-"""Where torch's own samplers are."""
+"""Modules of torch's own samplers."""
 
 MOST_BATCHES = 1 << 18
-"""Batches whose indices are listed, to find the last."""
+"""Batches whose indices are listed to find the last, at most."""
 
 MOST_LENGTHS = 4
-"""Different lengths of batches that are met."""
+"""Different lengths of batches that run, at most."""
 
 KNOWN = 1 << 20
 """Elements of the largest tensor of a data set whose values are kept."""
@@ -221,7 +222,7 @@ class _Batches(LoaderPass):
         return few and again and self.at > 1 and not loader.drop_last
 
     def of_plan(self, index: int) -> Any:
-        """The batch at an index, of a data set with indices."""
+        """Return the batch at an index, of a data set with indices."""
         if index >= len(self.plan):
             raise StopIteration
         picks = self.plan[index]
@@ -240,7 +241,7 @@ class _Batches(LoaderPass):
             return self.collated(items, picks)
 
     def of_items(self) -> Any:
-        """The next batch of a data set that is only iterated."""
+        """Return the next batch of a data set that is only iterated."""
         assert self.items is not None
         loader = self.loader
         with self.keeping_values(), self.in_worker():
@@ -253,7 +254,7 @@ class _Batches(LoaderPass):
             return self.collated(items, None)
 
     def collated(self, items: Any, picks: Any) -> Any:
-        """The batch of some items; those that do not stack are told and left out."""
+        """Return the batch of some items; report those that do not stack."""
         self.length = len(items)
         if self.loader.collate_fn is _utils.collate.default_collate:
             items = _check_items(self.stage, self.dataset, items, picks)
@@ -261,13 +262,13 @@ class _Batches(LoaderPass):
 
     @contextmanager
     def keeping_values(self) -> Iterator[None]:
-        """Numbers of items are kept: labels, lengths and indices decide shapes."""
+        """Keep the numbers of items: labels, lengths and indices decide shapes."""
         with self.stage.engine.known_up_to(KNOWN):
             yield
 
     @contextmanager
     def in_worker(self) -> Iterator[None]:
-        """What `get_worker_info` says in the first worker, where there are any."""
+        """Let `get_worker_info` answer as in the first worker, if there are workers."""
         loader, worker = self.loader, _utils.worker
         before = worker._worker_info
         if loader.num_workers > 0:
@@ -304,7 +305,7 @@ class _Batches(LoaderPass):
 
 
 def _length_of(dataset: Any) -> int | None:
-    """How many items a data set has, where it says so."""
+    """Return how many items a data set has, or None if it has no length."""
     try:
         return len(dataset)
     except Exception:
@@ -312,13 +313,13 @@ def _length_of(dataset: Any) -> int | None:
 
 
 def _is_iterable(loader: Any) -> bool:
-    """Whether the loader takes its data set for one without indices."""
+    """Whether the loader treats its data set as one without indices."""
     kind = getattr(loader, "_dataset_kind", None)
     return kind is not None and kind == 1
 
 
 def _listed(loader: Any) -> list[Any]:
-    """The indices of each batch, from the loader's own sampler."""
+    """Return the indices of each batch, from the loader's own sampler."""
     inner = loader.sampler
     batches = loader.batch_sampler if loader.batch_sampler is not None else inner
     own = [inner, batches]
@@ -332,7 +333,7 @@ def _listed(loader: Any) -> list[Any]:
 
 
 def _shortened(loader: Any, total: int) -> int:
-    """How many batches a library's own loop is given."""
+    """Return how many batches a library's own loop gets."""
     if isinstance(loader.dataset, IterableDataset) or _is_iterable(loader):
         return min(total, FEWEST)
     own = type(loader.batch_sampler).__module__ in TORCHS
@@ -342,7 +343,7 @@ def _shortened(loader: Any, total: int) -> int:
 
 
 def _is_of_library(stage: RehearsalState) -> bool:
-    """Whether a library's loop asks for the batches, not one of the program's own."""
+    """Whether a library's loop asks for the batches, not the program's own."""
     frame: Any = sys._getframe(2)
     library = False
     while frame is not None:
@@ -370,7 +371,7 @@ def _asked_by_library(stage: RehearsalState) -> bool:
 
 
 def _described(stage: RehearsalState, batch: Any) -> str:
-    """The tensors of a batch in words: `(32, 1, 28, 28) float32, (32,) int64`."""
+    """Return a batch's tensors in words: `(32, 1, 28, 28) float32, (32,) int64`."""
     found: list[str] = []
 
     def look(name: str, value: Any) -> None:
@@ -398,7 +399,7 @@ def _described(stage: RehearsalState, batch: Any) -> str:
 
 
 def remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
-    """The last batches that had fewer samples, where the program's text says whose."""
+    """Yield short last batches whose loaders stand in the program's text."""
     for turn, batches in stage.short:
         loader, made = batches.loader, stage.made
         file, line = stage.loaders.get(loader, ("", 0))
@@ -413,9 +414,9 @@ def remainders(stage: RehearsalState, folder: str) -> Iterator[LastBatch]:
 
 @contextmanager
 def loaders_watched(stage: RehearsalState) -> Iterator[None]:
-    """`for x in loader` makes its batches here, without worker processes.
+    """Make the batches of `for x in loader` here, without worker processes.
 
-    A library is told that a loader is as short as it will be for it.
+    A library gets the shortened length of a loader.
     """
 
     def batches(original: Any) -> Any:

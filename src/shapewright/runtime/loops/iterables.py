@@ -1,4 +1,4 @@
-"""What a loop runs over: things that can be asked for their last item at once."""
+"""Iterators of loops that can skip to their last item at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 MOST_DRAINED = 1_000_000
-"""Items of an iterator that are passed over to reach the last."""
+"""Items of an iterator that are passed over to reach the last, at most."""
 
 END = object()
 
@@ -16,9 +16,9 @@ ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 class SkippableIterator:
-    """An iterator that can skip: `to` a turn that is still to come, or to the last.
+    """An iterator that can skip to a turn that is still to come, or to the last.
 
-    `total` is None where nobody knows it.
+    `total` is None if it is not known.
     """
 
     total: int | None = None
@@ -32,12 +32,12 @@ class SkippableIterator:
         raise NotImplementedError
 
     def skip(self, turn: int | None) -> bool:
-        """Let the next item be that of a turn, or the last; whether there is one."""
+        """Make a turn's item, or the last, the next; return whether it exists."""
         raise NotImplementedError
 
 
 class LoaderPass(SkippableIterator):
-    """One pass over a loader of batches, as the loops see it that ask for them."""
+    """A pass over a loader of batches, as seen by the loops that iterate over it."""
 
     loader: Any
     born: int
@@ -45,7 +45,7 @@ class LoaderPass(SkippableIterator):
     alone: bool
     """Whether a library's loop asks for the batches."""
     queue: list[int] | None
-    """What is left, once it skips."""
+    """The indices that are left, once it skips."""
     length: int
     """Items of the last batch."""
 
@@ -73,7 +73,7 @@ class Items(SkippableIterator):
 
 
 class Counted(SkippableIterator):
-    """`enumerate` of something that skips: the numbers are those of a whole run."""
+    """`enumerate` of something that skips, with the numbers of a whole run."""
 
     def __init__(self, inner: SkippableIterator, start: int) -> None:
         self.inner = inner
@@ -96,7 +96,7 @@ class Counted(SkippableIterator):
 
 
 class _Other(SkippableIterator):
-    """Any other iterator; it is drained to its last item where that costs nothing."""
+    """Any other iterator; it is drained to its last item if that costs nothing."""
 
     def __init__(self, inner: Any, items: Iterator[Any]) -> None:
         self.inner = items
@@ -105,7 +105,7 @@ class _Other(SkippableIterator):
         self.total = self.length(inner)
 
     def length(self, inner: Any) -> int | None:
-        """How many items there are, where it says so."""
+        """Return how many items there are, if the iterable reports it."""
         if isinstance(inner, ENDLESS):
             return None
         try:
@@ -129,7 +129,7 @@ class _Other(SkippableIterator):
         return bool(last)
 
     def passes(self, turn: int) -> bool:
-        """Pass over items until the next is that of a turn."""
+        """Pass over items until a turn's is the next; return whether it exists."""
         while self.at < turn:
             if not self.kept and next(self.inner, END) is END:
                 return False
@@ -141,7 +141,7 @@ class _Other(SkippableIterator):
 
 
 def _is_plain(inner: Any) -> bool:
-    """Whether its items are made without any work of the program's."""
+    """Whether its items are produced without any work of the program's."""
     if isinstance(inner, ENDLESS):
         return False
     if type(inner).__module__.partition(".")[0] in ("tqdm", "rich"):
@@ -154,7 +154,7 @@ def _is_plain(inner: Any) -> bool:
 
 
 def source_of(inner: Any) -> SkippableIterator:
-    """How a loop goes over something."""
+    """Return a skippable iterator over the iterable of a loop."""
     if isinstance(inner, SkippableIterator):
         return inner
     if type(inner) in (range, list, tuple):
@@ -164,7 +164,7 @@ def source_of(inner: Any) -> SkippableIterator:
 
 
 def counted(enumerate_: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`enumerate`, of something that skips where it can."""
+    """Return `enumerate` of an iterable, which skips if the iterable can."""
     if enumerate_ is not enumerate or not args:
         return enumerate_(*args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)

@@ -1,4 +1,4 @@
-"""What a program calls whose loops tell of themselves
+"""The functions that an instrumented program calls from its loops
 (`program/loop_instrumentation.py`).
 """
 
@@ -40,7 +40,7 @@ from shapewright.runtime.loops.turns import Asked, Periods, Turns, epochs
 
 @contextmanager
 def loops_told(stage: RehearsalState) -> Iterator[None]:
-    """The names that a program whose loops are told of calls."""
+    """Provide the names that an instrumented program calls."""
     periods = Periods(stage)
     names: dict[str, Any] = {
         OVER: partial(over, stage),
@@ -69,7 +69,7 @@ def loops_told(stage: RehearsalState) -> Iterator[None]:
 def over(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Told
 ) -> Iterator[Any]:
-    """The items of a `for` loop, as many of them as bring something new."""
+    """Yield the items of a `for` loop, as many of them as bring something new."""
     source, place = source_of(inner), (file, line)
     if stage.idle.is_met(place) and (yield from _plainly(stage, source, place)):
         return
@@ -121,7 +121,7 @@ def over(
 def _plainly(
     stage: RehearsalState, source: SkippableIterator, place: tuple[str, int]
 ) -> Generator[Any, None, bool]:
-    """Items for turns that call nothing, until one does; whether it was the last."""
+    """Yield items until a turn calls something; return whether all were yielded."""
     marks = stage.marks()
     for item in source:
         yield item
@@ -132,10 +132,10 @@ def _plainly(
 
 
 def _ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
-    """How many turns to leave out, to come to one that something waits for.
+    """Return how many turns to leave out to reach one that something waits for.
 
-    A condition on a count does, and so does the last of the batches that the body asks
-    for, where a whole run asks for more of them.
+    A condition on a count waits, and so does the last of the batches that the body asks
+    for, if a whole run asks for more of them.
     """
     total, reached = source.total, source.at
     rest = min((each.total - each.at for each in _in_step(bodies)), default=None)
@@ -149,7 +149,7 @@ def _ahead(turns: Turns, source: Any, bodies: list[LoaderPass]) -> int | None:
 
 
 def _in_step(bodies: list[LoaderPass]) -> list[Any]:
-    """What the body asked for a batch, once in a turn and not for the first time."""
+    """Return the passes that the body reads once a turn, and not for the first time."""
     return [
         each
         for each in bodies
@@ -159,33 +159,33 @@ def _in_step(bodies: list[LoaderPass]) -> list[Any]:
 
 
 def _passed(source: SkippableIterator, heads: list[LoaderPass], turn: int) -> bool:
-    """Let the next turn of a loop be that one; whether there is one."""
+    """Make `turn` the next turn of a loop; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         return all([each.skip(turn) for each in heads])  # noqa: C419
     return source.skip(turn)
 
 
 def _on(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
-    """What a loop counts, at the beginning of a turn: turns left out are counted."""
+    """Return a count at the beginning of a turn, with the turns left out added."""
     turns = _turns_of(stage, file, line)
     return value if turns is None else turns.counts.set_on(index, value)
 
 
 def _grew(stage: RehearsalState, found: Any) -> Any:
-    """A program is about to add to something, a list perhaps."""
+    """Note an object to which the program is about to add, perhaps a list."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.lists.grew(found)
     return found
 
 
 def _counts(stage: RehearsalState, owner: Any, *told: Any) -> None:
-    """A program is about to add one to what an object or a dict holds."""
+    """Note a count in an object or a dict that the program is about to increment."""
     if stage.loops and not stage.making and stage.engine.call == 0:
         stage.numbers.counts(owner, *told)
 
 
 def _carries(stage: RehearsalState, file: str, line: int) -> bool:
-    """Whether it is looked at what a turn hands on to the next, as it begins."""
+    """Whether the values carried to the next turn are checked as it begins."""
     turns = _turns_of(stage, file, line)
     if turns is not None:
         turns.growing.of_arrays = turns.trains or turns.loads
@@ -195,19 +195,19 @@ def _carries(stage: RehearsalState, file: str, line: int) -> bool:
 def _grows(
     stage: RehearsalState, file: str, line: int, index: int, value: Callable[[], Any]
 ) -> bool:
-    """Whether what a loop joins to is to be longer, at the beginning of a turn."""
+    """Whether a value that a loop extends must be lengthened as a turn begins."""
     turns = _turns_of(stage, file, line)
     return turns is not None and turns.growing.grows(index, value)
 
 
 def _longer(stage: RehearsalState, file: str, line: int, index: int, value: Any) -> Any:
-    """What a loop joins to, with what turns that are left out would have joined."""
+    """Return a value that a loop extends, with what turns left out would have added."""
     turns = _turns_of(stage, file, line)
     return value if turns is None else turns.growing.longer(index, value)
 
 
 def _turns_of(stage: RehearsalState, file: str, line: int) -> RunningLoop | None:
-    """A loop that runs, if it is none of a model's own."""
+    """Return the running loop at a place, unless it belongs to a model."""
     if not stage.loops or stage.engine.call != 0:
         return None
     place = file, line
@@ -215,7 +215,7 @@ def _turns_of(stage: RehearsalState, file: str, line: int) -> RunningLoop | None
 
 
 class _Going:
-    """The turns of a `while` loop: it is asked with the condition before each."""
+    """The turns of a `while` loop; it is called with the condition before each turn."""
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Told) -> None:
         self.stage, self.place, self.conditions = stage, (file, line), told
@@ -228,14 +228,14 @@ class _Going:
             self.begin()
 
     def begin(self) -> Turns:
-        """From now on its turns are looked at."""
+        """Observe its turns from now on."""
         self.turns = Turns(self.stage, *self.place, self.conditions)
         self.node = self.turns.told(self.stack)
         self.node.turns.update(dict.fromkeys(range(1, self.at + 1)))
         return self.turns
 
     def is_plain(self) -> bool:
-        """Whether its turns have called nothing for long, and this one did not."""
+        """Whether its turns have called nothing for long, including the last."""
         if not self.stage.idle.is_met(self.place):
             return False
         if self.stage.marks() == self.marks:
@@ -246,9 +246,9 @@ class _Going:
         return False
 
     def ended(self) -> None:
-        """A turn ended; where those that follow bring nothing new, some are left out.
+        """End a turn; leave out some of the next turns if they bring nothing new.
 
-        It comes before the condition is asked, which may look at what was set forward.
+        This comes before the condition is evaluated, which may read what was advanced.
         """
         if not self.waiting:
             return
@@ -292,7 +292,7 @@ class _Going:
         return condition
 
     def end(self) -> None:
-        """The loop is left."""
+        """Leave the loop."""
         self.stack.close()
 
 
@@ -306,7 +306,7 @@ def called(
     place: tuple[str, int],
     steps: int | None,
 ) -> Any:
-    """Call a function that trains; again and again, where each call is one step."""
+    """Call a function that trains, repeatedly if each call is one step."""
     turns = Turns(stage, *place)
     with ExitStack() as stack:
         node = turns.told(stack)
@@ -326,7 +326,7 @@ def called(
 def _skipped(
     source: SkippableIterator, heads: list[LoaderPass], bodies: list[LoaderPass]
 ) -> bool:
-    """Let the next turn of a loop be its last; whether there is one."""
+    """Make the next turn of a loop its last; return whether there is such a turn."""
     if heads and not isinstance(source, Counted | Items) and source not in heads:
         known = [each.total for each in heads if each.total is not None]
         both = len(known) == len(heads) > 1

@@ -1,4 +1,4 @@
-"""The state of a rehearsal and of its loops: turns, what they count, what grows."""
+"""The state of a rehearsal and of its loops: turns, counts and growing values."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from shapewright.runtime.loops.iterables import LoaderPass
 
 IDLE = 32
-"""Turns of a loop that call nothing, after which its turns are no longer looked at."""
+"""Turns of a loop that call nothing, after which its turns are no longer observed."""
 
 
 class _Idle:
-    """The loops whose turns, lately, call nothing of torch's, by their places."""
+    """The loops whose recent turns call nothing of torch's, by their places."""
 
     def __init__(self) -> None:
         self.turns: dict[tuple[str, int], int] = {}
 
     def is_met(self, place: tuple[str, int]) -> bool:
-        """Whether it has been so for long enough."""
+        """Whether enough turns in a row were idle."""
         return self.turns.get(place, 0) >= IDLE
 
     def count(self, place: tuple[str, int], idle: bool) -> None:
-        """A turn of the loop there ended."""
+        """Count a turn of the loop at a place, idle or not."""
         self.turns[place] = self.turns.get(place, 0) + 1 if idle else 0
 
 
 class Plain:
-    """Numbers for metadata, the same for those that differ in their offset alone."""
+    """Numbers for metadata, equal for metadata that differ in their offset alone."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Meta, int]] = {}
         self.keys: dict[Any, int] = {}
 
     def key(self, meta: Meta) -> int:
-        """The number of some metadata."""
+        """Return the number of some metadata."""
         found = self.known.get(id(meta))
         if found is None:
             about = (
@@ -59,7 +59,7 @@ class Plain:
 
 @dataclass(slots=True)
 class RehearsalState(ProgramRun):
-    """What loops look at: the run, its story, and what has happened so far."""
+    """The state that loops read: the run, its story, and what has happened so far."""
 
     full: bool = False
     has_gpu: bool = False  # the device that is claimed
@@ -98,11 +98,11 @@ class RehearsalState(ProgramRun):
         self.calls.ended = self.called
 
     def marks(self) -> tuple[int, ...]:
-        """What differs after a turn in which something happened."""
+        """Return values that change in a turn in which something happens."""
         return len(self.engine.events), len(self.fetched), self.trained
 
     def called(self, call: RunningCall, out: Any) -> None:
-        """A module gave something."""
+        """Note that a module returned something."""
         self.facts.modes.called(call)
         self.gradients.called(call, out)
 
@@ -112,7 +112,7 @@ class RehearsalState(ProgramRun):
         return self.trained > 0 and self.steps <= len(stepped)
 
     def tell_unmet(self) -> None:
-        """Say which conditions on counts no turn met that ran."""
+        """Report conditions on counts that were met in no turn that ran."""
         for place, test in self.waited.items():
             if place not in self.met:
                 told = f"{shown(place[0], self.story.folder)}:{place[1]}"
@@ -120,7 +120,7 @@ class RehearsalState(ProgramRun):
 
 
 class RunningLoop:
-    """A loop that runs: where, its turns so far, what it counts and what grows."""
+    """A loop that runs: its place, its turns so far, its counts and growing values."""
 
     def __init__(
         self, stage: RehearsalState, file: str = "", line: int = 0, told: Told = NOTHING

@@ -1,12 +1,12 @@
-"""Loops, a program's and a library's: turns until nothing new comes, then the last.
+"""Loops of programs and libraries: turns until nothing new comes, then the last.
 
 Conditions of libraries on steps, `step % 100 == 0`, hold once as in a whole run.
 
 Batches of a library's loop are cut by their loader (`data_loaders.py`). A turn of a
-loop over epochs begins its loaders itself; a turn of one over batches does not.
+loop over epochs begins its loaders itself; a turn of a loop over batches does not.
 
-A rehearsal runs few turns. What a whole run does at every 500th step, evaluate, save,
-log, is done once, at the second step that comes to the condition.
+A rehearsal runs few turns. The actions of a whole run at every 500th step (evaluate,
+save, log) run once, at the second step that comes to the condition.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shapewright.runtime.loops.loop_state import Plain, RehearsalState, RunningL
 from shapewright.runtime.training.story import Node, shown
 
 STEADY = 3
-"""Turns that grew alike, after which the next ones are taken to grow so, too."""
+"""Turns with equal growth, after which later turns are assumed to grow equally."""
 
 
 class _Pattern:
@@ -42,7 +42,7 @@ class _Pattern:
         self.handed: set[int] = set()  # numbers of tensors that grew, made before
 
     def take(self, events: Iterable[tuple[Any, ...]], began: int) -> None:
-        """A turn ended, which began when tensors had numbers up to `began`."""
+        """Take a turn's calls; it began when tensors had numbers up to `began`."""
         calls: list[Any] = []
         sizes: list[tuple[int, ...]] = []
         before: list[tuple[int, int]] = []
@@ -66,7 +66,7 @@ class _Pattern:
         self.calls, self.sizes, self.grown = calls, sizes, grown
 
     def is_known(self, extended: Collection[int]) -> bool:
-        """Whether later turns grow as these did; `extended` can be made longer."""
+        """Whether later turns grow as these did; `extended` can be lengthened."""
         return self.steady >= STEADY and self.handed <= set(extended)
 
 
@@ -74,10 +74,10 @@ FEWEST = 2
 """Turns of a loop that trains before any may be left out."""
 
 MOST = 6
-"""Turns of one in which each brings something new, before the rest is left out."""
+"""Turns of such a loop that each bring something new, before the rest is left out."""
 
 PATIENT = 16
-"""Turns of a loop that only calls a model: what it makes may be counted after."""
+"""Turns of a loop that only calls a model: its results may be counted afterwards."""
 
 
 class Turns(RunningLoop):
@@ -97,7 +97,7 @@ class Turns(RunningLoop):
         self.begin()
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         stage = self.stage
         self.trained, self.fetched = stage.trained, len(stage.fetched)
         self.number = next(numbers)
@@ -112,12 +112,12 @@ class Turns(RunningLoop):
         return stage.marks() == (self.event, self.fetched, self.trained)
 
     def pause(self) -> None:
-        """Its turns are not looked at for now."""
+        """Stop observing its turns for now."""
         if self in self.stage.loops:
             self.stage.loops.remove(self)
 
     def resume(self, node: Node, began: int, ended: int) -> None:
-        """They are again: those between called nothing, but the last did."""
+        """Observe its turns again: those between called nothing, but the last did."""
         if self.outside and self not in self.stage.loops:
             self.stage.loops.append(self)
         self.ran += ended - began - 1
@@ -129,13 +129,13 @@ class Turns(RunningLoop):
         self.done()  # what it was is seen since the pause began
 
     def forget(self, node: Node) -> None:
-        """It ended, and its last turns called nothing: that alone is no story."""
+        """Remove the loop from the story if nothing of the story happened in it."""
         if self.outside and not node.inner:
             for parent in self.stage.story.at[-2:-1]:
                 parent.forget(node)
 
     def left_out(self, turns: int) -> None:
-        """So many turns are left out before the one that begins."""
+        """Account for turns that are left out before the turn that begins."""
         if turns > 0 and not (self.trains or self.loads):
             self.omitted += turns
             if self.stage.jumped is None:
@@ -144,7 +144,7 @@ class Turns(RunningLoop):
         self.growing.left_out(turns)
 
     def done(self) -> None:
-        """It ended: what was it, and did it bring anything new?"""
+        """End a turn: note what kind it was, and whether it brought anything new."""
         stage = self.stage
         self.count()
         self.counts.read()
@@ -153,7 +153,7 @@ class Turns(RunningLoop):
             stage.facts.modes.evaluated(self.call, self.event)
 
     def count(self) -> None:
-        """Take what happened in the turn."""
+        """Count what happened in the turn."""
         stage = self.stage
         self.ran += 1
         self.trains |= stage.trained > self.trained
@@ -173,7 +173,7 @@ class Turns(RunningLoop):
             stage.facts.meet("graph-kept", kept)
 
     def events(self) -> Iterator[tuple[Any, ...]]:
-        """The calls of the turn, but those that made the items of batches.
+        """Yield the calls of the turn, except those that made the items of batches.
 
         Two items lie at different places of the same data.
         """
@@ -184,7 +184,7 @@ class Turns(RunningLoop):
         yield from events[at:]
 
     def told(self, stack: ExitStack) -> Node:
-        """Its moment of the story, in which the run stands until `stack` closes."""
+        """Return its node of the story, where the run stays until `stack` closes."""
         file, line = self.place
         if not self.outside:
             return Node(
@@ -198,7 +198,7 @@ class Turns(RunningLoop):
         return node
 
     def left(self) -> None:
-        """The loop is left."""
+        """Leave the loop."""
         stage, file = self.stage, self.place[0]
         self.pause()
         for line, test in self.counts.waited():
@@ -212,7 +212,7 @@ class Turns(RunningLoop):
             )
 
     def cut(self, node: Node, source: Any) -> None:
-        """Say that the loop ended before its end."""
+        """Report that the loop ended early."""
         total = getattr(source, "total", None)
         if total is not None and self.ran >= total:
             return
@@ -236,22 +236,22 @@ class Turns(RunningLoop):
     def brings_nothing(self) -> bool:
         """Whether turns of a loop that does not train may be left out.
 
-        What they leave behind is known: lists to which every turn adds, and tensors of
-        which every turn makes the same more.
+        Their effects are known: lists to which every turn adds, and tensors that every
+        turn extends by the same amount.
         """
         if self.stage.whole or self.counts.uneven:
             return False
         return not self.fresh or self.pattern.is_known(self.growing.extended)
 
     def least(self) -> int:
-        """Turns until the program's own conditions on what else it counts were met."""
+        """Return the turns until conditions on uncounted values were met."""
         return max(FEWEST, self.counts.least())
 
 
 def _key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
-    """What makes an event new: the place, the call, and the metadata in and out.
+    """Return the key by which an event is new: place, call, and metadata in and out.
 
-    Where in its storage a tensor begins is none of it: `betas[t]`, turn after turn.
+    The offset of a tensor in its storage is not part of it: `betas[t]` in each turn.
     """
     answer, ins, outs, site, _ = event
     name = answer.func if isinstance(answer.func, str) else id(answer.func)
@@ -264,7 +264,7 @@ def _key_of(event: tuple[Any, ...], plain: Plain) -> tuple[Any, ...]:
 
 
 FEWEST_EPOCHS = 3
-"""Epochs that run: what is kept from one to the next shows in the third."""
+"""Epochs that run: state kept from one epoch to the next shows in the third."""
 
 
 class _Epochs(Turns):
@@ -277,7 +277,7 @@ class _Epochs(Turns):
         stage.loops.append(self)
 
     def done(self) -> None:
-        """A turn ended: was it an epoch, and did it bring anything new?"""
+        """End a turn: note whether it was an epoch and brought anything new."""
         began, fetched = self.fetched, self.stage.fetched[self.fetched :]
         self.whole = bool(fetched) and all(each.born >= began for each in fetched)
         self.count()
@@ -289,7 +289,7 @@ class _Epochs(Turns):
         return not self.fresh or self.ran >= MOST
 
     def told_cut(self) -> None:
-        """Say at which line of the program epochs were left out."""
+        """Report the line of the program at which epochs were left out."""
         story = self.stage.story
         file, line = story.line(self.stage.engine)
         of = f" of {self.total}" if self.total is not None else ""
@@ -297,7 +297,7 @@ class _Epochs(Turns):
         story.skip(f"{place}: the library's epochs ended after {self.ran}{of}")
 
     def end(self) -> None:
-        """The loop is left."""
+        """Leave the loop."""
         if self in self.stage.loops:
             self.stage.loops.remove(self)
 
@@ -305,7 +305,7 @@ class _Epochs(Turns):
 def epochs(
     stage: RehearsalState, inner: Any, file: str, line: int, told: Any
 ) -> Iterator[Any]:
-    """The items of a library's `for` loop, as many of them as bring something new."""
+    """Yield the items of a library's `for` loop, as many as bring something new."""
     if get_ident() != stage.thread:
         yield from inner
         return
@@ -327,7 +327,7 @@ def epochs(
 
 
 class Asked:
-    """The turns of a library's `while` loop: asked with the condition before each."""
+    """The turns of a library's `while` loop; called with its condition before each."""
 
     def __init__(self, stage: RehearsalState, file: str, line: int, told: Any) -> None:
         self.turns = _Epochs(stage)
@@ -347,7 +347,7 @@ class Asked:
         return condition
 
     def end(self) -> None:
-        """The loop is left."""
+        """Leave the loop."""
         self.turns.end()
 
 
@@ -360,7 +360,7 @@ Key = tuple[str, int, int]
 
 @dataclass
 class Periods:
-    """What each condition was asked with, and the count that was taken for due.
+    """The values of each condition, and the count at which it was treated as due.
 
     A count is a number that grows by one from one step of the training to the next:
     sizes, or the numbers of layers, do not.
@@ -371,7 +371,7 @@ class Periods:
     chosen: dict[Key, int] = field(default_factory=dict)
 
     def due(self, count: Any, period: Any, words: str, at: int, library: bool) -> Any:
-        """`count % period`, zero where a whole run's condition is taken as met."""
+        """Return `count % period`, or zero if the condition is treated as met."""
         left = count % period
         least = REACHED if library else LONGEST_PERIOD
         if type(count) is not int or type(period) is not int or period <= least:
@@ -395,30 +395,30 @@ class Periods:
         return 0
 
     def exceeds(self, setting: Any, length: Any) -> Any:
-        """`setting > length`, with the length that a shortened loader really has."""
+        """Return `setting > length`, with the real length of a shortened loader."""
         if type(length) is int:
             length = self.stage.shortened.get(length, length)
         return setting > length
 
 
 def is_own_package(file: str) -> bool:
-    """Whether a file is neither installed nor Python's: the user's, elsewhere."""
+    """Whether a file is neither installed nor Python's: a package of the user's."""
     return file.endswith(".py") and not is_installed(file) and classify(file) == USER
 
 
 def of_training_library(file: str) -> bool:
-    """Whether a file is a library's, not torch's, and may loop over epochs."""
+    """Whether a file belongs to a library other than torch and may loop over epochs."""
     return _has(file, trains)
 
 
 def of_counting_library(file: str) -> bool:
-    """Whether it is a library's, and may have conditions on what it counts."""
+    """Whether a file belongs to a library and may have conditions on counts."""
     return _has(file, counts)
 
 
 @cache
 def _has(file: str, what: Callable[[bytes], bool]) -> bool:
-    """Whether a file is a library's, not torch's, with such a text."""
+    """Whether a file belongs to a library other than torch and has such a text."""
     if not is_installed(file) or classify(file) != USER:
         return False
     try:

@@ -1,10 +1,10 @@
-"""What stands beside a drawn call: autograd, dispatch, its device; and copies.
+"""Notes beside a drawn call: autograd, dispatch, device; and copies of arguments.
 
 The call runs on copies, with a gradient asked for every input that can have one.
 
-Copies have the same strides and share a storage where the originals do, so that what is
-said of views is true of both. Of a storage only the part that is reached is copied: a
-few rows of a huge table are cheap.
+Copies have the same strides and share a storage where the originals do, so that
+statements about views are true of both. Of a storage only the part that is reached is
+copied: a few rows of a huge table are cheap.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from shapewright.runtime.operator_calls.drawing import (
 
 Tensor = torch.Tensor
 Fresh = Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
-"""Gives the arguments of the call, each time as new copies."""
+"""Function that returns the arguments of the call as new copies."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """One run of the call: its leaves by name, what it made, what it kept.
+    """One run of the call: its leaves by name, its results, and what it kept.
 
-    `used` are the tensors that went in, which are not the leaves where the call writes
-    in place.
+    `used` are the tensors that went in, which are not the leaves if the call writes in
+    place.
     """
 
     leaves: dict[str, Tensor]
@@ -101,7 +101,7 @@ def _run_with(
 
 
 def _gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | None]:
-    """What autograd makes of a call, and the operators that the call went through."""
+    """Return the autograd notes of a call, and the operators that it went through."""
     args, kwargs = fresh()
     given = dict(tensors_in(arguments_of(name, args, kwargs)))
     asked = {key for key, tensor in given.items() if _differentiable(tensor)}
@@ -134,14 +134,14 @@ def _gradients(func: Any, name: str, fresh: Fresh) -> tuple[Autograd, Nested | N
 
 
 def _nothing_asks(given: dict[str, Tensor]) -> str:
-    """Why no input can require a gradient."""
+    """Return the reason why no input can require a gradient."""
     if not given:
         return "a new tensor is a leaf: `requires_grad=True` asks for its gradient"
     return "no input has a floating dtype, so none can require a gradient"
 
 
 def _no_way(outs: list[Tensor]) -> str:
-    """Why no gradient flows back from what came out."""
+    """Return the reason why no gradient flows back from the outputs."""
     whole = next((out for out in outs if not _differentiable(out)), None)
     if whole is not None:
         return f"`out` is {DTYPE_NAMES[whole.dtype]}"
@@ -151,7 +151,7 @@ def _no_way(outs: list[Tensor]) -> str:
 def _without_refusing(
     func: Any, name: str, fresh: Fresh, asked: set[str], cloned: bool
 ) -> tuple[_Run, list[InputGradient]]:
-    """The run with all inputs that torch lets ask for a gradient, and the others."""
+    """Return the run with all inputs that can require a gradient, and the others."""
     try:
         return _run_with(func, name, fresh, asked, cloned), []
     except (RuntimeError, NotImplementedError):
@@ -167,12 +167,12 @@ def _without_refusing(
 
 
 def _message(error: Exception) -> str:
-    """The first line of what torch says."""
+    """Return the first line of torch's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _written(run: _Run) -> tuple[tuple[str, int, int], ...]:
-    """The inputs whose version went up."""
+    """Return the inputs whose version increased."""
     return tuple(
         (key, run.versions[key], int(tensor._version))
         for key, tensor in run.used.items()
@@ -184,7 +184,7 @@ def _written(run: _Run) -> tuple[tuple[str, int, int], ...]:
 
 
 def _type_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
-    """The names of the graph's nodes, the outputs' own first; ours are left out."""
+    """Yield the names of the graph's nodes, the outputs' own first, without ours."""
     leaves = {id(leaf) for leaf in run.leaves.values()}
     queue = list(dict.fromkeys(out.grad_fn for out in outs if out.grad_fn is not None))
     seen = set(queue)
@@ -202,7 +202,7 @@ def _type_names(outs: list[Tensor], run: _Run, cloned: bool) -> Iterator[str]:
 
 
 def _kept_of(run: _Run) -> tuple[Kept, ...]:
-    """What the call keeps for backward, each tensor once."""
+    """Return the tensors that the call keeps for backward, without duplicates."""
     named = {**run.used, **_out_names(run.outs)}
     found: dict[Any, Kept] = {}
     for tensor in run.packed:
@@ -222,14 +222,14 @@ def _kept_of(run: _Run) -> tuple[Kept, ...]:
 
 
 def _out_names(outs: list[Tensor]) -> dict[str, Tensor]:
-    """Outputs by their names in a drawing."""
+    """Return outputs by their names in a drawing."""
     return {"out": outs[0]} if len(outs) == 1 else {
         f"out.{n}": out for n, out in enumerate(outs)
     }  # fmt: skip
 
 
 def _place(tensor: Tensor) -> tuple[Any, ...]:
-    """Where in its storage a tensor lies."""
+    """Return the offset, shape and strides of a tensor in its storage."""
     return int(tensor.storage_offset()), tuple(tensor.shape), tuple(tensor.stride())
 
 
@@ -240,7 +240,7 @@ def _shares(one: Tensor, other: Tensor) -> bool:
 
 
 def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
-    """The gradient of each leaf."""
+    """Yield the gradient of each leaf."""
     leaves = list(run.leaves.values())
     try:
         # Gradients of ones, by way of sums: giving them makes torch import sympy.
@@ -260,7 +260,7 @@ def _backward(run: _Run, outs: list[Tensor]) -> Iterator[InputGradient]:
 
 
 def _views_written(run: _Run) -> list[tuple[str, str]]:
-    """What torch says where a view that came out is written in place."""
+    """Return torch's message if a view that came out is written in place."""
     for out in run.outs:
         if out.requires_grad and out._is_view() and out.is_floating_point():
             try:
@@ -279,7 +279,7 @@ Spans = dict[int, tuple[int, int]]
 
 
 def spans(tensors: Iterable[Tensor]) -> Spans:
-    """The bytes that are reached of each storage, by the storage's identity."""
+    """Return the bytes that are reached of each storage, by the storage's identity."""
     found: Spans = {}
     for tensor in tensors:
         if not tensor.numel():
@@ -302,7 +302,7 @@ class Copies:
     made: dict[int, Tensor] = field(default_factory=dict)
 
     def of(self, value: Any) -> Any:
-        """A nest of arguments with copies in place of tensors."""
+        """Return a nest of arguments with copies in place of tensors."""
         if isinstance(value, Tensor):
             with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
                 return self.copy(value)
@@ -315,7 +315,7 @@ class Copies:
         return value
 
     def copy(self, tensor: Tensor) -> Tensor:
-        """One tensor's copy."""
+        """Return the copy of a tensor."""
         shape, stride, dtype = tensor.shape, tensor.stride(), tensor.dtype
         new = torch.empty(0, dtype=dtype, device=tensor.device)
         if not tensor.numel():
@@ -341,7 +341,7 @@ def draw_with(
     kwargs: dict[str, Any],
     text: str,
 ) -> Drawn:
-    """`draw_call`, and what stands beside its picture.
+    """Draw a call as `draw_call` does, with the notes beside its picture.
 
     The arguments are copies already; the call runs a few times more, on copies of them.
     """
@@ -362,7 +362,7 @@ def draw_with(
 
 
 def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
-    """What there is to say beside a call that torch takes."""
+    """Return the notes beside a call that torch accepts."""
     args, kwargs = fresh()
     given = [t for t in tensors_of((*args, *kwargs.values())) if isinstance(t, Tensor)]
     try:
@@ -383,7 +383,7 @@ def _beside(func: Callable[..., Any], name: str, fresh: Fresh) -> PictureNotes:
 
 
 def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
-    """The device that the call asks for, else that of its tensors, else of new ones."""
+    """Return a call's `device`, else that of its first tensor, else the default one."""
     asked = kwargs.get("device")
     if asked is not None:
         return str(asked)
@@ -391,7 +391,7 @@ def _device(given: list[Tensor], kwargs: dict[str, Any]) -> str:
 
 
 def _flops(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
-    """What the record of a trace counts for the call."""
+    """Return the FLOPs that the record of a trace counts for the call."""
     one = RULES.get(name)
     if one is None or one.flops is None:
         return None

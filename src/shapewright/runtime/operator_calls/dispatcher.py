@@ -1,7 +1,7 @@
-"""How a call goes from Python to its kernels, as torch's dispatcher reports it.
+"""The way of a call from Python to its kernels, as torch's dispatcher reports it.
 
-There is no public way to ask. Whatever is missing in a version of torch is not told;
-nothing here is needed to draw a call.
+There is no public interface for this. What is missing in a version of torch is left
+out; nothing here is needed to draw a call.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Nested = list[tuple[str, int]]
 
 
 def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
-    """What `run` returns, and the operators of torch that it called, nested.
+    """Return the result of `run`, and the operators of torch that it called, nested.
 
-    It is the profiler without Kineto, which prints lines of its own. None where this
-    torch has none, or where a profiler of the user's is already on.
+    This uses the profiler without Kineto, which prints lines of its own. The second is
+    None if this torch has none, or if a profiler of the user's is already on.
     """
     autograd = torch._C._autograd
     try:
@@ -44,7 +44,7 @@ def observed(run: Callable[[], Any]) -> tuple[Any, Nested | None]:
 
 
 def _nested(records: Any) -> Nested:
-    """One thread's operators with their depths."""
+    """Return the operators of one thread with their depths."""
     found: Nested = []
     stack: list[bool] = []
     for record in records:
@@ -74,7 +74,7 @@ class _Overloads(TorchDispatchMode):
 
 
 def overloads(run: Callable[[], Any]) -> dict[str, str]:
-    """The overloads that a call reaches below autograd, by the operator's name."""
+    """Return the overloads that a call reaches below autograd, by operator name."""
     mode = _Overloads()
     with without_dynamo(), mode:  # torch wraps every mode in a call of its compiler's
         run()
@@ -82,11 +82,11 @@ def overloads(run: Callable[[], Any]) -> dict[str, str]:
 
 
 def _kernels(name: str, overload: str | None) -> dict[str, str]:
-    """What an operator has at each dispatch key: `{"CPU": "kernel"}`.
+    """Return the kernels of an operator by dispatch key: `{"CPU": "kernel"}`.
 
-    The words are torch's: "kernel", "autograd kernel", "math kernel" (made of other
+    The words are torch's: "kernel", "autograd kernel", "math kernel" (composed of other
     operators, above autograd), "default backend kernel" (one for all backends),
-    "fallthrough". Nothing where the table cannot be had.
+    "fallthrough". Empty if the table is not available.
     """
     dump = getattr(torch._C, "_dispatch_dump_table", None)
     full = name if not overload else f"{name}.{overload}"
@@ -105,7 +105,7 @@ def _kernels(name: str, overload: str | None) -> dict[str, str]:
 
 
 def _first_overload(name: str) -> str:
-    """The overload of an operator that stands for all: they are registered alike."""
+    """Return the overload of an operator that represents all: they register alike."""
     space, _, last = name.partition("::")
     packet = getattr(getattr(torch.ops, space, None), last, None)
     every = packet.overloads() if packet is not None else []
@@ -118,7 +118,7 @@ def _first_overload(name: str) -> str:
 
 
 def _keys_of(tensors: list[torch.Tensor]) -> list[str]:
-    """The dispatch keys of a call on these tensors, the first to be asked first.
+    """Return the dispatch keys of a call on these tensors, in the order they are tried.
 
     A call without tensors has the backend chosen for it. Autocast's keys count while
     autocast is on.
@@ -144,13 +144,13 @@ def _keys_of(tensors: list[torch.Tensor]) -> list[str]:
 UNTOLD = "this torch does not tell, or a profiler is on"
 NONE = "no operator is called: the Python side of torch answers"
 LOOKS = frozenset("aten::resolve_conj aten::resolve_neg".split())
-"""They ask whether a conjugation is due, and nothing comes of it."""
+"""Operators that check whether a conjugation is due, without further effect."""
 
 
 def way(
     called: Nested | None, overloads: dict[str, str], tensors: list[torch.Tensor]
 ) -> Dispatch:
-    """The operators that a call went through, with the keys of each."""
+    """Return the operators that a call went through, with the keys of each."""
     if called is None:
         return Dispatch(reason=UNTOLD)
     if not called:
@@ -180,7 +180,7 @@ def _inside(called: Called) -> bool:
 def _passing(
     kernels: dict[str, str], keys: list[str], below: bool
 ) -> tuple[tuple[str, ...], bool]:
-    """The keys whose kernels a call goes through, and whether it is composite."""
+    """Return the keys whose kernels a call uses, and whether it is composite."""
     found: list[str] = []
     for key in dict.fromkeys(keys):
         kind = kernels.get(key, "")

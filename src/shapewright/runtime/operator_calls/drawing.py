@@ -1,6 +1,6 @@
-"""An operator call, run on small real tensors, and its index map checked.
+"""Run an operator call on small real tensors, and check its index map.
 
-The values are made up: floats count up, or are small whole numbers where they are
+The values are made up: floats count up, or are small whole numbers if they are
 multiplied, so that sums are exact; indices are drawn within range.
 """
 
@@ -34,7 +34,7 @@ MOST_VALUES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A tensor's metadata as needs look at it; `values` of whole numbers, flat."""
+    """A tensor's metadata as needs read it; `values` of whole numbers, flat."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -45,7 +45,7 @@ class _Asked:
 
 
 def _asked(value: Any) -> Any:
-    """An argument as needs look at it."""
+    """Return an argument as needs read it."""
     if isinstance(value, Tensor):
         whole = not (value.is_floating_point() or value.is_complex())
         known = whole and not value.is_meta and value.numel() <= MOST_VALUES
@@ -60,7 +60,7 @@ def _asked(value: Any) -> Any:
 
 
 def _why_refused(name: str, args: Any, kwargs: Any) -> tuple[str, ...]:
-    """The sentence of a call's need and its lines; nothing where none is known."""
+    """Return the sentence of a call's unmet need and its lines; empty if unknown."""
     import shapewright.operators.all_needs  # noqa: F401  (only after a refusal)
     from shapewright.operators.needs_registry import NEEDS, unmet
 
@@ -85,11 +85,11 @@ RUNNABLE = 1 << 22
 """Elements, over all tensors, up to which a call is run for real."""
 TOO_LARGE = "too large to run and to check against torch; smaller sizes are drawn"
 SHOWN = 4096
-"""Elements up to which a tensor's values are lists; of others they are looked up."""
+"""Elements up to which a tensor's values are lists; others are looked up singly."""
 FEW = 512
-"""Elements up to which a stage's values are worked out for showing."""
+"""Elements up to which a stage's values are computed for showing."""
 DECIDING = 4096
-"""Elements up to which an index tensor's values are given to the maker of a map."""
+"""Elements up to which the function that makes a map gets an index tensor's values."""
 MOST_STEPS = 100_000
 """Steps of one output element up to which it is checked."""
 
@@ -100,7 +100,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MetaOf:
-    """A tensor's metadata, as a maker of index maps sees it."""
+    """A tensor's metadata, as a function that makes index maps sees it."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -109,14 +109,16 @@ class MetaOf:
     requires_grad: bool = False
     offset: int = 0
     finite: bool = True
-    """Whether no element is known to be NaN or infinite."""
+    """False if an element is known to be NaN or infinite."""
     values: Any = None
     """Nested lists: of small tensors of whole numbers, of masks and of single numbers
     only, because these can decide which elements are read."""
 
     @classmethod
     def of(cls, tensor: Tensor) -> MetaOf:
-        """The metadata of a tensor; no values where it holds none, as on meta."""
+        """Return the metadata of a tensor; without values if it holds none,
+        as on meta.
+        """
         stride = tuple(tensor.stride())
         dtype = DTYPE_NAMES[tensor.dtype]
         offset = int(tensor.storage_offset())
@@ -133,7 +135,7 @@ def draw_call(
 ) -> Drawn:
     """Run a call on real tensors, and describe it with its index map, if it has one.
 
-    Raises `Wrong` where map and torch disagree on one of the elements looked at.
+    Raises `Wrong` if map and torch disagree on one of the elements compared.
     """
     named = arguments_of(name, args, kwargs)
     # What is written in place is described as it was.
@@ -182,7 +184,7 @@ def draw_call(
 def _stages_of(
     drawn: IndexMap, before: dict[str, Tensor], inputs: tuple[Side, ...]
 ) -> tuple[Side, ...]:
-    """The tensors on the way, with their values where these are few."""
+    """Return the intermediate tensors, with their values if these are few."""
     tensors = staged(
         drawn, {key: _reader(value) for key, value in before.items()}, map_functions
     )
@@ -202,13 +204,13 @@ def _stages_of(
 
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x2": "other"}
-"""Names that torch takes beside its own."""
+"""Names that torch accepts beside its own."""
 
 
 def arguments_of(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arguments by the names that the map's maker gives them, or torch."""
+    """Return arguments by their names in the map's function, or in torch."""
     signature = _signature_of(name)
     if signature is not None:
         known = signature.parameters
@@ -226,7 +228,7 @@ def arguments_of(
 
 
 def _signature_of(name: str) -> inspect.Signature | None:
-    """The parameters of an operator, where they can be told."""
+    """Return the signature of an operator, or None if it is not known."""
     make = MAPS.get(name)
     if make is None and name in RULES:
         make = RULES[name].metadata
@@ -239,7 +241,7 @@ def _signature_of(name: str) -> inspect.Signature | None:
 
 
 def _spread(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Arguments by name; `view((2, 3))` is given to a maker as `view(2, 3)`."""
+    """Return arguments by name; `view((2, 3))` is passed on as `view(2, 3)`."""
     named = dict(bound.arguments)
     for key, parameter in bound.signature.parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL and len(named.get(key, ())) == 1:
@@ -252,7 +254,7 @@ def _spread(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 def tensors_of(nest: Any) -> Iterator[Tensor]:
-    """The tensors of a nest, in order."""
+    """Yield the tensors of a nest, in order."""
     if isinstance(nest, Tensor):
         yield nest
     elif isinstance(nest, tuple | list):
@@ -261,7 +263,7 @@ def tensors_of(nest: Any) -> Iterator[Tensor]:
 
 
 def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Tensors with the names that they have in a map: `input`, `tensors.0`."""
+    """Yield tensors with the names that they have in a map: `input`, `tensors.0`."""
     for name, value in named.items():
         if isinstance(value, Tensor):
             yield name, value
@@ -271,7 +273,7 @@ def tensors_in(named: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
 
 
 class _Large:
-    """The values of a tensor too large for lists: indexed like them, one by one."""
+    """The values of a tensor too large for lists, indexed like nested lists."""
 
     __slots__ = ("tensor",)
 
@@ -284,7 +286,7 @@ class _Large:
 
 
 def _values_in(tensor: Tensor) -> Any:
-    """The values of a tensor as nested lists, or what is indexed like them."""
+    """Return the values of a tensor as nested lists, or an object indexed like them."""
     if not tensor.numel() or tensor.is_meta:
         return None
     return tensor.tolist() if tensor.numel() <= SHOWN else _Large(tensor)
@@ -293,7 +295,7 @@ def _values_in(tensor: Tensor) -> Any:
 def drawn_side(
     name: str, tensor: Tensor, shares: str | None = None, shown: Tensor | None = None
 ) -> Side:
-    """A tensor as it is shown, with the values of `shown` where that is given."""
+    """Return a tensor as it is shown, with the values of `shown` if that is given."""
     values = _values_in(tensor if shown is None else shown)
     meta = MetaOf.of(tensor)
     offset = int(tensor.storage_offset())
@@ -301,7 +303,7 @@ def drawn_side(
 
 
 def _outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
-    """What came out, and whose storage each of it looks at."""
+    """Return the outputs, each with the input whose storage it shares."""
     owners = {t.untyped_storage().data_ptr(): key for key, t in tensors_in(named)}
     sides = []
     for place, out in enumerate(outs):
@@ -314,7 +316,7 @@ def _outputs_of(outs: list[Tensor], named: dict[str, Any]) -> tuple[Side, ...]:
 def _maps_of(
     name: str, named: dict[str, Any], metas: dict[str, MetaOf]
 ) -> tuple[tuple[IndexMap, ...], str]:
-    """The index maps of a call that torch took, or the reason for none."""
+    """Return the index maps of a call that torch accepts, or the reason for none."""
     make = MAPS.get(name)
     if make is None:
         return (), f"no formula is known for `{name}`"
@@ -359,7 +361,7 @@ def _maps_of(
 def check(
     name: str, drawn: IndexMap, out: Tensor, before: dict[str, Tensor], most: int = 64
 ) -> int:
-    """Compare the map with torch's output at random elements; how many they were."""
+    """Compare the map with torch's output at random elements; return their number."""
     if tuple(out.shape) != drawn.shape:
         raise Wrong(f"{name}: the map says {drawn.shape}, torch {tuple(out.shape)}")
     count = out.numel()
@@ -390,16 +392,16 @@ def check(
 
 
 def _steps_of(drawn: IndexMap) -> int:
-    """How many steps lead to one element, in all stages."""
+    """Return how many steps lead to one element, in all stages."""
     every = (drawn, *(stage.map for stage in drawn.stages))
     return sum(prod(loop.size for loop in one.loops) or 1 for one in every)
 
 
 def _reader(tensor: Tensor, kept: bool = False) -> Any:
-    """What gives a tensor's element at an index.
+    """Return a function that reads a tensor's element at an index.
 
-    `kept` as a tensor, so that a function of several promotes dtypes as torch does,
-    which tells tensors without dims from others.
+    With `kept` the element is a tensor, so that a function of several promotes dtypes
+    as torch does, which distinguishes tensors without dims from others.
     """
     if kept:
         return lambda at: tensor[at].reshape(1) if at else tensor
@@ -407,7 +409,7 @@ def _reader(tensor: Tensor, kept: bool = False) -> Any:
 
 
 def _unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of the element at a place in row-major order."""
+    """Return the index of the element at a place in row-major order."""
     index: list[int] = []
     for size in reversed(shape):
         place, here = divmod(place, size)
@@ -416,10 +418,10 @@ def _unravel(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _rounding(drawn: IndexMap, out: Tensor) -> tuple[float, float]:
-    """By how much torch's rounding may change a result: relatively, and absolutely.
+    """Return how much torch's rounding may change a result: relative, absolute.
 
-    Copies are exact. Sums of large numbers that cancel are off by a part of the
-    largest ones, and half precision is off by more than the usual.
+    Copies are exact. Sums of large numbers that cancel are off by a part of the largest
+    ones, and half precision is off by more than the usual.
     """
     exact = drawn.term == "copy" and drawn.combine in ("last", "amax", "amin")
     exact = exact and not drawn.then
@@ -435,7 +437,7 @@ USUAL = 1e-4
 
 
 def _same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bool:
-    """Whether two numbers are equal, but for rounding."""
+    """Whether two numbers are equal up to rounding."""
     if isinstance(one, complex) or isinstance(other, complex):
         return bool(abs(complex(one) - complex(other)) <= apart + near * abs(other))
     if one is None or isnan(other):
@@ -449,10 +451,10 @@ def _same(one: Any, other: Any, near: float = USUAL, apart: float = USUAL) -> bo
 def typed_tensor(
     shape: tuple[int, ...], dtype: str, seed: int, high: int, soft: bool = False
 ) -> Tensor:
-    """Made-up values: floats count up from 0, whole numbers lie below `high`.
+    """Return a tensor with made-up values: floats count up, whole numbers are < `high`.
 
-    With `soft` floats are halves from -2 to 2, so that a softmax of their products
-    does not fall on one of them.
+    With `soft` floats are halves from -2 to 2, so that a softmax of their products does
+    not put all its weight on a single element.
     """
     torch_dtype = DTYPES[dtype]
     count = prod(shape)

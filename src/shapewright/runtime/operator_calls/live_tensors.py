@@ -1,7 +1,7 @@
-"""A person's own tensors, drawn: calls on copies of them, and their storage.
+"""Drawings of the user's own tensors: calls on copies of them, and their storage.
 
-Where values cannot be had (meta tensors)
-or are too many, the call runs on meta tensors and only shapes are shown.
+Where values cannot be had (meta tensors) or are too many, the call runs on meta tensors
+and only shapes are shown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def explain_tensors(
 ) -> Drawn:
     """Draw the call `func(*args, **kwargs)`.
 
-    Raises `TypeError` where `func` is not an operator of torch.
+    Raises `TypeError` if `func` is not an operator of torch.
     """
     func, args = _unbound(func, args)
     name = name_of(func)
@@ -70,7 +70,7 @@ def explain_tensors(
 def _unbound(
     func: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """`x.transpose` as `torch.Tensor.transpose` with `x` before its arguments."""
+    """Return `x.transpose` as `torch.Tensor.transpose`, with `x` first."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Tensor):
         return getattr(Tensor, func.__name__), (owner, *args)
@@ -78,7 +78,7 @@ def _unbound(
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """The dotted name of an operator of torch."""
+    """Return the dotted name of an operator of torch."""
     names = [*sorted(MAPS), *sorted(known_names())]  # one that can be drawn, first
     for name in names if callable(func) else ():
         if function_of(name) is func:
@@ -99,7 +99,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 
 def written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The call as it is typed for `shapewright explain`."""
+    """Return the call as it is typed for `shapewright explain`."""
     parts = [_spelled(value) for value in args]
     parts += [f"{key}={_spelled(value)}" for key, value in kwargs.items()]
     if name.startswith("torch.Tensor.") and args:
@@ -108,7 +108,7 @@ def written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def _spelled(value: Any) -> str:
-    """An argument: a tensor by its shape, all else in few characters."""
+    """Return an argument as text: a tensor by its shape, others in few characters."""
     if isinstance(value, Tensor):
         dtype = DTYPE_NAMES[value.dtype]
         sizes = "..." if value.is_nested else ", ".join(map(str, value.shape))
@@ -125,7 +125,7 @@ def _spelled(value: Any) -> str:
 
 
 def _unreadable(tensor: Tensor) -> str:
-    """Why a tensor is not even run on meta; nothing where it is."""
+    """Return why a tensor cannot even run on meta; empty if it can."""
     if tensor.is_nested:
         return "a nested tensor has no single shape"
     if tensor.layout != torch.strided:
@@ -141,7 +141,7 @@ def _unreadable(tensor: Tensor) -> str:
 
 
 def _blank(tensor: Tensor) -> str:
-    """Why a tensor has no values; nothing where it has."""
+    """Return why a tensor has no values; empty if it has."""
     if tensor.untyped_storage().device.type == "meta":
         return "a meta tensor has no values"
     return ""
@@ -151,7 +151,7 @@ def _blank(tensor: Tensor) -> str:
 
 
 def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
-    """The drawing with storage offsets of the originals: copies begin at the first."""
+    """Return the drawing with the originals' storage offsets; copies have others."""
     moved: dict[str, int] = {}
     inputs = []
     for side in drawn.inputs:
@@ -173,7 +173,7 @@ def where_they_are(drawn: Drawn, originals: dict[str, Tensor]) -> Drawn:
 def _sides(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Side, ...]:
-    """The tensors of a call by their shapes."""
+    """Return the tensors of a call by their shapes."""
     return tuple(
         _shape_only(key, tensor)
         for key, tensor in tensors_in(arguments_of(name, args, kwargs))
@@ -181,7 +181,7 @@ def _sides(
 
 
 def _shape_only(name: str, tensor: Tensor) -> Side:
-    """A tensor without its values, and without strides where it has none."""
+    """Return a tensor without its values, and without strides if it has none."""
     dtype = DTYPE_NAMES[tensor.dtype]
     if tensor.is_nested:
         return Side(name, (), f"{dtype}, nested")
@@ -194,7 +194,7 @@ def _shape_only(name: str, tensor: Tensor) -> Side:
 def on_meta(
     func: Callable[..., Any], name: str, args: Any, kwargs: Any, said: str
 ) -> Drawn:
-    """The call on meta tensors of the same shapes."""
+    """Run the call on meta tensors of the same shapes."""
 
     def without(value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -229,7 +229,7 @@ MOST = 1 << 18
 
 
 def stored(tensor: torch.Tensor, name: str = "tensor") -> Stored:
-    """What is known of a tensor and of the storage that it looks at."""
+    """Describe a tensor and the storage that it looks at."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"a tensor is drawn, not {type(tensor).__name__}")
     said = _unreadable(tensor)
@@ -263,20 +263,20 @@ def typed(
     letters: tuple[str | None, ...] = (),
     chosen: Mapping[str, int] = MappingProxyType({}),
 ) -> Stored:
-    """A tensor that was only typed: made up, where it is not too large."""
+    """Describe a tensor that was only typed, with made-up values unless too large."""
     made = _made_up(shape, dtype)
     lettered = replace(made.side, letters=letters if any(letters) else ())
     return replace(made, side=lettered, notes=(*made.notes, *said_of(chosen)))
 
 
 def said_of(chosen: Mapping[str, int]) -> list[str]:
-    """Which sizes were chosen, in a sentence."""
+    """Return a sentence on the sizes that were chosen."""
     sizes = ", ".join(f"{name} = {size}" for name, size in chosen.items())
     return [f"chosen, because the call does not say them: {sizes}"] if sizes else []
 
 
 def _made_up(shape: tuple[int, ...], dtype: str) -> Stored:
-    """The same without letters."""
+    """Describe a made-up tensor, without letters."""
     count = 1
     for size in shape:
         count *= size
@@ -289,7 +289,7 @@ def _made_up(shape: tuple[int, ...], dtype: str) -> Stored:
 
 
 def _leaf(dtype: str) -> tuple[str, ...]:
-    """What is true of a new tensor of a dtype: where its gradient would be."""
+    """Return a note on the gradient of a new tensor of a dtype."""
     kind = DTYPES[dtype]
     if not (kind.is_floating_point or kind.is_complex):
         return (f"a leaf; {dtype} cannot require a gradient",)
@@ -297,7 +297,7 @@ def _leaf(dtype: str) -> tuple[str, ...]:
 
 
 def _notes(tensor: torch.Tensor) -> tuple[str, ...]:
-    """What else a person should know of it."""
+    """Return further notes on a tensor."""
     found = []
     if tensor.device.type != "cpu":
         found.append(f"on {tensor.device}")
@@ -310,7 +310,7 @@ def _notes(tensor: torch.Tensor) -> tuple[str, ...]:
 
 
 def _gradient(tensor: torch.Tensor) -> list[str]:
-    """Its place in autograd: whether it is a leaf, and where its gradient will be."""
+    """Return a note on a tensor in autograd: if it is a leaf, and gets a gradient."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         name = str(tensor.dtype).removeprefix("torch.")
         return [f"a leaf; {name} cannot require a gradient"]
@@ -327,6 +327,6 @@ def _gradient(tensor: torch.Tensor) -> list[str]:
 
 
 def _holds(tensor: torch.Tensor) -> str:
-    """What its `.grad` is now."""
+    """Describe the current `.grad` of a tensor."""
     grad = tensor.grad
     return "now None" if grad is None else f"now {tuple(grad.shape)}"

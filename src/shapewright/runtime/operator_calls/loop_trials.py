@@ -1,6 +1,6 @@
-"""Whether two pieces of a program do the same: tried on small real tensors.
+"""Test whether two pieces of a program do the same, on small real tensors.
 
-Of the user's text nothing is evaluated but loops over ranges and tensors, reads and
+Nothing of the user's text is evaluated but loops over ranges and tensors, reads and
 writes of elements, arithmetic, and functions of a list.
 """
 
@@ -22,7 +22,7 @@ ROUNDS = 20_000
 
 
 class _NotRun(Exception):
-    """The text has something that is not run here."""
+    """The text contains something that is not run here."""
 
 
 BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -51,7 +51,7 @@ METHODS = frozenset(
     index_put_ size dim numel t
 """.split()
 )
-"""Methods and functions of tensors that are called."""
+"""Methods and functions of tensors that may be called."""
 
 FUNCTIONS = METHODS | frozenset(
     """
@@ -69,14 +69,14 @@ SPACES = {
 
 
 class _Interpreter:
-    """Runs statements on `names`, which it changes."""
+    """An interpreter that runs statements on `names`, which it changes."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.rounds = 0
 
     def run(self, stmts: Iterable[ast.stmt]) -> None:
-        """Statements, one after the other."""
+        """Run statements in order."""
         for stmt in stmts:
             self.rounds += 1
             if self.rounds > ROUNDS:
@@ -84,7 +84,7 @@ class _Interpreter:
             self.statement(stmt)
 
     def statement(self, stmt: ast.stmt) -> None:
-        """One statement."""
+        """Run one statement."""
         if isinstance(stmt, ast.For):
             for value in self.value(stmt.iter):
                 self.store(stmt.target, value)
@@ -110,7 +110,7 @@ class _Interpreter:
             raise _NotRun(type(stmt).__name__)
 
     def store(self, target: ast.expr, value: Any) -> None:
-        """A write to a name, to several, or to an element."""
+        """Write to a name, to several names, or to an element."""
         if isinstance(target, ast.Tuple):
             for part, item in zip(target.elts, value, strict=True):
                 self.store(part, item)
@@ -125,7 +125,7 @@ class _Interpreter:
             raise _NotRun("a target")
 
     def index(self, node: ast.expr) -> Any:
-        """What stands in brackets."""
+        """Return the value of an index in brackets."""
         if isinstance(node, ast.Tuple):
             return tuple([self.index(item) for item in node.elts])
         if isinstance(node, ast.Slice):
@@ -134,7 +134,7 @@ class _Interpreter:
         return self.value(node)
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression."""
+        """Return the value of an expression."""
         if isinstance(node, ast.Constant):
             return node.value
         name = _dotted(node)
@@ -166,7 +166,7 @@ class _Interpreter:
         raise _NotRun(type(node).__name__)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
-        """`[x[i] + b for i in range(n)]`."""
+        """Return the value of a comprehension: `[x[i] + b for i in range(n)]`."""
         (generator,) = node.generators
         if generator.ifs:
             raise _NotRun("a condition")
@@ -177,7 +177,7 @@ class _Interpreter:
         return made
 
     def called(self, node: ast.Call) -> Any:
-        """A function or method of the lists above."""
+        """Call a function or method of the lists above."""
         args = [self.value(arg) for arg in node.args]
         given = {str(key.arg): self.value(key.value) for key in node.keywords}
         name = _dotted(node.func)
@@ -194,7 +194,7 @@ class _Interpreter:
 
 
 def _dotted(node: ast.AST) -> str:
-    """`self.weight` of a name or of attributes of a name; "" for anything else."""
+    """Return `self.weight` of a name or attributes of a name; "" for anything else."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -205,7 +205,7 @@ def _dotted(node: ast.AST) -> str:
 
 
 def _interpreted(stmts: Iterable[ast.stmt], names: Mapping[str, Any]) -> Names:
-    """The names after the statements have run; tensors are copied first."""
+    """Return the names after the statements have run; tensors are copied first."""
     own = {
         name: value.clone() if isinstance(value, Tensor) else value
         for name, value in names.items()
@@ -230,7 +230,7 @@ class _Made(Protocol):
 
 
 class _Experiment(Protocol):
-    """Two pieces of program, and what they are run on."""
+    """Two pieces of a program, and the values on which they run."""
 
     @property
     def loop(self) -> tuple[ast.stmt, ...]: ...
@@ -245,16 +245,16 @@ class _Experiment(Protocol):
 
 
 def same(experiment: _Experiment, tries: int = 2) -> bool:
-    """Whether both give equal tensors, each time on other values.
+    """Whether both give equal tensors, on different values in each try.
 
-    The program's own random numbers are as they were afterwards.
+    The program's own random numbers are restored afterwards.
     """
     with torch.random.fork_rng([]), torch.no_grad(), torch.device("cpu"):
         return all(_same_once(experiment, seed) for seed in range(tries))
 
 
 def _same_once(experiment: _Experiment, seed: int) -> bool:
-    """One try."""
+    """Compare both pieces once."""
     torch.manual_seed(seed)
     names: dict[str, Any] = {key: _made_up(t) for key, t in experiment.tensors.items()}
     names |= experiment.numbers
@@ -267,7 +267,7 @@ def _same_once(experiment: _Experiment, seed: int) -> bool:
 
 
 def _made_up(made: _Made) -> Tensor:
-    """A tensor with random values."""
+    """Return a tensor with random values."""
     dtype, shape = DTYPES[made.dtype], made.shape
     if made.zeros:
         return torch.zeros(shape, dtype=dtype)
@@ -279,7 +279,7 @@ def _made_up(made: _Made) -> Tensor:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether shape and dtype are the same, and values but for rounding."""
+    """Whether shape and dtype are the same, and values up to rounding."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return type(one) is type(other) and bool(one == other)
     if one.shape != other.shape or one.dtype != other.dtype:

@@ -9,14 +9,14 @@ import torch
 Tensor = torch.Tensor
 
 OWNERS = (torch, torch.nn.functional, torch.special, torch.linalg)
-"""Where a function is looked for by its last name."""
+"""Modules in which a function is looked up by its last name."""
 
 ALONG = frozenset(
     """softmax log_softmax logsumexp cumsum cumprod logcumsumexp cummax cummin sort
     argsort max min median nanmedian kthvalue topk mode aminmax softmin
     _safe_softmax""".split()
 )
-"""Functions of all steps that are told along which dim: the only one there is."""
+"""Functions of all steps that take a `dim`: the only one there is."""
 
 FLOATING = frozenset("softmax log_softmax softmin mean _safe_softmax".split())
 """Functions that take integers only with a `dtype`, which a map leaves out."""
@@ -26,11 +26,11 @@ LOSSES = frozenset(
     """huber_loss smooth_l1_loss kl_div binary_cross_entropy
     binary_cross_entropy_with_logits""".split()
 )
-"""Functions that take nothing but tensors."""
+"""Functions that accept nothing but tensors."""
 
 
 def _torch_function(name: str) -> Any:
-    """`torch.amax` for "amax"."""
+    """Return `torch.amax` for "amax"."""
     # `torch.kl_div` and its kind take the reduction as a number.
     for owner in OWNERS if name not in LOSSES else (torch.nn.functional,):
         found = getattr(owner, name, None)
@@ -42,14 +42,14 @@ def _torch_function(name: str) -> Any:
 def _batch_norm(
     input: Tensor, mean: Tensor, var: Tensor, *affine: Tensor, eps: float
 ) -> Tensor:
-    """Batch norm in evaluation, of an element and its channel's numbers."""
+    """Compute batch norm in evaluation, of an element and its channel's numbers."""
     function: Any = torch.nn.functional.batch_norm
     made: Tensor = function(input.reshape(1, 1), mean, var, *affine, eps=eps)
     return made.reshape(1)
 
 
 def _window_argmax(values: Tensor) -> Tensor:
-    """Where the largest value is, as max_pool finds it: the first, or the last NaN."""
+    """Return where max_pool finds the largest value: the first, or the last NaN."""
     unknown = values.isnan().nonzero()
     return unknown[-1] if len(unknown) else values.argmax()
 
@@ -61,7 +61,7 @@ OF_ELEMENTS = {"batch_norm": _batch_norm}
 
 
 def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor:
-    """A function of single elements, which are tensors where dtypes matter."""
+    """Apply a function to single elements, which are tensors if dtypes matter."""
     if name in LOSSES:
         values = [torch.as_tensor(value, dtype=torch.float64) for value in values]
     elif not any(isinstance(value, Tensor) for value in values):
@@ -73,7 +73,9 @@ def of_elements(name: str, values: list[Any], options: dict[str, Any]) -> Tensor
 
 
 def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
-    """A function of all steps, or the part of its result that the name adds."""
+    """Apply a function to all steps; return the part of its result that
+    the name adds.
+    """
     function, _, part = name.partition(".")
     if values and isinstance(values[0], Tensor):
         operand = torch.cat([value.reshape(1) for value in values])
@@ -89,14 +91,14 @@ def of_steps(name: str, values: list[Any], at: int | None, options: Any) -> Any:
 
 
 def _exact(value: Any) -> torch.dtype | None:
-    """The dtype that holds a number as it is; None for torch's choice."""
+    """Return the dtype that holds a number exactly; None for torch's choice."""
     if isinstance(value, complex):
         return torch.complex128
     return torch.float64 if isinstance(value, float) else None
 
 
 def stored(value: Any, dtype: torch.dtype) -> Any:
-    """A number as it stands in a tensor of a dtype: wrapped, rounded."""
+    """Return a number as a tensor of a dtype holds it: wrapped, rounded."""
     if value is None:
         return None
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:

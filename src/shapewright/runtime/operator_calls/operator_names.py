@@ -1,4 +1,4 @@
-"""Operators and layers of torch by the names that a person types."""
+"""Operators and layers of torch by the names that a user types."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ FACTORIES = frozenset(
 
 
 def known_names() -> set[str]:
-    """Every operator that may be called."""
+    """Return the names of all operators that may be called."""
     asked = {f"torch.Tensor.{name}" for name in (*METADATA, "item", "tolist")}
     return {*MAPS, *RULES, *FACTORIES, *asked} - {"tensor"}
 
 
 def unknown_name(name: str) -> str:
-    """What to say of a name that is no known operator: what it is, or what is near."""
+    """Return the message for an unknown operator: what it is, or a similar name."""
     prefix, _, last = name.rpartition(".")
     known = sorted(known_names())
     same = [one for one in known if one.rpartition(".")[2] == last]
@@ -63,7 +63,7 @@ def unknown_name(name: str) -> str:
 
 
 def _in_torch(name: str) -> bool:
-    """Whether torch has something of that name."""
+    """Whether torch has an attribute of that name."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
@@ -71,7 +71,7 @@ def _in_torch(name: str) -> bool:
 
 
 def function_of(name: str, values: bool = False) -> Any:
-    """torch's function of a dotted name, where it is one of the known."""
+    """Return torch's function of a dotted name, if it is a known operator."""
     if name == "tensor":
         return lambda input: input
     if not values and name not in known_names():
@@ -104,12 +104,12 @@ class _Inner:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] | None = None
     reason: str = ""
-    """Why there is none, where the layer makes several calls."""
+    """The reason for no call, if the layer makes several."""
 
 
 @cache
 def drawn_names() -> dict[Any, str]:
-    """The name under which a function has an index map, by the function."""
+    """Return the names under which functions have an index map, by function."""
     names = sorted(MAPS, key=lambda name: name.startswith("torch.Tensor."))
     found: dict[Any, str] = {}
     for name in names:
@@ -118,7 +118,7 @@ def drawn_names() -> dict[Any, str]:
 
 
 class _Looking(TorchFunctionMode):
-    """Keeps the calls of operators that can be drawn, with what they return."""
+    """A mode that keeps the calls of operators that can be drawn, and their results."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class _Looking(TorchFunctionMode):
 
 
 def layer_class(name: str) -> type[nn.Module] | None:
-    """The class of a dotted name; None for what is no layer of torch."""
+    """Return the class of a dotted name; None if it is no layer of torch."""
     found = getattr(nn, name.removeprefix("torch.nn."), None)
     known = isinstance(found, type) and issubclass(found, nn.Module)
     return found if known else None
@@ -155,7 +155,7 @@ def is_layer(name: str) -> bool:
 
 
 def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
-    """A layer in evaluation, its weights small whole numbers that can be followed."""
+    """Return a layer in evaluation whose weights are small, easily followed numbers."""
     layer = kind(*args, **kwargs).eval()
     # Attention's are around 0, so that its softmax does not fall on one key.
     first, step = (-3, 8) if kind is nn.MultiheadAttention else (1, 1)
@@ -167,11 +167,12 @@ def built(kind: type[nn.Module], args: Any, kwargs: Any) -> nn.Module:
 
 
 def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
-    """The operator that does a layer's work, or which refuses what it gets.
+    """Return the operator that does a layer's work, or that refuses its input.
 
-    It gets the very tensors that the layer gets, and gives what the layer gives. Its
-    `func` is None where there is none: `nn.TransformerEncoderLayer` ends with a norm of
-    something else, and `nn.Conv2d(..., padding_mode="circular")` pads first.
+    It gets the very tensors that the layer gets, and returns what the layer returns.
+    Its `func` is None if there is no such operator: `nn.TransformerEncoderLayer` ends
+    with a norm of something else, and `nn.Conv2d(..., padding_mode="circular")` pads
+    first.
     """
     looking = _Looking()
     try:
@@ -194,14 +195,14 @@ def inside(layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
 
 
 def identities(nest: Any) -> set[int]:
-    """Which tensors stand in a nest."""
+    """Return the identities of the tensors in a nest."""
     return {id(tensor) for tensor in nests.tensors(nest)}
 
 
 def _with_masks(inner: _Inner, layer: nn.Module, args: Any, kwargs: Any) -> _Inner:
-    """The call with the masks that the layer of attention got.
+    """Return the call with the masks that the layer of attention got.
 
-    The layer makes numbers of truths, which the function does itself, too.
+    The layer converts booleans to numbers, which the function does by itself as well.
     """
     if not isinstance(layer, nn.MultiheadAttention) or inner.kwargs is None:
         return inner

@@ -1,8 +1,8 @@
-"""An op of a trace, called again on real tensors of its shapes, and drawn.
+"""Call an op of a trace again on real tensors of its shapes, and draw it.
 
-A `Watch` is given to a run that is to be drawn afterwards. Other runs pay nothing.
+A run that is to be drawn afterwards gets a `Watch`. Other runs pay nothing.
 
-The record has metadata only. Values are made up, but for those that a `Watch` kept.
+The record has metadata only. Values are made up, except those that a `Watch` kept.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ MOST = 8 * RUNNABLE
 
 
 LARGEST = 1000
-"""Numbers that are made up stay below, so that they are read at a glance."""
+"""Bound of made-up numbers, so that they are easy to read."""
 
 
 class _NotRebuilt(Exception):
-    """Why the record does not suffice to call an op again."""
+    """The record does not suffice to call an op again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Replayed:
-    """An op drawn. `order` names its inputs as the drawing does, `known` has the places
-    among them of those that have the values of the run."""
+    """A drawn op. `order` names its inputs as in the drawing; `known` has the places of
+    those that have the values of the run."""
 
     drawn: Drawn
     order: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class _Replayed:
 def replay(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
     """Call `op` again and draw it; `values` are known ones, by place among its inputs.
 
-    What cannot be called again, or gives another shape on values that are made up, is
+    An op that cannot be called again, or gives another shape on made-up values, is
     shown by the shapes of the run, with the reason.
     """
     try:
@@ -94,12 +94,12 @@ def replay(op: Op, values: Mapping[int, Any] | None = None) -> _Replayed:
 
 
 def _named_as(named: Sequence[tuple[str, Tensor]], tensor: Tensor) -> str:
-    """The first name of a tensor among the arguments."""
+    """Return the first name of a tensor among the arguments."""
     return next((name for name, one in named if one is tensor), "input")
 
 
 def _shown(op: Op) -> str:
-    """The name under which a call is written."""
+    """Return the name under which a call is written."""
     return op.function or long_name(op.name)
 
 
@@ -107,7 +107,7 @@ def _shown(op: Op) -> str:
 
 
 def _function_named(dotted: str) -> tuple[Callable[..., Any], str]:
-    """torch's function of a dotted name, and the name of its map."""
+    """Return torch's function of a dotted name, and the name of its map."""
     if dotted in known_names():
         return function_of(dotted), dotted
     found: Any = torch
@@ -124,7 +124,7 @@ def _function_named(dotted: str) -> tuple[Callable[..., Any], str]:
 
 
 def _rebuilt(op: Op, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, with `tensors` in the places of its inputs."""
+    """Return the arguments of a call, with `tensors` in the places of its inputs."""
     indexing = op.name.startswith("[")
     given: dict[str, Any] = {}
     for place, value in op.arguments:
@@ -143,7 +143,7 @@ def _rebuilt(op: Op, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str,
 
 
 def _free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
-    """The first positions that no other argument has."""
+    """Yield the first positions that no other argument has."""
     at = 0
     while count:
         if str(at) not in given:
@@ -153,7 +153,7 @@ def _free_places(given: Mapping[str, Any], count: int) -> Iterator[str]:
 
 
 def _put(nest: Any, way: list[str], tensor: Any) -> None:
-    """Put a tensor where it stood, in lists too."""
+    """Put a tensor at its place in nested arguments, in lists too."""
     key: Any = way[0] if isinstance(nest, dict) else int(way[0])
     if len(way) == 1:
         nest[key] = tensor
@@ -165,7 +165,7 @@ def _put(nest: Any, way: list[str], tensor: Any) -> None:
 
 
 class _Numbered:
-    """Items by their number, of a list that is only just being filled."""
+    """Items by their number, of a list that is still being filled."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self.items = items
@@ -178,7 +178,7 @@ class _Numbered:
 
 
 def _listed(value: Any, indexing: bool) -> Any:
-    """Numbered items as a list; as a tuple between the brackets of an index."""
+    """Return numbered items as a list; as a tuple between the brackets of an index."""
     if isinstance(value, dict):
         items = [_listed(value[at], False) for at in sorted(value)]
         return tuple(items) if indexing else items
@@ -187,11 +187,11 @@ def _listed(value: Any, indexing: bool) -> Any:
 
 DEVICE = re.compile(r"(cpu|cuda|mps|xpu|hpu|xla|mtia|meta)(:\d+)?")
 LONGEST = 100
-"""Items up to which the record has a list whole."""
+"""Items up to which the record has a whole list."""
 
 
 def _read_back(value: Any, place: str, indexing: bool) -> Any:
-    """An argument as torch takes it, from what the record has of it."""
+    """Return a recorded argument as torch accepts it."""
     if isinstance(value, str):
         return _read_text(value, place, indexing)
     if isinstance(value, tuple | list):
@@ -203,7 +203,7 @@ def _read_back(value: Any, place: str, indexing: bool) -> Any:
 
 
 def _read_text(text: str, place: str, indexing: bool) -> Any:
-    """What a text in the record stands for."""
+    """Return the value that a text in the record represents."""
     if indexing and place != "2":
         if text == "...":
             return ...
@@ -226,7 +226,7 @@ def _read_text(text: str, place: str, indexing: bool) -> Any:
 
 
 def _reach(fact: Fact) -> int:
-    """How many cells of storage a tensor spans."""
+    """Return how many cells of storage a tensor spans."""
     if not fact.numel:
         return 0
     steps = zip(fact.shape, fact.stride or (), strict=True)
@@ -234,7 +234,7 @@ def _reach(fact: Fact) -> int:
 
 
 def _blank(fact: Fact) -> Tensor:
-    """A tensor of the same metadata, without values."""
+    """Return a tensor of the same metadata, without values."""
     if fact.stride is None or fact.layout != "strided":
         raise _NotRebuilt(f"a tensor of layout {fact.layout} has no strides")
     dtype = DTYPES[fact.dtype]
@@ -243,7 +243,7 @@ def _blank(fact: Fact) -> Tensor:
 
 
 def _filled(fact: Fact, seed: int, high: int, value: Any) -> Tensor:
-    """A tensor with the strides of the run, and its values or others."""
+    """Return a tensor with the strides of the run, and its values or made-up ones."""
     assert fact.stride is not None
     if value is not None:
         room = torch.zeros(_reach(fact), dtype=DTYPES[fact.dtype])
@@ -277,7 +277,7 @@ def _performed(
     order: tuple[str, ...],
     values: Mapping[int, Any],
 ) -> Drawn:
-    """The call on values, those of the run where they are known."""
+    """Run the call on values, those of the run if they are known."""
     raised = not op.outputs
     drawn = None
     known = {op.inputs[at].tensor: value for at, value in values.items()}
@@ -312,7 +312,7 @@ def _performed(
 
 
 def _highs(op: Op, name: str) -> Iterator[int]:
-    """Bounds of whole numbers to try, the likeliest first."""
+    """Yield bounds of whole numbers to try, the likeliest first."""
     dims = [value for key, value in op.arguments if type(value) is int and key != "0"]
     named = dict(op.arguments).get("dim")
     floats = [
@@ -335,7 +335,7 @@ def _from_facts(
     name: str = "",
     order: Sequence[str] = (),
 ) -> Drawn:
-    """A call by the facts of its run."""
+    """Draw a call by the facts of its run."""
     names = order or tuple(_plain_names(op))
     first: dict[str, Fact] = {}
     for key, fact in zip(names, op.inputs, strict=True):
@@ -350,20 +350,20 @@ def _from_facts(
 
 
 def _plain_names(op: Op) -> Iterator[str]:
-    """Names for the inputs of a call whose parameters are not known."""
+    """Yield names for the inputs of a call whose parameters are not known."""
     for at, place in enumerate(op.places or map(str, range(len(op.inputs)))):
         untold = UNTOLD in place or place[0].isdecimal()
         yield f"input.{at}" if untold and len(op.inputs) > 1 else "input"
 
 
 def _outs_of(op: Op) -> list[str]:
-    """Names for what comes out."""
+    """Return names for the outputs."""
     several = len(op.outputs) > 1
     return [f"out.{n}" if several else "out" for n in range(len(op.outputs))]
 
 
 def _of_facts(facts: Iterable[Fact], names: Iterable[str]) -> tuple[Side, ...]:
-    """Sides without values."""
+    """Return sides without values."""
     return tuple(
         Side(name, fact.shape, fact.dtype, fact.stride or (), fact.storage_offset)
         for name, fact in zip(names, facts, strict=True)
@@ -373,11 +373,11 @@ def _of_facts(facts: Iterable[Fact], names: Iterable[str]) -> tuple[Side, ...]:
 MOST_WATCHED = 4096
 """Elements up to which a tensor's values are kept."""
 IN_ALL = 1 << 22
-"""Elements that are kept of one run."""
+"""Elements that are kept of one run, at most."""
 
 
 class Watch:
-    """The values that the ops of the last run got, by op and place among its inputs."""
+    """The input values of the ops of the last run, by op and place among its inputs."""
 
     def __init__(self) -> None:
         self.engine: Engine | None = None
@@ -385,14 +385,14 @@ class Watch:
         self.left = IN_ALL
 
     def known_of(self, op: Op, ops: Sequence[Op]) -> dict[int, Any]:
-        """The values of an op's inputs, where `ops` are those of the run watched."""
+        """Return the values of an op's inputs, if `ops` are the watched run's."""
         engine = self.engine
         if engine is None or len(engine.events) != len(ops):
             return {}
         return self.values.get(op.index, {})
 
     def __call__(self, plan: Plan) -> Plan:
-        """The plan of a function, its calls with their values kept."""
+        """Return the plan of a function, with the values of its calls kept."""
 
         def watched(engine: Engine, func: Any, args: Any, kwargs: Any) -> Any:
             if engine is not self.engine:
@@ -416,7 +416,7 @@ class Watch:
         return watched
 
     def values_of(self, engine: Engine, given: list[torch.Tensor]) -> dict[int, Any]:
-        """The known values among the tensors of a call, by their place."""
+        """Return the known values among the tensors of a call, by their place."""
         found: dict[int, Any] = {}
         with torch._C.DisableTorchFunction():
             for at, tensor in enumerate(given):

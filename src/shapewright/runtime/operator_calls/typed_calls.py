@@ -1,4 +1,4 @@
-"""An operator call that was only typed: its tensors made up, the call run and drawn."""
+"""Run and draw an operator call that was only typed, with made-up tensors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _TypedCall(Protocol):
 
 
 SOFT = ("attention", "Attention", "attention_forward")
-"""How calls end in which floats that count up would make a softmax of one key."""
+"""Endings of calls for which floats that count up would give a one-hot softmax."""
 
 
 @dataclass(slots=True)
@@ -71,8 +71,8 @@ class _Making:
     """How tensors are made up: `high` bounds whole numbers, `seed` differs for each.
 
     With `blank` they have no values, with `soft` floats are near 0; with `tame` floats
-    lie between 0 and 1, and square matrices can be inverted. `letters` are those that a
-    tensor was typed with.
+    lie between 0 and 1, and square matrices can be inverted. `letters` are those with
+    which a tensor was typed.
     """
 
     high: int
@@ -83,7 +83,7 @@ class _Making:
     letters: list[tuple[Any, tuple[str | None, ...]]] = field(default_factory=list)
 
     def value(self, given: Any) -> Any:
-        """An argument as torch takes it."""
+        """Return an argument as torch accepts it."""
         if hasattr(given, "kwargs"):
             func = function_of(given.name)
             args = [self.value(item) for item in given.args]
@@ -111,8 +111,8 @@ class _Making:
 def perform(call: _TypedCall) -> Drawn:
     """Run a typed call on made-up values, and draw it.
 
-    Whole numbers are taken for indices: they lie below the size that they index, where
-    that can be told, else they are 0. Raises `Unknown` for a name that is no operator.
+    Whole numbers are taken for indices: they lie below the size that they index, if
+    that is known, else they are 0. Raises `Unknown` for a name that is no operator.
     """
     find: Any = function_of if call.built is None else layer_class
     func = find(call.name)
@@ -141,7 +141,7 @@ def perform(call: _TypedCall) -> Drawn:
 
 
 def _tamed(made: torch.Tensor) -> torch.Tensor:
-    """Floats from 0 up to 1; of square matrices, the unit matrix."""
+    """Return floats from 0 up to 1; for square matrices, the unit matrix."""
     if not made.is_floating_point() or not made.numel():
         return made
     if made.ndim > 1 and made.shape[-1] == made.shape[-2]:
@@ -150,7 +150,7 @@ def _tamed(made: torch.Tensor) -> torch.Tensor:
 
 
 def _attempt(call: _TypedCall, func: Any, making: _Making) -> Drawn:
-    """One try, with values made up in one way."""
+    """Try the call once, with values made up in one way."""
     torch.manual_seed(0)
     args = tuple(making.value(item) for item in call.args)
     kwargs = {name: making.value(item) for name, item in call.kwargs.items()}
@@ -179,7 +179,7 @@ def _in_letters(
     making: _Making,
     named: tuple[str, tuple[Any, ...], dict[str, Any]],
 ) -> Drawn:
-    """The drawing with the letters of the tensors that were typed."""
+    """Return the drawing with the letters of the tensors that were typed."""
     if not call.letters:
         return drawn
     letters = {
@@ -193,7 +193,7 @@ def _in_letters(
 
 
 def _raising(error: Exception) -> Callable[..., Any]:
-    """A function that raises what was raised."""
+    """Return a function that raises an error again."""
 
     def again(*args: Any, **kwargs: Any) -> Any:
         raise error
@@ -202,7 +202,7 @@ def _raising(error: Exception) -> Callable[..., Any]:
 
 
 def _bounds(call: _TypedCall) -> Iterator[int]:
-    """Sizes that whole numbers of the call may index, the likeliest first."""
+    """Yield sizes that whole numbers of the call may index, the likeliest first."""
     floats = [
         leaf.shape
         for leaf in call.leaves()
@@ -223,7 +223,7 @@ def likely_bounds(
     name: str,
     counts: Sequence[int] = (),
 ) -> Iterator[int]:
-    """The same, of the shapes that may be indexed and the numbers that a call names."""
+    """Yield the likely bounds for shapes that may be indexed and numbers in a call."""
     if name.endswith(("embedding", "embedding_bag")):
         dim = 0
     tried: list[int] = []
@@ -235,7 +235,7 @@ def likely_bounds(
 
 
 def _shapes_only(call: _TypedCall) -> Drawn:
-    """A call too large to run, by its shapes."""
+    """Draw a call too large to run, by its shapes."""
     making = _Making(1, blank=True)
     with torch.device("meta"):
         args = tuple(making.value(item) for item in call.args)
@@ -255,7 +255,7 @@ def _shapes_only(call: _TypedCall) -> Drawn:
 
 
 def _elements(call: _TypedCall) -> int:
-    """How many elements a call needs, a layer's weights among them."""
+    """Return how many elements a call needs, with a layer's weights."""
     count = sum(prod(leaf.shape) for leaf in call.leaves())
     if call.built is not None:
         try:
@@ -267,7 +267,7 @@ def _elements(call: _TypedCall) -> int:
 
 
 def _at_most(nest: Any) -> int:
-    """The product of all sizes and whole numbers of a call: nothing is larger."""
+    """Return the product of all sizes and whole numbers of a call, an upper bound."""
     if hasattr(nest, "kwargs"):
         return _at_most((*nest.args, *nest.kwargs.values()))
     if isinstance(nest, tuple | list):
@@ -278,7 +278,7 @@ def _at_most(nest: Any) -> int:
 
 
 def _on_meta_built(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-    """A layer without memory for its weights."""
+    """Return a layer without memory for its weights."""
     kind: Any = layer_class(name)
     with torch.device("meta"):
         return kind(*given[0], **given[1]).eval()

@@ -1,4 +1,4 @@
-"""Child processes seen from outside: pipes, how one ended, whether it works.
+"""Child processes seen from outside: pipes, exit status, and whether they compute.
 
 `open(5, "w")` of a program would write into a pipe that has the number 5.
 """
@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterator
 
 LOOKS = 1.0
-"""Seconds between two looks at what a process has done."""
+"""Seconds between two checks of a process."""
 
 
 def wait_for_end(child: int, seconds: float) -> int | None:
-    """The status of a child that ended; None where it did not in so many seconds."""
+    """Return the status of a child, or None if it has not ended after `seconds`."""
     until, pause = time.monotonic() + seconds, 0.0005
     while True:
         number, status = os.waitpid(child, os.WNOHANG)
@@ -29,10 +29,10 @@ def wait_for_end(child: int, seconds: float) -> int | None:
 
 
 class Standstill:
-    """Whether a process and all its children have computed nothing for long.
+    """Detects a process and its children that have computed nothing for long.
 
-    One that computes may take as long as it likes; one in which every thread waits for
-    another would do so for ever. Only Linux tells of it.
+    A process that computes may take as long as it likes; one in which every thread
+    waits for another would do so for ever. Only Linux reports this.
     """
 
     def __init__(self, process: int, seconds: float) -> None:
@@ -42,7 +42,7 @@ class Standstill:
         self.ticks = -1
 
     def is_met(self) -> bool:
-        """Whether that is so by now."""
+        """Whether the process stands still by now."""
         now = time.monotonic()
         if now < self.looked + min(LOOKS, self.seconds / 4):
             return False
@@ -54,7 +54,7 @@ class Standstill:
 
 
 def _family(process: int) -> Iterator[int]:
-    """A process, its children, theirs, and so on."""
+    """Yield a process, its children, their children, and so on."""
     yield process
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
@@ -64,7 +64,7 @@ def _family(process: int) -> Iterator[int]:
 
 
 def _ticks(process: int) -> int:
-    """The processor's time that it took until now, 0 where nobody knows."""
+    """Return the CPU time of a process until now, 0 if it is not known."""
     try:
         with open(f"/proc/{process}/stat") as stream:
             parts = stream.read().rpartition(")")[2].split()
@@ -74,17 +74,17 @@ def _ticks(process: int) -> int:
 
 
 FIRST = 500
-"""The least number that a pipe's end gets, where the machine allows as many."""
+"""The least number that a pipe's end gets, if the machine allows as many."""
 
 
 def distant_pipe() -> tuple[int, int]:
-    """An end to read from and one to write to, far from what a program opens."""
+    """Return an end to read from and one to write to, far from what a program opens."""
     reading, writing = os.pipe()
     return distant(reading), distant(writing)
 
 
 def distant(end: int) -> int:
-    """The same under a high number; as it is, where there is none."""
+    """Move a descriptor to a high number; return it unchanged if there is none."""
     if sys.platform == "win32":
         return end
     import fcntl

@@ -1,6 +1,6 @@
-"""Collectives of a process group, of which this is one rank: shapes, and who gets what.
+"""Collectives of a process group of which this is one rank: shapes and results.
 
-The others are taken to hold what this one holds: a gathered list has as many copies.
+The other ranks are assumed to hold the same: a gathered list has as many copies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Base: Any = getattr(torch.distributed, "ProcessGroup", object)
 
 
 class Done:
-    """The handle of a collective, which is over at once."""
+    """The handle of a collective that finishes at once."""
 
     def __init__(self, result: Any = None) -> None:
         self._result = result
@@ -40,12 +40,12 @@ class Done:
         return self._result
 
     def synchronize(self) -> None:
-        """Nothing is under way."""
+        """Do nothing, since nothing is pending."""
 
     block_current_stream = synchronize
 
     def get_future(self) -> Any:
-        """The result, there already."""
+        """Return a future that already holds the result."""
         future: Any = torch.futures.Future()
         future.set_result(self._result)
         return future
@@ -79,12 +79,12 @@ class Ranks(Base):  # type: ignore[misc]
         return self.backend
 
     def shutdown(self) -> None:
-        """No connection is open."""
+        """Do nothing, since no connection is open."""
 
     abort = shutdown
 
     def _start_coalescing(self, device: Any) -> None:
-        """Each is over at once."""
+        """Do nothing, since each collective finishes at once."""
 
     def _end_coalescing(self, device: Any) -> Done:
         return Done()
@@ -271,13 +271,13 @@ class Ranks(Base):  # type: ignore[misc]
         return self.recv(tensors, 0, tag)
 
     def spread(self, name: str, into: list[Tensor], tensor: Tensor) -> None:
-        """Every tensor of a list gets a copy."""
+        """Copy a tensor to every tensor of a list."""
         if self.reaches(name, tensor) and self.has_one_each(name, into):
             for output in into:
                 self.copied(name, output, tensor)
 
     def copied(self, name: str, output: Tensor, tensor: Tensor) -> None:
-        """One tensor gets what another holds, if it has room for it."""
+        """Copy a tensor to another, if it has room for it."""
         whole, part = _shape(self, output), _shape(self, tensor)
         strict = self.is_strict(output)
         same = whole == part if strict else _elements(whole) == _elements(part)
@@ -304,7 +304,7 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def reaches(self, name: str, *tensors: Tensor) -> bool:
-        """Whether the backend takes tensors of that device."""
+        """Whether the backend accepts tensors of that device."""
         engine = self.stage.engine
         for each in tensors:
             if not engine.known(each):
@@ -319,7 +319,7 @@ class Ranks(Base):  # type: ignore[misc]
         return True
 
     def is_of(self, name: str, tensor: Tensor, output: Tensor) -> bool:
-        """Whether both have one dtype."""
+        """Whether both have the same dtype."""
         one, other = tensor.dtype, output.dtype
         if one == other:
             return True
@@ -327,17 +327,17 @@ class Ranks(Base):  # type: ignore[misc]
         return False
 
     def is_strict(self, tensor: Tensor) -> bool:
-        """Whether shapes must be equal, as gloo wants, not numbers of elements."""
+        """Whether shapes must be equal, as gloo requires, not only element counts."""
         if self.backend in ("gloo", "nccl"):
             return self.backend == "gloo"
         return str(self.stage.engine.info(tensor).meta.device) == "cpu"
 
     def refuse(self, message: str, torch_message: str = "") -> None:
-        """Tell of a collective that a real run refuses; this one goes on."""
+        """Report a collective that a real run refuses; this run goes on."""
         self.stage.engine.find("collective-mismatch", message, torch_message)
 
     def sum_up(self, tensor: Tensor, opts: Any) -> None:
-        """What a sum over equal ranks makes of values that are known."""
+        """Apply a sum over equal ranks to values that are known."""
         if self.count == 1 or not self.stage.engine.info(tensor).storage.known:
             return
         if opts is None or opts.reduceOp == torch.distributed.ReduceOp.SUM:
@@ -346,13 +346,13 @@ class Ranks(Base):  # type: ignore[misc]
 
 
 def _shape(group: Ranks, tensor: Tensor) -> tuple[int, ...]:
-    """The shape of a tensor, without a call in the record."""
+    """Return the shape of a tensor, without a call in the record."""
     found: tuple[int, ...] = group.stage.engine.info(tensor).meta.shape
     return found
 
 
 def _elements(sizes: tuple[int, ...]) -> int:
-    """Their product."""
+    """Return the product of sizes."""
     count = 1
     for each in sizes:
         count *= each
@@ -360,12 +360,12 @@ def _elements(sizes: tuple[int, ...]) -> int:
 
 
 def _counted(group: Ranks) -> str:
-    """`2 ranks`."""
+    """Return the number of ranks as text: `2 ranks`."""
     return f"{group.count} rank{'s' * (group.count != 1)}"
 
 
 def _gloo_sizes(name: str, asked: tuple[int, ...], got: tuple[int, ...]) -> str:
-    """What gloo says of a tensor that does not fit."""
+    """Return gloo's message for a tensor that does not fit."""
     one, other = (f"({', '.join(map(str, each))})" for each in (asked, got))
     return (
         f"ProcessGroupGloo::{name}: invalid tensor size at index 0 (expected {one}, "

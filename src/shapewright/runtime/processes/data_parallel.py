@@ -1,4 +1,4 @@
-"""Wrappers that train on many devices at once, on the one of this process."""
+"""Run wrappers that train on many devices at once on the device of this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
-    """What torch does between devices is done on tensors that claim them."""
+    """Replace torch's transfers between devices by calls on tensors that claim them."""
     parallel: Any = nn.parallel
     module = sys.modules["torch.nn.parallel.data_parallel"]  # a function has its name
     places = (
@@ -41,12 +41,12 @@ def _replicas_stood_for(stage: RehearsalState) -> Iterator[None]:
 
 
 def _instead(value: Any, original: Any) -> Any:
-    """What stands for it."""
+    """Return the replacement, ignoring the original."""
     return value
 
 
 def _known(stage: RehearsalState, original: Any) -> Any:
-    """Replicas have the names of the modules that they are copies of."""
+    """Give replicas the names of the modules that they are copies of."""
 
     def replicate(network: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(network, *args, **kwargs)
@@ -62,14 +62,14 @@ def _known(stage: RehearsalState, original: Any) -> Any:
 
 
 def _named(device: Any) -> Any:
-    """A device as `to` takes it."""
+    """Return a device as `to` accepts it."""
     if isinstance(device, int):
         return "cpu" if device < 0 else f"cuda:{device}"
     return device
 
 
 class _Scatter:
-    """A tensor in parts, one for each device."""
+    """Splits a tensor into parts, one for each device."""
 
     @staticmethod
     def apply(devices: Sequence[Any], sizes: Any, dim: int, tensor: Any) -> Any:
@@ -85,7 +85,7 @@ class _Scatter:
 
 
 class _Gather:
-    """Parts joined on one device; scalars become a vector, with torch's warning."""
+    """Joins parts on one device; scalars become a vector, with torch's warning."""
 
     @staticmethod
     def apply(device: Any, dim: int, *parts: Any) -> Any:
@@ -100,7 +100,7 @@ class _Gather:
 
 
 class _Broadcast:
-    """Tensors on each device: those of the first, then those of the next."""
+    """Copies tensors to each device: those of the first, then those of the next."""
 
     @staticmethod
     def apply(devices: Sequence[Any], *tensors: Any) -> Any:
@@ -112,7 +112,7 @@ class _Broadcast:
 
 
 def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[Any]]:
-    """The same without gradients; on the first device they are not even copied."""
+    """Broadcast without gradients; on the first device tensors are not even copied."""
     return [
         [
             tensor if at == 0 else tensor.detach().to(_named(device))
@@ -125,7 +125,7 @@ def _broadcast_coalesced(tensors: Any, devices: Any, *args: Any) -> list[list[An
 def _one_by_one(
     modules: Sequence[Any], inputs: Sequence[Any], kwargs: Any = None, *devices: Any
 ) -> list[Any]:
-    """Each replica with its part."""
+    """Call each replica with its part."""
     named_too = kwargs or [{} for _ in modules]
     return [
         module(*(part if isinstance(part, tuple | list) else (part,)), **more)
@@ -135,7 +135,7 @@ def _one_by_one(
 
 @contextmanager
 def parallel_stood_for(stage: RehearsalState) -> Iterator[None]:
-    """`DistributedDataParallel` is one rank, `DataParallel` all its devices."""
+    """Run `DistributedDataParallel` as one rank, `DataParallel` as all its devices."""
     with ExitStack() as stack:
         for owner in (nn.parallel, nn.parallel.distributed):
             name = "DistributedDataParallel"
@@ -145,7 +145,7 @@ def parallel_stood_for(stage: RehearsalState) -> Iterator[None]:
 
 
 class _Distributed(nn.Module):
-    """`DistributedDataParallel`: the module itself, under `module.`."""
+    """`DistributedDataParallel` that holds the module itself, under `module.`."""
 
     def __init__(
         self, module: nn.Module, device_ids: Any = None, output_device: Any = None,
@@ -208,7 +208,7 @@ class _Distributed(nn.Module):
         return nullcontext()
 
     def register_comm_hook(self, state: Any, hook: Any) -> None:
-        """Gradients are not sent to anybody."""
+        """Ignore a hook, since gradients are not sent to other ranks."""
 
     def _set_static_graph(self) -> None:
         self.static_graph = True

@@ -1,4 +1,4 @@
-"""A function run in a forked child: whatever it does stays there."""
+"""Run a function in a forked child, which cannot change this process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ChildLost(Exception):
 
 
 def in_child(function: Callable[[], Result], seconds: float) -> Result:
-    """What `function` returns in a child process, which is ended after `seconds`.
+    """Return what `function` returns in a child process, ended after `seconds`.
 
-    The child prints to nowhere, and the files that it writes lie in a temporary
-    folder. Raises `ChildLost` where it gives no answer.
+    The child's output is discarded, and the files that it writes lie in a temporary
+    folder. Raises `ChildLost` if it gives no answer.
     """
     children: Children[None, Result] = Children(lambda _: function(), seconds, 1)
     with children:
@@ -41,10 +41,10 @@ def in_child(function: Callable[[], Result], seconds: float) -> Result:
 
 
 class Children(Generic[Request, Result]):
-    """Child processes that call a function, once for each request that they are given.
+    """Child processes that call a function for each request that they are given.
 
-    A child answers many: the first call of each is the dear one, for the memory that
-    it copies. One that dies, or answers nothing for `seconds`, is replaced.
+    A child answers many: its first call is the expensive one, for the memory that it
+    copies. A child that dies, or answers nothing for `seconds`, is replaced.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Children(Generic[Request, Result]):
         self.folders.close()
 
     def each(self, requests: Sequence[Request]) -> list[Result | None]:
-        """The answer to each request; None where there is none."""
+        """Return the answer to each request; None for a request without an answer."""
         found: list[Result | None] = [None] * len(requests)
         waiting = list(reversed(range(len(requests))))
         working: list[_Child[Request, Result]] = []
@@ -94,12 +94,12 @@ class Children(Generic[Request, Result]):
         return found
 
     def started(self) -> _Child[Request, Result]:
-        """A child more."""
+        """Start another child."""
         folder = tempfile.TemporaryDirectory(prefix="shapewright-")
         return _Child(self.function, self.seconds, self.folders.enter_context(folder))
 
     def keep(self, child: _Child[Request, Result]) -> None:
-        """A child that answered waits for more; another is ended."""
+        """Keep a child that answered for more requests; end any other."""
         if child.waits:
             self.idle.append(child)
         else:
@@ -107,7 +107,7 @@ class Children(Generic[Request, Result]):
 
 
 class _Child(Generic[Request, Result]):
-    """One child process, and the request that it is at."""
+    """A child process and its current request."""
 
     def __init__(
         self, function: Callable[[Request], Result], seconds: float, folder: str
@@ -136,7 +136,7 @@ class _Child(Generic[Request, Result]):
             _send(self.writing, question, self.until)
 
     def answered(self, found: list[Result | None]) -> bool:
-        """Take what has come; whether that is all, or the child is gone."""
+        """Read what has arrived; return whether it is complete, or the child gone."""
         part = os.read(self.reading, 1 << 16)
         self.received += part
         if not part:
@@ -161,7 +161,7 @@ class _Child(Generic[Request, Result]):
 
 
 ENDING = 5.0
-"""Seconds in which a child that was killed is gone; the kernel may hold it longer."""
+"""Seconds in which a killed child disappears; the kernel may hold it longer."""
 
 
 HEAD = struct.Struct("!Q")
@@ -169,7 +169,7 @@ HEAD = struct.Struct("!Q")
 
 
 def _send(pipe: int, content: bytes, until: float | None = None) -> None:
-    """All of it, with its length before it; what nobody reads in time is left."""
+    """Send the content after its length; give up if it is not read in time."""
     left = memoryview(HEAD.pack(len(content)) + content)
     while left:
         if until is not None:
@@ -181,7 +181,7 @@ def _send(pipe: int, content: bytes, until: float | None = None) -> None:
 
 
 def _received(pipe: int) -> bytes | None:
-    """What was sent; None at the end."""
+    """Return what was sent; None at the end."""
     parts = b""
     size = HEAD.size
     while len(parts) < size:
@@ -197,7 +197,7 @@ def _received(pipe: int) -> bytes | None:
 def _answer(
     function: Callable[[Any], Any], questions: int, answers: int, folder: str
 ) -> NoReturn:
-    """In the child: call, send the answers, end without any clean-up."""
+    """Answer requests in the child: call, send the answers, end without clean-up."""
     code = 1
     try:
         gc.disable()  # a collection would write to all the memory that is shared

@@ -28,17 +28,17 @@ TOLD = {
     "ROLE_NAME": "default", "TORCHELASTIC_RUN_ID": "none",
     "TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": "0",
 }  # fmt: skip
-"""What a launched process finds; a script that asks whether it is there is not one."""
+"""Environment of a launched process; a script that tests for it is not launched."""
 
 ASKS = "<frozen _collections_abc>"
-"""Where `get`, `in` and `pop` try whether a name is there."""
+"""The file in which `get`, `in` and `pop` test whether a name exists."""
 
 
 @contextmanager
 def _launched(tell: Callable[[str], None]) -> Iterator[None]:
-    """`os.environ["RANK"]` has an answer; `os.environ.get("RANK")` keeps its default.
+    """Answer `os.environ["RANK"]`; `os.environ.get("RANK")` keeps its default.
 
-    Only names that nobody has set are answered. `tell` is called with each.
+    Only names that are not set are answered. `tell` is called with each.
     """
     environ: Any = os.environ
     plain = type(environ)
@@ -66,7 +66,7 @@ LONG = timedelta(minutes=30)
 
 @contextmanager
 def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
-    """`torch.distributed` runs as one rank; a group that stands already is left."""
+    """Run `torch.distributed` as one rank; leave a group that exists already."""
     dist = torch.distributed
 
     def tell(name: str) -> None:
@@ -97,7 +97,7 @@ def groups_stood_for(stage: RehearsalState) -> Iterator[None]:
 
 
 def _refused(original: Any) -> Any:
-    """What is sharded over a mesh are tensors of another kind, which nobody follows."""
+    """Refuse device meshes, whose sharded tensors are not followed."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
@@ -110,7 +110,7 @@ def _refused(original: Any) -> Any:
 
 
 def end_groups() -> None:
-    """Groups that a program leaves behind end with it."""
+    """End the groups that a program leaves behind."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         world = torch.distributed.group.WORLD
         if isinstance(world, Ranks):
@@ -119,7 +119,7 @@ def end_groups() -> None:
 
 
 def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
-    """Functions of `torch.distributed`, each made from torch's own."""
+    """Return functions of `torch.distributed`, each derived from torch's own."""
     here: Any = torch.distributed
 
     def begun(original: Any) -> Any:
@@ -242,7 +242,7 @@ def _of_groups(stage: RehearsalState) -> dict[str, Callable[[Any], Any]]:
 
 
 def _group_of(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
-    """A group for `_new_process_group_helper`, and its store."""
+    """Return a group for `_new_process_group_helper`, and its store."""
     given = bound.arguments
     c10d: Any = torch.distributed.distributed_c10d
     world = c10d._world
@@ -271,7 +271,7 @@ def _group_of(stage: RehearsalState, bound: Any) -> tuple[Any, Any]:
 
 
 class _Normalized:
-    """`SyncBatchNorm` over equal ranks: as over one."""
+    """`SyncBatchNorm` over equal ranks, which normalizes as over one rank."""
 
     @staticmethod
     def apply(

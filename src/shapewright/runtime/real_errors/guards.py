@@ -1,8 +1,8 @@
-"""What a second run of an expression may touch.
+"""Guards on the code that a second run of an expression may execute.
 
 torch's own functions and layers run, on data-free tensors, and Python's plain values.
 The program's own code does not: it may count, write or print. With `every` it does;
-that is meant for a child process, where nothing of it stays.
+that is meant for a child process, whose effects do not stay.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TORCH_MODULES = (
     "torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._special",
     "torch.signal", "torch._linalg_utils", "torch._lowrank",
 )  # fmt: skip
-"""Where torch's functions on tensors stand; elsewhere it saves, seeds and compiles."""
+"""Modules of torch's functions on tensors; others save, seed and compile."""
 NEVER = frozenset(
     "backward register_hook register_post_accumulate_grad_hook numpy share_memory_"
     " pin_memory load_state_dict untyped_storage storage data_ptr set_ tolist".split()
@@ -59,7 +59,7 @@ NEVER = frozenset(
 
 
 class StepRefused(Exception):
-    """A step that may not be taken; `own`: it would have run the program's code."""
+    """A step that is not allowed; `own`: it would have run the program's code."""
 
     def __init__(self, what: str, own: bool = False) -> None:
         super().__init__(what)
@@ -67,7 +67,7 @@ class StepRefused(Exception):
 
 
 class StepGuards:
-    """Answers the questions of a rewritten expression.
+    """The checks that a rewritten expression calls.
 
     With `every` the program's own code runs too. `above` answers `super()`, `changed`
     gives the layer that is called in the place of another.
@@ -85,21 +85,21 @@ class StepGuards:
         self.refused: StepRefused | None = None
 
     def names(self) -> dict[str, Any]:
-        """The questions by the names that the rewritten expression has for them."""
+        """Return the checks by the names that the rewritten expression has for them."""
         return {PREFIX + name: getattr(self, name) for name in ASKED}
 
     def refuse(self, what: str, own: bool = False) -> Any:
-        """Do not take a step."""
+        """Refuse a step."""
         self.refused = StepRefused(what, own)
         raise self.refused
 
     def known(self, name: str, value: Any) -> None:
-        """A name that the expression reads."""
+        """Check a name that the expression reads."""
         if hasattr(type(value), "__next__"):
             self.refuse(f"`{name}` is used up by reading it")
 
     def call(self, function: Any) -> Any:
-        """What is called."""
+        """Check a function before it is called."""
         if not (self.every or _may_call(function)):
             self.refuse(f"calls {function!r:.60}", own=True)
         owner, name = getattr(function, "__self__", None), _name_of(function)
@@ -114,7 +114,7 @@ class StepGuards:
         return function
 
     def builtin(self, function: Any, *args: Any, **words: Any) -> Any:
-        """A call of Python's own, which asks what it is given (`len`, `sorted`)."""
+        """Call a Python builtin (`len`) if it runs no code of the program's."""
         for value in (*args, *words.values()):
             if isinstance(value, type):
                 continue
@@ -126,7 +126,7 @@ class StepGuards:
         return function(*args, **words)
 
     def get(self, owner: Any, name: str) -> Any:
-        """An attribute."""
+        """Return an attribute, if reading it is allowed."""
         found = attribute(owner, name)
         if found is ASKS_OWN:
             if not self.every:
@@ -136,7 +136,7 @@ class StepGuards:
         return found
 
     def held(self, container: Any) -> Any:
-        """What brackets are put behind."""
+        """Check a container before it is indexed."""
         if isinstance(container, UserDict):
             container = container.data
         if isinstance(container, defaultdict):
@@ -146,26 +146,26 @@ class StepGuards:
         return container
 
     def wrote(self, value: Any) -> Any:
-        """What a method in place was called on, and gave back."""
+        """Check the result of a method in place."""
         if not isinstance(value, torch.Tensor):
             self.refuse(f"writes into a {type(value).__name__}")
         return value
 
     def plain(self, value: Any) -> Any:
-        """An operand of an operator, or what decides."""
+        """Check an operand of an operator or a condition."""
         if not (self.every or type(value).__module__.partition(".")[0] in PLAIN):
             self.refuse(f"computes with a {type(value).__name__}", own=True)
         return value
 
     def each(self, items: Any) -> Any:
-        """What is gone through."""
+        """Check an iterable before iteration."""
         if not (self.every or _in_c(items, "__iter__") or _is_torchs(items)):
             self.refuse(f"goes through a {type(items).__name__}", own=True)
         return items
 
 
 def _name_of(function: Any) -> str:
-    """The name of a function, or nothing."""
+    """Return the name of a function, or an empty string."""
     return str(getattr(function, "__name__", ""))
 
 
@@ -227,7 +227,7 @@ def _in_torch_modules(function: Any) -> bool:
 
 
 def _is_own_layer(module: nn.Module) -> bool:
-    """Whether a layer and all inside it are torch's: no hook, no function beside."""
+    """Whether a layer and all inside it are torch's, without hooks or own functions."""
     for each in module.modules():
         kind: Any = type(each)
         if isinstance(each, torch.jit.ScriptModule):
@@ -243,11 +243,11 @@ def _is_own_layer(module: nn.Module) -> bool:
 
 
 ASKS_OWN = object()
-"""What `attribute` answers where only the program's own code could."""
+"""The answer of `attribute` if only the program's own code could answer."""
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """An attribute, found without running any code of the program."""
+    """Return an attribute, found without running any code of the program."""
     if isinstance(owner, torch.Tensor):
         return getattr(owner, name) if _is_torchs(owner) else ASKS_OWN
     if isinstance(owner, ModuleType):
@@ -280,7 +280,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def _bound(found: Any, owner: Any) -> Any:
-    """A method as its owner has it."""
+    """Return a method bound to its owner."""
     kind = owner if isinstance(owner, type) else type(owner)
     return found.__get__(None if isinstance(owner, type) else owner, kind)
 

@@ -1,4 +1,4 @@
-"""The model around a call that failed, and a layer of it constructed anew."""
+"""The model around a call that failed, and new constructions of its layers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from shapewright.program.spans import Span
 from shapewright.runtime.real_errors.tracebacks import Stack
 
 LONGEST = 30
-"""Characters of an expression that stands for a layer's name."""
+"""Characters of an expression that is used as a layer's name, at most."""
 
 
 @dataclass(slots=True)
 class Owner:
-    """The outermost module among the frames, and all inside it by their paths.
+    """The outermost module among the frames, and all modules inside it by their paths.
 
     A layer that the program calls by a name of its own has this name: `head` for the
     `head(x)` of a script.
@@ -41,11 +41,11 @@ class Owner:
     texts: dict[str, SourceText] = field(default_factory=dict)
 
     def path_of(self, module: Any) -> str | None:
-        """The path of a module, None for another object."""
+        """Return the path of a module, None for another object."""
         return next((path for path, each in self.modules if each is module), None)
 
     def built(self, paths: Iterable[str]) -> dict[str, ModuleConstruction]:
-        """Where modules were constructed, as far as the text of their owners tells."""
+        """Return where modules were constructed, as far as their owners' texts show."""
         found = {}
         for path in paths:
             module = next((each for name, each in self.modules if name == path), None)
@@ -63,7 +63,7 @@ class Owner:
         return found
 
     def constructed(self, path: str) -> tuple[SourceText, ast.expr] | None:
-        """The one expression that a module was given its name with."""
+        """Return the only expression that is assigned to a module's name."""
         named = dict(self.modules)
         names = path.split(".")
         tries = range(len(names) + 1)
@@ -81,11 +81,11 @@ class Owner:
         return found
 
     def sources(self) -> dict[str, str]:
-        """The texts that were read, by the names of the files as they are told."""
+        """Return the texts that were read, by the displayed names of the files."""
         return {_relative_name(name): text.text for name, text in self.texts.items()}
 
     def variable(self, name: str) -> tuple[SourceText, ast.expr] | None:
-        """What the function that failed, or else its file, gives a name, if once."""
+        """Return the only value of a name in the function that failed, or its file."""
         here = self.here
         if here is None or here.tree is None or not name.isidentifier():
             return None
@@ -103,7 +103,7 @@ class Owner:
         return None
 
     def assigned(self, kind: type, name: str) -> tuple[SourceText, ast.expr] | None:
-        """What stands behind `self.name =` in the constructor of a class."""
+        """Return the expression behind `self.name =` in the constructor of a class."""
         for each in kind.__mro__:
             made = vars(each).get("__init__")
             code = getattr(made, "__code__", None)
@@ -116,7 +116,7 @@ class Owner:
         return None
 
     def text(self, file: str) -> SourceText | None:
-        """A file, parsed once."""
+        """Return a file, parsed once."""
         if file not in self.texts:
             source = source_of(file)
             if source is None or source.text is None:
@@ -128,7 +128,7 @@ class Owner:
 def owner_of(
     stack: Stack, here: SourceText | None, node: ast.AST | None, written: str
 ) -> Owner:
-    """The outermost module whose method is among the frames.
+    """Return the owner: the outermost module whose method is among the frames.
 
     `here` is the text in which it fails, `node` what fails, `written` what it calls.
     """
@@ -153,7 +153,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def _within(scope: ast.AST | None) -> Iterator[ast.AST]:
-    """The nodes of a function or a file, without functions and classes inside."""
+    """Yield the nodes of a function or a file, without functions and classes inside."""
     for node in ast.iter_child_nodes(scope) if scope is not None else ():
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node
@@ -161,7 +161,7 @@ def _within(scope: ast.AST | None) -> Iterator[ast.AST]:
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Each target with its value, those of `a, b = x, y` too."""
+    """Yield each target with its value, also for `a, b = x, y`."""
     for target in node.targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             yield from zip(target.elts, node.value.elts, strict=False)
@@ -170,12 +170,12 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _prefix(names: list[str], count: int) -> str:
-    """The first names of a path."""
+    """Return the first names of a path."""
     return ".".join(names[:count])
 
 
 def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
-    """What `self.name` is given in the function that begins on a line."""
+    """Yield the values of `self.name` in the function that begins on a line."""
     for function in text.near(line):
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
             if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -189,7 +189,7 @@ def _assignments(text: SourceText, line: int, name: str) -> Iterator[ast.expr]:
 def _element(
     given: tuple[SourceText, ast.expr], name: str
 ) -> tuple[SourceText, ast.expr] | None:
-    """What a container of layers was given at a place."""
+    """Return the expression of an item in a container of layers."""
     text, node = given
     if not isinstance(node, ast.Call) or not name.isdecimal():
         return None
@@ -208,20 +208,20 @@ def _element(
 
 
 def _last_name(node: ast.expr) -> str:
-    """`Linear` of `nn.Linear`."""
+    """Return `Linear` for `nn.Linear`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def relative(span: Span) -> Span:
-    """A place as it is told: files of the working folder without it."""
+    """Return a span whose file is relative to the working folder."""
     file = _relative_name(span.file)
     return Span(file, span.line, span.column, span.end_line, span.end_column)
 
 
 def _relative_name(file: str) -> str:
-    """The name of a file as it is told."""
+    """Return the name of a file relative to the working folder."""
     return file.removeprefix(f"{getcwd()}{sep}")
 
 
@@ -229,16 +229,16 @@ COMPUTED = (
     ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop,
     ast.expr_context, ast.Tuple, ast.List,
 )  # fmt: skip
-"""What an argument of a constructor may be made of: nothing that runs anything."""
+"""Nodes allowed in an argument of a constructor: none of them runs any code."""
 
 
 def rebuilt(
     owner: Owner, paths: Iterable[str], texts: Mapping[str, str]
 ) -> dict[str, partial[nn.Module]]:
-    """The layers among `paths` whose construction is another in these texts.
+    """Return the layers among `paths` whose construction differs in these texts.
 
-    `texts` are by absolute path. Each answer makes the layer, without a size of it
-    being allocated where it is called in a run.
+    `texts` are by absolute path. Each value makes the layer; called in a run, it
+    allocates no memory for it.
     """
     found = {}
     for path in paths:
@@ -262,9 +262,9 @@ def rebuilt(
 def _arguments_of(
     owner: Owner, path: str, before: ast.AST, after: ast.AST | None
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """What a changed constructor is given; None where the text does not tell.
+    """Return a changed constructor's arguments; None if the text does not show them.
 
-    An argument that did not change is what the layer kept of it.
+    An argument that did not change is the value that the layer kept.
     """
     if not isinstance(before, ast.Call) or not isinstance(after, ast.Call):
         return None
@@ -288,13 +288,13 @@ def _arguments_of(
 
 
 class _Untold(Exception):
-    """A value that the text does not tell."""
+    """A value that the text does not show."""
 
 
 def _value_of(
     name: str, node: ast.expr, old: Mapping[str, ast.expr], kept: Mapping[str, Any]
 ) -> Any:
-    """The value of an argument: as it was kept, or computed from numbers."""
+    """Return the value of an argument: as it was kept, or computed from numbers."""
     before = old.get(name)
     if before is not None and name in kept and ast.dump(before) == ast.dump(node):
         return kept[name]
@@ -311,7 +311,7 @@ def _value_of(
 
 
 def _made_like(module: nn.Module, args: list[Any], words: dict[str, Any]) -> nn.Module:
-    """A layer of the same class with other arguments, where and as this one is."""
+    """Return a layer of this class with other arguments, but equal device and mode."""
     made = type(module)(*args, **words)
     tensor = next(module.parameters(), None)
     if tensor is not None:

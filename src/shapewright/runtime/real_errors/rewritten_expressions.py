@@ -1,8 +1,8 @@
-"""An expression of a program, written so that each of its steps asks before it acts.
+"""Rewrite an expression so that a guard checks each of its steps.
 
 `self.fc(x.T)` becomes ``call(get(self, "fc"))(get(x, "T"))``, compiled at the places of
-the original: what torch then refuses stands where it stood in the real run. `guards.py`
-has what is asked.
+the original: an error of torch then stands where it stood in the real run. `guards.py`
+has the checks.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from types import CodeType
 from typing import Any, TypeVar
 
 PREFIX = "_shapewright_"
-"""What the names begin with that we add; no program has them."""
+"""The prefix of the names that we add; no program has them."""
 ASKED = ("call", "get", "held", "plain", "each", "above", "wrote")
-"""The questions: see `guards.Guards`."""
+"""The names of the checks: see `guards.Guards`."""
 Node = TypeVar("Node", bound=ast.AST)
 
 
@@ -24,10 +24,10 @@ class Unsafe(Exception):
 
 
 class _Rewriting(ast.NodeTransformer):
-    """`known` are names of values by the dump of the expressions that gave them.
+    """Rewrites an expression; `known` names values by dumps of their expressions.
 
-    `cls` is the class around the expression, whose private names it may use; `root`
-    may write in place: it is the call that failed, which has not written.
+    `cls` is the class around the expression, whose private names it may use; `root` may
+    write in place: it is the call that failed, which has not written.
     """
 
     def __init__(self, known: Mapping[str, str], cls: str, root: ast.AST) -> None:
@@ -37,7 +37,7 @@ class _Rewriting(ast.NodeTransformer):
         self.names: set[str] = set()
 
     def visit(self, node: ast.AST) -> Any:
-        """A value that is known stands for its expression."""
+        """Replace an expression whose value is known by the name of that value."""
         if self.known and isinstance(node, ast.expr):
             name = self.known.get(ast.dump(node))
             if name is not None:
@@ -68,7 +68,7 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(ast.Call(func, args, words), node)
 
     def written(self, node: ast.Call) -> ast.expr:
-        """What a method wrote into and gave back: it has written, and is left away."""
+        """Replace a call in place, which has run already, by the object it wrote to."""
         func = node.func
         if isinstance(func, ast.Attribute) and _is_named(func.value):
             return _asked("wrote", node, self.visit(func.value))
@@ -137,11 +137,11 @@ class _Rewriting(ast.NodeTransformer):
         raise Unsafe("waits")
 
     def plain(self, node: ast.expr) -> ast.expr:
-        """An operand of an operator."""
+        """Rewrite an operand of an operator."""
         return _asked("plain", node, self.visit(node))
 
     def inside(self, node: Node) -> Node:
-        """The same kind of node with its parts rewritten."""
+        """Return the same kind of node with its parts rewritten."""
         parts = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, list):
@@ -154,13 +154,13 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def _asked(question: str, at: ast.AST, *args: ast.expr) -> ast.expr:
-    """A question put at the place of a node."""
+    """Return the call of a check at the place of a node."""
     made = ast.Call(ast.Name(PREFIX + question, ast.Load()), list(args), [])
     return _placed(made, at)
 
 
 def _placed(made: ast.expr, at: ast.AST) -> ast.expr:
-    """A new call at the place of a node; what it is given keeps its own."""
+    """Give a new call the place of a node; its arguments keep their own."""
     assert isinstance(made, ast.Call)
     ast.copy_location(made, at)
     ast.copy_location(made.func, at)
@@ -171,7 +171,7 @@ def _placed(made: ast.expr, at: ast.AST) -> ast.expr:
 
 
 def _writes(node: ast.Call) -> bool:
-    """Whether a call writes into what it is given, as `x.add_(1)` does."""
+    """Whether a call writes in place, as `x.add_(1)` does."""
     func = node.func
     name = func.attr if isinstance(func, ast.Attribute) else ""
     if name.endswith("_") and not name.endswith("__"):
@@ -182,7 +182,7 @@ def _writes(node: ast.Call) -> bool:
 def _is_named(node: ast.expr) -> bool:
     """Whether an expression is a name, or an attribute that makes no new tensor.
 
-    What a method in place gives is what it was called on.
+    A method in place returns the object on which it was called.
     """
     if isinstance(node, ast.Call) and _writes(node):
         return isinstance(node.func, ast.Attribute) and _is_named(node.func.value)
@@ -197,9 +197,9 @@ VIEWS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag"})
 def compiled(
     node: ast.AST, parent: ast.AST | None, file: str, known: Mapping[str, str], cls: str
 ) -> tuple[CodeType, set[str]]:
-    """The code of an expression, and the names that it reads.
+    """Return the code of an expression, and the names that it reads.
 
-    A statement that writes (`x += y`, `x[i] = y`) writes into what the name stood for:
+    A statement that writes (`x += y`, `x[i] = y`) writes into the object of the name:
     the name itself, or the attribute, is not given another value.
     """
     change = _Rewriting(known, cls, node)
@@ -228,7 +228,7 @@ def compiled(
 
 
 def _read(target: ast.expr) -> ast.expr:
-    """What is written to, as it is read."""
+    """Return the target of a write as an expression that reads it."""
     parts: dict[str, Any] = {**dict(ast.iter_fields(target)), "ctx": ast.Load()}
     made = type(target)(**parts)
     return ast.copy_location(made, target)

@@ -1,4 +1,4 @@
-"""The call that ended a real run, run again without data."""
+"""Run the call that ended a real run again, without data."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from shapewright.runtime.run import record
 from shapewright.runtime.run_record import RunRequest
 
 Maker = Callable[[], nn.Module]
-"""Makes a layer, inside a run."""
+"""Function that makes a layer, inside a run."""
 
 
 @dataclass(slots=True)
 class SecondRun:
-    """What came of running a call again. `own`: it needs the program's own code."""
+    """The result of running a call again. `own`: it needs the program's own code."""
 
     trace: Trace | None = None
     failures: tuple[Failure, ...] = ()
@@ -57,11 +57,12 @@ class SecondRun:
 
 @dataclass(slots=True)
 class Again:
-    """An expression and what its names stood for when it failed.
+    """An expression and the values of its names when it failed.
 
-    `text` has it, where it is the program's own and not torch's. `at` is where its
-    calls stand when it runs, `told` the place of the program that is told. `known` are
-    values by the dump of the expressions that gave them, `names` values that it reads.
+    `text` contains it, if it is the program's own and not torch's. `at` is the place of
+    its calls when it runs, `told` the place of the program that is reported. `known`
+    are values by the dump of the expressions that gave them, `names` values that it
+    reads.
     """
 
     standing: TracebackFrame
@@ -81,7 +82,7 @@ class Again:
         quick: bool = False,
         layers: Mapping[str, Maker] | None = None,
     ) -> SecondRun:
-        """Run it, or what stands in its place in a changed text.
+        """Run the expression, or its replacement in a changed text.
 
         With `every` the program's own code runs too. `layers` are made anew, by path.
         """
@@ -112,7 +113,7 @@ class Again:
         return run if refused is None else SecondRun(own=refused.own)
 
     def recorded(self, code: CodeType, names: dict[str, Any], quick: bool) -> SecondRun:
-        """One run of the engine over the code."""
+        """Run the engine once over the code."""
         owner = self.owner
 
         def call(self: Any) -> Any:
@@ -128,12 +129,12 @@ class Again:
         return SecondRun(made.trace, made.failures)
 
     def class_name(self) -> str:
-        """The class around the function, for its private names."""
+        """Return the class around the function, for its private names."""
         parts = self.standing.code.co_qualname.split(".")
         return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
     def above(self) -> Any:
-        """`super()` as the method means it."""
+        """Return `super()` as the method means it."""
         kind = self.standing.frame.f_locals.get("__class__")
         if kind is None:
             raise StepRefused("calls super()", own=True)
@@ -141,7 +142,7 @@ class Again:
 
 
 def _changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn.Module:
-    """The module, or a copy of it in which some layers are others."""
+    """Return the module, or a copy of it in which some layers are replaced."""
     path = owner.path_of(module)
     for each, make in layers.items():
         if each == path:
@@ -152,7 +153,7 @@ def _changed(owner: Owner, layers: Mapping[str, Maker], module: nn.Module) -> nn
 
 
 def _replaced(module: nn.Module, names: list[str], make: Maker) -> nn.Module:
-    """A copy of a module, of its own only along the way to one layer inside it."""
+    """Return a copy of a module that shares all but the path to a layer inside it."""
     made, children = copy(module), dict(module._modules)
     inner = children[names[0]]
     assert inner is not None
@@ -166,10 +167,10 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True, slots=True)
 class FailedPlace:
-    """Where the program stands that failed: its text, the node there, and the model.
+    """The place where the program failed: its text, the node there, and the model.
 
     `given` are operands that torch holds, by the dump of their expressions. `span` is
-    what is told; of a method call over several lines it is the last part.
+    reported; for a method call over several lines it is the last part.
     """
 
     stack: Stack
@@ -181,13 +182,13 @@ class FailedPlace:
 
     @property
     def point(self) -> Span:
-        """The same place, with nothing at it that stands in the text."""
+        """Return the same place as an empty span, which matches nothing in the text."""
         span = self.span
         return Span(span.file, span.line, span.column, span.line, span.column)
 
 
 def place_of(stack: Stack) -> FailedPlace:
-    """What stands where the program's innermost frame does."""
+    """Return the place of the program's innermost frame."""
     here = stack.here
     text = here.text()
     node = here.node(text) if text is not None else None
@@ -201,7 +202,7 @@ def place_of(stack: Stack) -> FailedPlace:
 
 
 def own_again(place: FailedPlace) -> Iterator[Again]:
-    """The program's own expression, then the comprehension that it stands in."""
+    """Yield the program's own expression, then the comprehension around it."""
     here, text, node = place.stack.here, place.text, place.node
     if text is not None and node is not None:
         at, told = relative(text.span(node)), relative(place.span)
@@ -212,14 +213,14 @@ def own_again(place: FailedPlace) -> Iterator[Again]:
 
 
 def layers_again(place: FailedPlace) -> Iterator[Again]:
-    """The layers of torch's that were called below it, the outermost first."""
+    """Yield the layers of torch's that were called below it, the outermost first."""
     for each in place.stack.below:
         if each.code.co_name == "_wrapped_call_impl" and each.first is not None:
             yield _layer_again(place, each)
 
 
 def lines_again(place: FailedPlace) -> Iterator[Again]:
-    """torch's own lines, the innermost first."""
+    """Yield torch's own lines, the innermost first."""
     at, told = relative(place.point), relative(place.span)
     for each in reversed(place.stack.below):
         text = each.text()
@@ -233,7 +234,7 @@ def lines_again(place: FailedPlace) -> Iterator[Again]:
 def _called(
     text: SourceText | None, node: ast.AST | None, given: dict[str, Any]
 ) -> str:
-    """The layer that is called, as it is written; nothing where something else is."""
+    """Return the layer that is called, as written; empty if it is no layer."""
     if text is None or not isinstance(node, ast.Call):
         return ""
     layer = isinstance(given.get(ast.dump(node.func)), nn.Module)
@@ -241,7 +242,7 @@ def _called(
 
 
 def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
-    """The call of a layer of torch's, with what it was given."""
+    """Return the call of a layer of torch's, with its arguments."""
     held, here = frame.frame.f_locals, place.stack.here
     args, words = held.get("args", ()), held.get("kwargs", {})
     given = {f"{PREFIX}a{n}": value for n, value in enumerate(args)}
@@ -261,7 +262,7 @@ def _layer_again(place: FailedPlace, frame: TracebackFrame) -> Again:
 
 
 def _at_point(node: ast.AST, place: FailedPlace) -> ast.AST:
-    """A node at the program's place, as a point: it stands for nothing in the text."""
+    """Move a node to the program's place as an empty span, which matches no text."""
     point, text = place.point, place.text
     column = point.column - 1
     if text is not None:
@@ -277,7 +278,7 @@ Result = TypeVar("Result")
 
 
 def may_fork() -> bool:
-    """Whether a copy of this process can run the program's code and harm nobody.
+    """Whether a forked copy can run the program's code without harm.
 
     A process of a group shares its connections with its copy.
     """
@@ -289,7 +290,7 @@ def may_fork() -> bool:
 def apart(
     functions: Sequence[Callable[[], Result]], seconds: float
 ) -> list[Result | None]:
-    """What each function returns in a child process; None where it gives no answer."""
+    """Return the result of each function in a child process; None without an answer."""
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
         children: Children[int, Result] = Children(
@@ -305,14 +306,14 @@ GIVEN = f"{PREFIX}given"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What `load_state_dict` was given, and for which module."""
+    """The arguments of `load_state_dict`, and its module."""
 
     module: nn.Module
     given: Any
     refused: Misloaded
 
     def fits(self, place: FailedPlace, texts: dict[str, str]) -> bool:
-        """Whether it fits as the call is written in a changed text."""
+        """Whether the state dict fits if the call is written as in a changed text."""
         text, node = place.text, place.node
         if text is None or not isinstance(node, ast.Call) or not node.args:
             return False
@@ -334,12 +335,12 @@ class Load:
 
 
 def _refuse_above() -> Any:
-    """A state dict has no parent class."""
+    """Refuse `super()`: a state dict has no parent class."""
     raise StepRefused("calls super()")
 
 
 def load_of(stack: Stack, error: BaseException) -> Load | None:
-    """The load that raised an error, None where something else did."""
+    """Return the load that raised an error, None if something else did."""
     last = stack.frames[-1]
     if last.file != FILE or last.code.co_name != "load_state_dict":
         return None

@@ -1,4 +1,4 @@
-"""The frames of a traceback: where each stands, and what a call was given there."""
+"""The frames of a traceback: their places, and the arguments of calls there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_OURS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class TracebackFrame:
-    """One frame of a traceback, at the instruction that it was at."""
+    """A frame of a traceback, at its current instruction."""
 
     frame: FrameType
     lasti: int
@@ -47,17 +47,17 @@ class TracebackFrame:
 
     @property
     def is_torchs(self) -> bool:
-        """Whether it is a frame of torch's own Python."""
+        """Whether it is a frame of torch's own Python code."""
         return self.file.startswith(TORCH)
 
     @property
     def first(self) -> Any:
-        """What the function was given first: a method's `self`."""
+        """Return the first argument of the function: a method's `self`."""
         names = self.code.co_varnames[: self.code.co_argcount]
         return self.frame.f_locals.get(names[0]) if names else None
 
     def text(self) -> SourceText | None:
-        """The file, parsed; None where it is not there, or another than was loaded."""
+        """Return the parsed file; None if missing, or unlike the loaded code."""
         source = source_of(self.file)
         if source is None or source.text is None:
             return None
@@ -77,17 +77,17 @@ class TracebackFrame:
         )
 
     def place(self) -> tuple[int | None, ...]:
-        """Line, end line, column and end column of the instruction, as `ast` counts."""
+        """Return line, end line, column and end column, as `ast` counts them."""
         table = list(self.code.co_positions())
         at = self.lasti // 2
         return table[at] if at < len(table) else (None,) * 4
 
     def line(self) -> int:
-        """The line of the instruction."""
+        """Return the line of the instruction."""
         return self.place()[0] or self.code.co_firstlineno
 
     def span(self, text: SourceText) -> Span | None:
-        """Where the instruction stands; None where Python keeps no columns."""
+        """Return the span of the instruction; None if Python keeps no columns."""
         line, end, column, end_column = self.place()
         if line is None or end is None or column is None or end_column is None:
             return None
@@ -95,7 +95,7 @@ class TracebackFrame:
         return Span(text.file, line, first, end, last)
 
     def node(self, text: SourceText) -> ast.expr | ast.stmt | None:
-        """What stands at the instruction, or all that its statement computes where
+        """Return the node at the instruction, or the whole value of its statement if
         Python keeps no columns."""
         span = self.span(text)
         if span is not None:
@@ -113,26 +113,26 @@ class Stack:
 
     @property
     def here(self) -> TracebackFrame:
-        """The frame of the program in which the call failed."""
+        """Return the frame of the program in which the call failed."""
         return self.frames[self.at]
 
     @property
     def below(self) -> tuple[TracebackFrame, ...]:
-        """torch's frames that this called, outermost first."""
+        """Return torch's frames that this frame called, outermost first."""
         return self.frames[self.at + 1 :]
 
 
 KINDS = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
-"""What torch raises where shapes do not fit."""
+"""Errors that torch raises if shapes do not fit."""
 NEVER = (RecursionError, torch.OutOfMemoryError, UnicodeError)
 PYTHONS = re.compile(r"(list|tuple|string|range object|bytes|deque) |pop ")
-"""What Python says of an index; torch says it in other words."""
+"""Python's messages on an index; torch's are worded differently."""
 
 
 def may_be_torchs(error: BaseException) -> bool:
-    """Whether an error of a line with nothing of torch's below it may come from torch.
+    """Whether an error may come from torch, though no frame of torch is below its line.
 
-    Else the program's own code is not run a second time to find out.
+    Otherwise the program's own code is not run a second time to find out.
     """
     if isinstance(error, IndexError):
         return not PYTHONS.match(str(error))
@@ -140,10 +140,10 @@ def may_be_torchs(error: BaseException) -> bool:
 
 
 def is_explainable(error: BaseException) -> bool:
-    """Whether what torch says of shapes can be the matter, and runs can be watched.
+    """Whether an error may be about shapes, and runs can be watched.
 
-    Not inside another run of ours, nor inside a mode or a transform, whose tensors are
-    gone when the error has left it.
+    They cannot inside another run of ours, nor inside a mode or a transform, whose
+    tensors are gone when the error has left it.
     """
     text = str(error)
     if not isinstance(error, KINDS) or isinstance(error, NEVER):
@@ -155,7 +155,7 @@ def is_explainable(error: BaseException) -> bool:
 
 
 def stack_of(traceback: TracebackType | None) -> Stack | None:
-    """The frames of an error that torch may have raised, None where it did not."""
+    """Return the frames of an error that torch may have raised, None if it did not."""
     frames: list[TracebackFrame] = []
     while traceback is not None:
         frames.append(TracebackFrame(traceback.tb_frame, traceback.tb_lasti))
@@ -170,7 +170,7 @@ def stack_of(traceback: TracebackType | None) -> Stack | None:
 
 
 def _rebound(code: CodeType) -> set[str]:
-    """The names of locals that a function gives other values."""
+    """Return the names of locals that a function rebinds."""
     found: set[str] = set()
     for each in dis.get_instructions(code):
         if each.opname.startswith("STORE_FAST"):
@@ -180,13 +180,13 @@ def _rebound(code: CodeType) -> set[str]:
 
 
 CALLS = frozenset({"_wrapped_call_impl", "_call_impl"})
-"""The methods in which torch holds what a layer was called with."""
+"""The methods in which torch holds the arguments of a layer's call."""
 
 
 def operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
-    """The arguments of a call by the dump of their expressions, and what is called.
+    """Return the arguments of a call and the callee by the dump of their expressions.
 
-    Nothing is computed a second time that torch has in its hands.
+    Values that torch holds are not computed a second time.
     """
     if not stack.below or not isinstance(node, ast.Call):
         return {}
@@ -215,9 +215,9 @@ def operands(stack: Stack, node: ast.AST) -> dict[str, Any]:
 def _is_call_of(
     node: ast.Call, called: Any, module: Any, given: dict[int | str | None, Any]
 ) -> bool:
-    """Whether a call in the text is that of a module with what it was given.
+    """Whether a call in the text is that of a module with these arguments.
 
-    What a call gives (`nn.MSELoss()(x, y)`) is known by what goes in.
+    A callee that is itself a result (`nn.MSELoss()(x, y)`) is known by its arguments.
     """
     if called is not ASKS_OWN:
         return called is module
@@ -231,7 +231,7 @@ def _is_call_of(
 
 
 def _named(standing: TracebackFrame, node: ast.expr) -> Any:
-    """What names, attributes and items stand for; `ASKS_OWN` where they do not tell."""
+    """Return the value of names, attributes and items; `ASKS_OWN` if unknown."""
     frame = standing.frame
     if isinstance(node, ast.Name):
         for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
@@ -254,16 +254,16 @@ def _named(standing: TracebackFrame, node: ast.expr) -> Any:
 
 
 def _code_of(called: Any, node: ast.expr) -> Any:
-    """The code of what is called; a method of an unknown object is a tensor's."""
+    """Return the code of the callee; a method of an unknown object is a tensor's."""
     if called is ASKS_OWN and isinstance(node, ast.Attribute):
         called = getattr(Tensor, node.attr, None)
     return getattr(getattr(called, "__func__", called), "__code__", None)
 
 
 def _given_to(frame: TracebackFrame) -> dict[int | str | None, Any]:
-    """What a function of torch's holds of its arguments: by place, and by name.
+    """Return the arguments that a function of torch's holds: by place, and by name.
 
-    One that it gave another value is left out.
+    An argument that the function rebound is left out.
     """
     code, held = frame.code, frame.frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount

@@ -1,11 +1,11 @@
-"""Mutable things by what they held: taken before a run, compared and put back after.
+"""Snapshots of mutable objects: taken before a run, compared and restored after it.
 
 A model has a few mappings a module and nearly none of them changes in a run. Names and
-values of all stand in two flat lists, which Python compares in one go.
+values of all stand in two flat lists, which Python compares in a single pass.
 
 A walk from some roots goes through containers and objects, and notes of each which
 objects it holds. Nothing is copied deeply and nothing is compared by value, so that
-tensors, and objects with an `==` of their own, are never asked.
+neither tensors nor objects with an `==` of their own are ever compared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Space = dict[Any, Any]
 
 
 class _Mappings:
-    """What some mappings held, in order. Compared by identity, never by value."""
+    """The earlier content of some mappings, in order, compared by identity."""
 
     __slots__ = ("names", "sizes", "spaces", "values")
 
@@ -55,7 +55,7 @@ class _Mappings:
         return all(map(is_, values, self.values))
 
     def changed(self) -> Iterator[tuple[Space, Space]]:
-        """Those that hold something else now, each with what it held."""
+        """Yield mappings that have changed, each with its earlier content."""
         if self.unchanged():
             return
         names, values = iter(self.names), iter(self.values)
@@ -82,21 +82,21 @@ ATOMS: set[type] = {
 CLOSED = (
     type, ModuleType, Thread, Logger, Handler, IOBase, torch.jit.ScriptModule,
 )  # fmt: skip
-"""What is not looked into: it is not one run's, or torch guards it."""
+"""Types that are not entered: they outlive a run, or torch guards them."""
 
 DEPTH = 8
 MOST = 100_000
 """Items looked at in a model; a container that goes beyond is left alone."""
 
 AROUND = 3_000
-"""The same around it: inputs, closures, globals, which may hold a whole data set."""
+"""Items looked at around it: inputs, closures and globals may hold a whole data set."""
 
 Pair = tuple[Any, Any]
-"""A container or the `__dict__` of an object, and what it held."""
+"""A container or the `__dict__` of an object, and its earlier content."""
 
 
 class Held:
-    """What was held: most containers of a model are empty and stay so."""
+    """The earlier content of containers: most of a model's are empty and stay so."""
 
     __slots__ = (
         "dicts", "empty", "filled", "inner", "kinds", "lists", "mappings", "objects",
@@ -115,7 +115,7 @@ class Held:
         self.kinds = list(map(type, self.objects))
 
     def reclass(self) -> None:
-        """Give each object its class back: a lazy module that met its first input."""
+        """Restore each object's class: a lazy module changes it at its first input."""
         if list(map(type, self.objects)) == self.kinds:
             return
         for value, kind in zip(self.objects, self.kinds, strict=True):
@@ -129,7 +129,7 @@ class Held:
         return self.filled.copy()
 
     def changed(self) -> Iterator[Pair]:
-        """Those that no longer hold what they held."""
+        """Yield containers that have changed, each with its earlier content."""
         now = list(filter(None, self.empty))
         if len(now) != len(self.filled) or not all(map(is_, now, self.filled)):
             before = set(map(id, self.filled))
@@ -150,7 +150,7 @@ class Held:
                 yield container, saved
 
     def take(self, container: Any) -> Iterable[Any]:
-        """Note what a container holds; return the items to look into."""
+        """Note the content of a container; return the items to look into."""
         if isinstance(container, dict):
             saved = dict.copy(container)
             self.dicts.append((container, saved))
@@ -172,7 +172,7 @@ COMMON = len(STANDARD)
 
 
 def _size_of(container: Any) -> int:
-    """How many items a container has, whatever its class says of itself.
+    """Return how many items a container has, ignoring overrides of its class.
 
     A library's mapping may import half of the library when it is asked (transformers'
     lazy mappings do), so nothing that a subclass redefines is called.
@@ -185,7 +185,7 @@ def _size_of(container: Any) -> int:
 
 
 def _items_of(container: Any) -> list[Any]:
-    """What a container holds, by the same care."""
+    """Return the items of a container, ignoring overrides of its class."""
     if isinstance(container, dict):
         return list(dict.values(container))
     kind: Any
@@ -201,7 +201,7 @@ def _is_built(attributes: dict[str, Any] | None) -> bool:
 
 
 def _hold_modules(held: Held, modules: Iterable[nn.Module]) -> list[Any]:
-    """Note what modules hold in the attributes that all have; return the rest.
+    """Note the content of the attributes that all modules have; return the rest.
 
     Nearly all of these containers are empty, and there are a dozen a module.
     """
@@ -245,12 +245,12 @@ def hold(
     depth: int = DEPTH,
     most: int = MOST,
 ) -> Held:
-    """What all that can be reached from the roots holds at present.
+    """Return the present content of everything that can be reached from the roots.
 
-    What is only reached through one of `beyond` is left out. With `functions`, also
-    what functions keep in closures, defaults and attributes.
-    Runs over every attribute of every module at each run, so the common kinds (a
-    module, a tensor, an empty container) come first and cost least.
+    What is only reached through an item of `beyond` is left out. With `functions`, also
+    note what functions keep in closures, defaults and attributes. This visits every
+    attribute of every module at each run, so the common kinds (a module, a tensor, an
+    empty container) come first and cost least.
     """
     atoms = ATOMS if functions else SHUT
     held = Held(modules)
@@ -311,7 +311,7 @@ BUILT_IN = frozenset({dict, OrderedDict, list, set, tuple})
 
 
 def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
-    """The containers in which a value keeps what it holds."""
+    """Return the containers in which a value keeps its content."""
     if kind is Parameter or kind is torch.Tensor:
         return (value.__dict__,)
     if issubclass(kind, nn.Module):
@@ -334,7 +334,7 @@ def _containers_of(value: Any, kind: type) -> tuple[Any, ...]:
 
 
 def _function_parts(function: FunctionType) -> tuple[Any, ...]:
-    """Where a function may keep things: its attributes, its defaults, its closure."""
+    """Return where a function may keep things: its attributes, defaults, closure."""
     cells = []
     for cell in function.__closure__ or ():
         try:
@@ -350,7 +350,7 @@ def _function_parts(function: FunctionType) -> tuple[Any, ...]:
 
 
 def put_back(container: Any, saved: Any) -> None:
-    """Make a container hold again what it held, whatever its class redefines."""
+    """Restore the content of a container, whatever its class redefines."""
     kind: Any
     for kind, fill in FILLED:
         if isinstance(container, kind):
@@ -370,7 +370,7 @@ FILLED: tuple[tuple[Any, Callable[[Any, Any], Any]], ...] = (
 
 
 def of_a_run(value: Any, depth: int = 4) -> bool:
-    """Whether a tensor that a run made is in it."""
+    """Whether a value contains a tensor that a run made."""
     if isinstance(value, torch.Tensor):
         return value.is_meta or "_sw" in vars(value)
     if depth == 0 or type(value) in ATOMS:

@@ -1,4 +1,4 @@
-"""The process as it was: what we patch and what a program sets, put back."""
+"""Restore the process: our patches, and what a program sets."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Undo = Callable[[], object]
 
 @contextmanager
 def _as_before() -> Iterator[dict[str, Any]]:
-    """Put back whatever of the process the program changes in the block.
+    """Restore whatever the program changes in the process during the block.
 
-    Yields a dict that tells, on leaving, what the program did: see `process_taken`.
+    Yields a dict that reports, on leaving, what the program did: see `process_taken`.
     """
     did, put_back = process_taken()
     try:
@@ -43,11 +43,11 @@ def _as_before() -> Iterator[dict[str, Any]]:
 
 
 def process_taken() -> tuple[dict[str, Any], Callable[[], None]]:
-    """The process as it is, and how to put it back, once or after each of many runs.
+    """Return a report, and a function that restores the process after each run.
 
-    The dict tells, after that, what the program did: `threads` that it started and
+    The dict reports, after that, what the program did: `threads` that it started and
     that still run, `folder` changed, `patched` names of torch. In a child process that
-    the program forked, putting back does not return: the child ends.
+    the program forked, restoring does not return: the child ends.
     """
     did: dict[str, Any] = {"patched": [], "pid": os.getpid()}
     folder = os.getcwd()
@@ -97,7 +97,7 @@ def leave_if_forked(pid: int, error: BaseException | None = None) -> None:
 
 
 def _here() -> str:
-    """The working directory, or nothing where the program removed it."""
+    """Return the working directory, or an empty string if the program removed it."""
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def _here() -> str:
 
 
 def _equal(now: Any, before: Any) -> bool:
-    """Whether a setting is as it was; tensors (random states) by their bytes."""
+    """Whether a setting is unchanged; tensors (random states) are compared by value."""
     if isinstance(before, torch.Tensor):
         return bool(torch.equal(now, before))
     return now is before or bool(now == before)
@@ -115,12 +115,12 @@ def _equal(now: Any, before: Any) -> bool:
 
 
 def _attribute(owner: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """A setting that is an attribute."""
+    """Return reader and writer of a setting that is an attribute."""
     return lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
 
 
 def _autocast(kind: str) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """Whether a device casts by itself, and to what."""
+    """Return reader and writer of a device's autocast state and dtype."""
 
     def write(state: tuple[bool, torch.dtype]) -> None:
         torch.set_autocast_enabled(kind, state[0])
@@ -183,7 +183,7 @@ def _umask() -> int:
 
 
 def _undo_list(held: list[Any]) -> Undo:
-    """A list that others hold too: its items are put back, not the list."""
+    """Return how to restore a shared list: its items are restored in place."""
     items = list(held)
 
     def undo() -> None:
@@ -199,7 +199,7 @@ def _same_items(one: list[Any], other: list[Any]) -> bool:
 
 
 def _undo_mapping(held: dict[Any, Any]) -> Undo:
-    """The same for a mapping."""
+    """Return how to restore a shared mapping in place."""
     items = dict(held)
 
     def undo() -> None:
@@ -211,7 +211,7 @@ def _undo_mapping(held: dict[Any, Any]) -> Undo:
 
 
 def _undo_filters() -> Undo:
-    """The filters of warnings; Python keeps answers that depend on them."""
+    """Return how to restore the filters of warnings, and reset what Python caches."""
     held, items = warnings.filters, list(warnings.filters)
 
     def undo() -> None:
@@ -224,7 +224,7 @@ def _undo_filters() -> Undo:
 
 
 def _undo_environment() -> Undo:
-    """Environment variables."""
+    """Return how to restore environment variables."""
     before = os.environ.copy()
 
     def undo() -> None:
@@ -237,7 +237,7 @@ def _undo_environment() -> Undo:
 
 
 def _undo_numpy() -> Undo:
-    """numpy's global random state, where numpy is loaded at all."""
+    """Return how to restore numpy's global random state, if numpy is loaded."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return lambda: None
@@ -246,7 +246,7 @@ def _undo_numpy() -> Undo:
 
 
 def _undo_handlers() -> Undo:
-    """Signal handlers and the timer; only the main thread may touch them."""
+    """Return how to restore signal handlers and the timer, in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     before = {number: handler_of(number) for number in SIGNALS}
@@ -263,7 +263,7 @@ def _undo_handlers() -> Undo:
 
 
 handler_of: Callable[[int], Any] = getattr(signal, "_signal", signal).getsignal
-"""`signal.getsignal` without an enumeration's member made of each answer."""
+"""`signal.getsignal` without the conversion of its result to an enumeration member."""
 SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 GLOBAL_HOOKS: list[dict[Any, Any]] = [
     value
@@ -276,7 +276,7 @@ GLOBAL_HOOKS: list[dict[Any, Any]] = [
 
 
 def _undo_modes() -> Undo:
-    """The stack of function modes, and the default device that stands at its foot."""
+    """Return how to restore the function modes, and the default device below them."""
     modes = torch.overrides._get_current_function_mode_stack()
     device, context = _device.CURRENT_DEVICE, device_context.get()
 
@@ -297,11 +297,11 @@ PATCHABLE: tuple[Any, ...] = (
     torch, torch.Tensor, nn, nn.functional, nn.init, nn.Module, nn.Parameter,
     torch.autograd.Function, torch.optim.Optimizer, torch.linalg, torch.cuda,
 )  # fmt: skip
-"""Where programs patch torch."""
+"""Modules and classes in which programs patch torch."""
 
 
 def _undo_namespace(space: Any, patched: list[str]) -> Undo:
-    """Names of a module or class of torch; modules that were loaded meanwhile stay."""
+    """Return how to restore a namespace of torch; modules loaded meanwhile stay."""
     before = dict(vars(space))
 
     def undo() -> None:
@@ -327,9 +327,9 @@ LAZY = frozenset({"__getattr__", "__warningregistry__", "__annotations__"})
 
 @contextmanager
 def guarded() -> Iterator[dict[str, Any]]:
-    """A run's surroundings: what we patch, and afterwards all of it as it was.
+    """Patch a run's surroundings, and restore all of them afterwards.
 
-    Yields what `_as_before` tells.
+    Yields the report of `_as_before`.
     """
     with _as_before() as did, patched():
         yield did
@@ -337,7 +337,7 @@ def guarded() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def patched() -> Iterator[None]:
-    """Our own patches, none of which a program notices."""
+    """Apply our own patches, none of which a program notices."""
     with ExitStack() as stack:
         stack.enter_context(_patient_collector())
         stack.enter_context(_uncompiled())
@@ -351,7 +351,7 @@ def _patient_collector() -> Iterator[None]:
     """Collect cycles more rarely: the record is many small tuples and no cycles.
 
     With Python's own thresholds a third of a run's time goes into looking for them.
-    Afterwards all that is young is called old, which is two list heads moved, where
+    Afterwards all young objects are declared old, which moves two list heads, whereas
     the next collection would look at each event of the record.
     """
     before = gc.get_threshold()
@@ -368,7 +368,7 @@ def _patient_collector() -> Iterator[None]:
 
 @contextmanager
 def _uncompiled() -> Iterator[None]:
-    """`torch.compile` hands back what it gets; what is compiled runs uncompiled."""
+    """Let `torch.compile` return its argument; compiled code runs uncompiled."""
     original = torch.compile
 
     def uncompiled(model: Any = None, **_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Everything as it was: taken before the first of some runs, put back after each."""
+"""Snapshots of a target's state, taken before some runs and restored after each."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Undo = Callable[[], list[str]]
 
 
 def _model_taken(modules: list[tuple[str, nn.Module]]) -> tuple[list[Any], Undo]:
-    """Each module's attributes, and what is reached through them: how to put it back.
+    """Note each module's attributes and what they reach; return how to restore them.
 
-    That returns the names of the attributes that the program had changed. The list
-    is of what the modules hold that is more than a plain value.
+    The function returns the names of the attributes that the program had changed. The
+    list is of the modules' contents that are more than a plain value.
     """
     held = hold((), modules=[module for _, module in modules])
     return held.inner, lambda: _restore(modules, held)
 
 
 def _inputs_taken(modules: list[tuple[str, nn.Module]], roots: Iterable[Any]) -> Undo:
-    """The same for the inputs: a cache that is passed in is the user's too."""
+    """Return how to restore the inputs: a cache that is passed in is the user's too."""
     held = hold(roots, beyond=[module for _, module in modules], most=AROUND)
     return lambda: _restore(modules, held)
 
 
 def _made_ready(modules: list[tuple[str, nn.Module]]) -> None:
-    """What a run needs of a model: uncompiled, and lazy tensors of its own."""
+    """Prepare a model for a run: uncompiled, with lazy tensors of its own."""
     for _, module in modules:
         if isinstance(module, LazyModuleMixin):
             _blank_lazies(module)
@@ -49,7 +49,7 @@ def _made_ready(modules: list[tuple[str, nn.Module]]) -> None:
 
 
 def _restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
-    """Put back what is not as it was, and name the attributes of modules."""
+    """Restore what has changed, and return the names of changed module attributes."""
     names: list[str] = []
     held.reclass()
     found = list(held.changed())
@@ -67,7 +67,7 @@ def _restore(modules: list[tuple[str, nn.Module]], held: Held) -> list[str]:
 
 
 def _blank_lazies(module: nn.Module) -> None:
-    """Lazy parameters are materialised in place: the run gets its own."""
+    """Replace lazy parameters, which are materialised in place, by the run's own."""
     groups: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
     lazy: Any
     for group in groups:
@@ -81,11 +81,11 @@ def _blank_lazies(module: nn.Module) -> None:
 
 DEPTH = 3
 MOST = 100
-"""Items of one container that are looked at: a model does not stand in a data set."""
+"""Items of a container that are looked at: a model does not stand in a data set."""
 
 
 def _modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Module]]:
-    """The module that a target is with all inside it, or those that it can reach.
+    """Return the target with all modules inside it, or the modules that it can reach.
 
     Example: for ``def step(x): return head(body(x))`` all of the two globals' modules.
     """
@@ -98,7 +98,7 @@ def _modules_of(target: Any, given: Iterable[Any] = ()) -> list[tuple[str, nn.Mo
 
 
 def _reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
-    """The outermost modules that some values hold or name."""
+    """Return the outermost modules that some values hold or name."""
     found: list[nn.Module] = []
     for value in values:
         if isinstance(value, nn.Module):
@@ -109,7 +109,7 @@ def _reached(values: Iterable[Any], depth: int = DEPTH) -> list[nn.Module]:
 
 
 def _held_by(value: Any) -> Iterator[Any]:
-    """What a function, a method, a partial or a container holds."""
+    """Yield the contents of a function, a method, a partial or a container."""
     kind = type(value)
     if kind is FunctionType:
         yield from _held_by_function(value)
@@ -127,7 +127,7 @@ def _held_by(value: Any) -> Iterator[Any]:
 
 
 def _held_by_function(function: FunctionType) -> Iterator[Any]:
-    """Closure, defaults, and the globals that the code names."""
+    """Yield closure, defaults, and the globals that the code names."""
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
@@ -142,7 +142,7 @@ def _held_by_function(function: FunctionType) -> Iterator[Any]:
 
 
 def _named(code: CodeType) -> set[str]:
-    """The global names in a function's code and the functions inside it."""
+    """Return the global names in a function's code and the functions inside it."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -152,7 +152,7 @@ def _named(code: CodeType) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A target and all around it, as they were.
+    """The earlier state of a target and of everything around it.
 
     `modules` are the root's by path, `near` these or those that the arguments reach.
     Taking costs as much as some hundred calls, so runs that follow each other share it.
@@ -168,21 +168,21 @@ class Snapshot:
     around: Callable[[], None]
     model: Callable[[], list[str]]
     seen: dict[int, tuple[torch.Tensor, Info]] = field(default_factory=dict)
-    """What the first run learnt of the model's tensors, for those that follow."""
+    """Facts that the first run learnt of the model's tensors, for those that follow."""
     needs: set[str] = field(default_factory=set)
-    """`graph`, where a run needed torch's autograd: those that follow begin with it."""
+    """Contains `graph` if a run needed torch's autograd: later runs begin with it."""
 
 
 @dataclass(slots=True)
 class _Changes:
-    """What a run changed, known once all is put back."""
+    """The changes of a run, known once all is restored."""
 
     put_back: list[str] = field(default_factory=list)
     patched: list[str] = field(default_factory=list)
 
 
 def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Snapshot:
-    """Look at a target and all around it; nothing is changed."""
+    """Take a snapshot of a target and its surroundings, without changing them."""
     root = module_of(target)
     modules = [] if root is None else list(root.named_modules())
     near = modules or _modules_of(target, (args, kwargs))
@@ -193,7 +193,7 @@ def take(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Snapshot
 
 
 def module_of(target: Any) -> nn.Module | None:
-    """The module that a target is, or is a method of."""
+    """Return the target if it is a module, or the module whose method it is."""
     if isinstance(target, nn.Module):
         return target
     owner = getattr(target, "__self__", None)
@@ -204,10 +204,10 @@ def module_of(target: Any) -> nn.Module | None:
 def as_taken(
     taken: Snapshot, args: tuple[Any, ...], kwargs: dict[str, Any], life: object
 ) -> Iterator[_Changes]:
-    """One run stands in the block; on leaving, everything is as it was taken.
+    """Run in the block; on leaving, restore everything as it was taken.
 
-    Each tensor of the run holds a reference to `life`: where none is left, nothing
-    has to be looked for outside the model.
+    Each tensor of the run holds a reference to `life`: if none is left, nothing has to
+    be searched outside the model.
     """
     changes = _Changes()
     swept, patches = taken.swept, taken.did["patched"]

@@ -1,7 +1,8 @@
-"""What a program keeps outside its model: globals, closures, classes, caches.
+"""State that a program keeps outside its model: globals, closures, classes, caches.
 
-A tensor without data that stays in one of them would surprise the next real run. What
-holds one is put back; the rest (a counter, a list of shapes) is the program's to keep.
+A tensor without data that stays in any of them would surprise the next real run. Places
+that hold such a tensor are restored; the rest (a counter, a list of shapes) is the
+program's to keep.
 
 A run leaves tensors alone. A training changes more: rates of optimizers and counts of
 schedulers, lists of losses, names of modules and of closures.
@@ -39,20 +40,20 @@ CACHED: Any = functools._lru_cache_wrapper
 _judged: set[str] = set()
 _own: set[str] = set()
 _newest: list[tuple[int, str]] = [(0, "")]
-"""Names of imported modules that were looked at, and of the user's own among them; how
+"""Names of imported modules that were checked, and of the user's own among them; how
 many modules there were then, and the last of them."""
 
 
 def surroundings_taken(
     modules: list[tuple[str, nn.Module]], target: Any, inner: list[Any]
 ) -> tuple[list[str], Undo]:
-    """What is outside the model as it is, and how to put it back after a run.
+    """Note the state outside the model; return changed names, and how to restore it.
 
-    Puts back what came to hold tensors of the run; there is nothing to look for where
-    the run left none alive. Of an installed library only the names of its modules are
-    taken, of the user's own files what can be reached through them, and through the
-    functions among `inner`, what the modules hold. The list names, after that, the
-    globals that were put back.
+    The function restores places that came to hold tensors of the run; it has nothing to
+    do if the run left none alive. Of an installed library only the names of its modules
+    are taken, of the user's own files what can be reached through them, and through the
+    functions among `inner`, the contents of the modules. The list names, after that,
+    the globals that were restored.
     """
     names: list[str] = []
     everywhere = _namespaces(modules, target)
@@ -97,11 +98,13 @@ def surroundings_taken(
 SHUT_OUT = frozenset({*ATOMS, type, ModuleType, property})
 CALLABLE = frozenset({FunctionType, functools.partial, CACHED})
 OWN_CLASS = ("__class__",)
-"""The closure of a method that says `super()`."""
+"""The closure of a method that calls `super()`."""
 
 
 def _is_bare(value: Any) -> bool:
-    """Whether it is a function that keeps nothing: most of a program's names are."""
+    """Whether a value is a function that keeps nothing, as most names of
+    a program are.
+    """
     return (
         type(value) is FunctionType
         and (value.__closure__ is None or value.__code__.co_freevars == OWN_CLASS)
@@ -112,7 +115,7 @@ def _is_bare(value: Any) -> bool:
 
 
 def _namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[Any]:
-    """Globals of the user's modules, and of those that define the model's classes."""
+    """Return globals of the user's modules and those that define model classes."""
     names = {type(module).__module__ for _, module in modules}
     found = {name: sys.modules.get(name) for name in names if not _is_given(name)}
     loaded = sys.modules
@@ -132,18 +135,18 @@ def _namespaces(modules: Iterable[tuple[str, nn.Module]], target: Any) -> list[A
 
 
 def _is_own(space: dict[str, Any]) -> bool:
-    """Whether a namespace is one of the user's own files."""
+    """Whether a namespace belongs to a file of the user's."""
     name = space.get("__name__", "")
     return name not in sys.modules or name in _own
 
 
 def _is_given(name: str) -> bool:
-    """Whether it is no program's: torch's or ours."""
+    """Whether a module belongs to torch, torchvision, numpy or us."""
     return name.partition(".")[0] in ("torch", "torchvision", "shapewright", "numpy")
 
 
 def _is_ours(name: str, module: ModuleType | None) -> bool:
-    """Whether a module is the user's own: not Python's, torch's or an installed one."""
+    """Whether a module is the user's: not Python's, torch's or an installed package."""
     if name == "__main__":
         return True
     file = getattr(module, "__file__", None)
@@ -156,7 +159,7 @@ def _is_ours(name: str, module: ModuleType | None) -> bool:
 
 
 def _classes_of(space: dict[str, Any]) -> list[type]:
-    """The classes that a namespace defines."""
+    """Return the classes that a namespace defines."""
     name = space.get("__name__")
     return [
         value
@@ -166,7 +169,9 @@ def _classes_of(space: dict[str, Any]) -> list[type]:
 
 
 def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
-    """Names of a namespace that came to mean a tensor of the run."""
+    """Return how to restore names of a namespace that came to hold a tensor
+    of the run.
+    """
     before = dict(space)
 
     def undo() -> None:
@@ -183,7 +188,7 @@ def _space_undo(space: dict[str, Any], names: list[str]) -> Undo:
 
 
 def _class_undo(kind: type, names: list[str]) -> Undo:
-    """The same for the attributes of a class."""
+    """Return how to restore attributes of a class that hold a tensor of the run."""
     before = dict(vars(kind))
 
     def undo() -> None:
@@ -200,7 +205,7 @@ def _class_undo(kind: type, names: list[str]) -> Undo:
 
 
 def _cache_undo(function: Any) -> Undo:
-    """`functools.cache` forgets all where it has remembered a tensor of the run."""
+    """Return how to clear a `functools.cache` that has kept a tensor of the run."""
     before = function.cache_info()
 
     def undo() -> None:
@@ -221,12 +226,12 @@ def _cache_undo(function: Any) -> Undo:
 
 
 OWNED = Optimizer, LRScheduler, nn.Module
-"""What is put back wherever it stands."""
+"""Classes whose objects are restored wherever they stand."""
 
 
 @contextmanager
 def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
-    """What the block changes in a function's surroundings is put back."""
+    """Restore what the block changes in a function's surroundings."""
     spaces = [space for space in _namespaces([], target) if _is_own(space)]
     named = [(space, space.copy()) for space in spaces]
     functions = list(_functions_in(target))
@@ -261,7 +266,7 @@ def owned_kept(target: Any, given: tuple[Any, ...]) -> Iterator[None]:
 
 @contextmanager
 def optimizers_kept() -> Iterator[None]:
-    """Optimizers and schedulers are as they were, whatever the block trained."""
+    """Restore optimizers and schedulers, whatever the block trained."""
     kinds = Optimizer, LRScheduler
     alive = [each for each in gc.get_objects() if issubclass(type(each), kinds)]
     held = hold(alive, functions=True, most=MOST) if alive else None
@@ -273,7 +278,7 @@ def optimizers_kept() -> Iterator[None]:
 
 
 def _restore(space: dict[str, Any], before: dict[str, Any]) -> None:
-    """The names of a module, those that were set and those that are new."""
+    """Restore the names of a module, and delete new ones."""
     for name in [*space]:
         if name not in before:
             del space[name]
@@ -283,7 +288,7 @@ def _restore(space: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
-    """A function, and those in its closure."""
+    """Yield a function, and those in its closure."""
     waiting: list[tuple[Any, int]] = [(target, depth)]
     seen: set[int] = set()
     while waiting:
@@ -302,7 +307,7 @@ def _functions_in(target: Any, depth: int = 4) -> Iterator[FunctionType]:
 
 
 def _is_filled(cell: CellType) -> bool:
-    """Whether the name of a closure means something."""
+    """Whether the cell of a closure has a value."""
     try:
         return cell.cell_contents is not cell
     except ValueError:
@@ -310,7 +315,7 @@ def _is_filled(cell: CellType) -> bool:
 
 
 def place_of(target: Callable[..., Any]) -> tuple[str, int]:
-    """The file and line where a function is written; of a module, its `forward`."""
+    """Return the file and line of a function; for a module, those of its `forward`."""
     own = (
         getattr(target, "forward", target) if isinstance(target, nn.Module) else target
     )

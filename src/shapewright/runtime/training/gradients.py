@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 MOST = 4000
-"""Modules whose outputs are looked at."""
+"""Modules whose outputs are looked at, at most."""
 
 Described = tuple[tuple[int, ...], str, str]
 """A shape, a dtype and a layout."""
 
 
 class Gradients:
-    """What came back through each module and each parameter, at its first sight."""
+    """The first gradient that came back through each module and each parameter."""
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
@@ -34,7 +34,7 @@ class Gradients:
         self.parameters: dict[int, Described] = {}
 
     def called(self, call: RunningCall, out: Any) -> None:
-        """A module gave something; its gradient is noted when it comes."""
+        """Watch the output of a module, to note its gradient."""
         path = call.path
         if path in self.outputs or len(self.outputs) >= MOST:
             return
@@ -48,17 +48,17 @@ class Gradients:
                 made.register_hook(partial(self.back, path))
 
     def back(self, path: str, gradient: Any) -> None:
-        """A gradient came to what a module gave."""
+        """Note the gradient of a module's output."""
         with torch._C.DisableTorchFunction():
             self.came.setdefault(path, _described(gradient))
 
     def had(self, parameter: Any, gradient: Any) -> None:
-        """A parameter has a gradient."""
+        """Note the gradient of a parameter."""
         if id(parameter) not in self.parameters:
             self.parameters[id(parameter)] = _described(gradient)
 
     def told(self) -> tuple[Gradient, ...]:
-        """All of them, modules in the order in which they first ran."""
+        """Return all gradients, modules in the order in which they first ran."""
         if not self.parameters and not self.came:
             return ()
         found: list[Gradient] = []
@@ -77,7 +77,7 @@ class Gradients:
         return tuple(found)
 
     def own(self, path: str, module: nn.Module, told: set[int]) -> list[Gradient]:
-        """The parameters of a module itself, each once."""
+        """Return the gradients of a module's own parameters, without duplicates."""
         found = []
         for name, parameter in module._parameters.items():
             if parameter is None or id(parameter) in told:
@@ -97,7 +97,7 @@ class Gradients:
 def _beside(
     path: str, kind: str, value: Described, gradient: Described | None
 ) -> Gradient:
-    """The record of one."""
+    """Return the record of a value and its gradient."""
     shape, dtype, _ = value
     if gradient is None:
         return Gradient(path, kind, shape, dtype)
@@ -105,7 +105,7 @@ def _beside(
 
 
 def _first_trained(out: Any) -> Any:
-    """The first tensor of what a module gave, one with a graph if there is any."""
+    """Return the first tensor of an output, preferably with a graph."""
     if isinstance(out, torch.Tensor):
         return out
     if isinstance(out, dict):
@@ -118,14 +118,14 @@ def _first_trained(out: Any) -> Any:
 
 
 def _described(tensor: Any) -> Described:
-    """Shape, dtype, layout."""
+    """Return shape, dtype and layout."""
     dtype, layout = str(tensor.dtype), str(tensor.layout)
     names = dtype.removeprefix("torch."), layout.removeprefix("torch.")
     return tuple(tensor.shape), *names
 
 
 class _Sentinel:
-    """Lives as long as the graph that it hangs on."""
+    """An object that lives as long as the graph that references it."""
 
     __slots__ = ("__weakref__", "place")
 
@@ -134,7 +134,7 @@ class _Sentinel:
 
 
 def _divided(node: Any) -> Any:
-    """The loss itself, where the backward pass is of a part or a multiple of it."""
+    """Return the loss itself, if the backward pass is of a part or a multiple of it."""
     if node.name() not in ("DivBackward0", "MulBackward0"):
         return None
     first = node.next_functions[0][0] if node.next_functions else None
@@ -149,7 +149,7 @@ class Graphs:
         self.inner: list[tuple[int, weakref.ref[_Sentinel]]] = []  # divided before
 
     def add(self, loss: Any, turn: int, place: Place) -> None:
-        """A backward pass of a loss is about to run."""
+        """Note the graph of a loss whose backward pass is about to run."""
         with torch._C.DisableTorchFunction():
             node = loss.grad_fn
             if node is None:
@@ -161,7 +161,7 @@ class Graphs:
                     graphs.append((turn, weakref.ref(sentinel)))
 
     def kept(self, ran: int) -> Place | None:
-        """Where they came from, if those of all turns so far are still there."""
+        """Return the graphs' place, if those of all earlier turns are still alive."""
         for graphs in (self.whole, self.inner):
             old = [one for turn, one in graphs if turn < ran - 1]
             if ran < 3 or len({turn for turn, _ in graphs}) < 3:

@@ -1,4 +1,4 @@
-"""Loggers and bars: they log to nowhere, and stand where they are missing."""
+"""Silence loggers and progress bars, and provide stand-ins for missing ones."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ QUIET = {
     "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HYDRA_FULL_ERROR": "1",
 }  # fmt: skip
-"""Environment in which loggers and bars keep still, and errors are not hidden."""
+"""Environment that silences loggers and bars, and does not hide errors."""
 
 LOGGERS = ("wandb", "tensorboardX", "mlflow", "comet_ml", "visdom", "neptune", "aim",
            "clearml")  # fmt: skip
-"""Modules that only tell others of a run; where they are missing they are stood for."""
+"""Modules that only report a run to others; missing ones get stand-ins."""
 
 
 class _Anything(type):
-    """Classes that have whatever is asked of them."""
+    """Metaclass of classes that have any attribute."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -38,7 +38,7 @@ class _Anything(type):
 
 
 class _Nothing(metaclass=_Anything):
-    """Takes every call, and gives itself."""
+    """An object that accepts every call, and returns itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -68,7 +68,7 @@ class _Nothing(metaclass=_Anything):
 
 
 class _Silent(types.ModuleType):
-    """A module that is not there, or that would write: it only listens."""
+    """A module that is missing, or that would write; it ignores all calls."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -79,7 +79,7 @@ class _Silent(types.ModuleType):
 class _Finder:
     """Finds missing loggers for the program's own imports.
 
-    A library that asks whether one is there, is told that it is not.
+    A library that tests for a logger does not find it.
     """
 
     def __init__(self, stage: RehearsalState) -> None:
@@ -87,7 +87,7 @@ class _Finder:
         self.made: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The stand-in of a logger, where the program's own text imports it."""
+        """Return the stand-in of a logger, if the program's own text imports it."""
         if name.partition(".")[0] not in LOGGERS or not self.is_asked_by_program():
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
@@ -102,17 +102,17 @@ class _Finder:
         return frame is not None and self.stage.story.holds(frame.f_code.co_filename)
 
     def create_module(self, spec: Any) -> Any:
-        """Nothing but the name."""
+        """Return a module that has nothing but the name."""
         self.made.append(spec.name)
         return _Silent(spec.name)
 
     def exec_module(self, module: Any) -> None:
-        """Nothing runs."""
+        """Run nothing."""
 
 
 @contextmanager
 def quiet(stage: RehearsalState) -> Iterator[None]:
-    """Loggers log to nowhere."""
+    """Silence all loggers."""
     before = {name: os.environ.get(name) for name in QUIET}
     os.environ.update(QUIET)
     finder = _Finder(stage)
@@ -133,7 +133,7 @@ def quiet(stage: RehearsalState) -> Iterator[None]:
 
 
 def _put_back(names: Any, name: str, value: Any) -> None:
-    """Let a name be what it was, or nothing."""
+    """Restore a name to its value, or remove it."""
     if value is None:
         names.pop(name, None)
     else:

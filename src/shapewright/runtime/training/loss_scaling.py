@@ -1,4 +1,4 @@
-"""Scalers of losses: no number overflows where there are none, but the order counts."""
+"""Scalers of losses: without data nothing overflows, but the order of calls counts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNSCALED, STEPPED = "unscaled", "stepped"
 FACTORS: dict[str, float] = {
     "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000,
 }  # fmt: skip
-"""How torch's scale grows and shrinks, unless the program says otherwise."""
+"""Settings of the growth of torch's scale, unless the program gives others."""
 
 
 @contextmanager
 def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
-    """`GradScaler` is one that needs no data, wherever torch has it."""
+    """Replace `GradScaler`, wherever torch has it, by a class that needs no data."""
     places = [(torch.amp, "cuda"), (torch.cuda.amp, "cuda")]
     if hasattr(torch, "cpu") and hasattr(torch.cpu, "amp"):
         places.append((torch.cpu.amp, "cpu"))
@@ -36,12 +36,12 @@ def scalers_stood_for(stage: RehearsalState) -> Iterator[None]:
 
 
 def _instead(kind: type, original: Any) -> type:
-    """What stands for it."""
+    """Return the replacement, ignoring the original."""
     return kind
 
 
 class _Scaler:
-    """`GradScaler`, whose scale is one; it refuses what torch's refuses."""
+    """Stand-in for `GradScaler` that scales by 1 and refuses what torch's refuses."""
 
     stage: ClassVar[RehearsalState]
     device = "cuda"
@@ -133,7 +133,7 @@ class _Scaler:
         self.checked.clear()
 
     def must_have_scaled(self, asked: str) -> None:
-        """A scaler has no scale before it scaled something."""
+        """Raise torch's error if the scaler has not scaled anything yet."""
         if not self.scaled:
             raise AssertionError(
                 f"Attempted {asked} but _scale is None.  This may indicate your script "
@@ -141,7 +141,7 @@ class _Scaler:
             )
 
     def check(self, optimizer: Any) -> None:
-        """Look at the gradients of an optimizer."""
+        """Check the gradients of an optimizer."""
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
                 for parameter in group["params"]:

@@ -1,7 +1,8 @@
-"""In which mode models train and are evaluated, and what no backward pass reaches.
+"""Modes in which models train and are evaluated, and outputs no backward pass reaches.
 
-Without `no_grad` an output looks like one that is trained on. Whether it is shows only
-when backward passes come, so what is made of outputs is followed until then.
+Without `no_grad` an output that is only evaluated looks like an output that is trained
+on. The difference shows only when backward passes run, so the results computed from
+outputs are followed until then.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shapewright.runtime.training.story import Meet, ProgramRun
 
 ACTS_OTHERWISE = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
-"""Layers that do something else in training than in evaluation."""
+"""Layers that behave differently in training and in evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class _Evaluated:
 
 
 class _Evaluations:
-    """The outputs of one rehearsal that may be evaluations."""
+    """The outputs of a rehearsal that may be evaluations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -47,7 +48,7 @@ class _Evaluations:
         self.trained: set[Place] = set()  # where backward passes came
 
     def add(self, one: _Evaluated, outputs: list[Info], event: int) -> None:
-        """Outputs with gradients, of a turn that began at an event."""
+        """Add outputs with gradients, of a turn that began at an event."""
         if one.place in self.trained:
             return
         if not self.waiting:
@@ -57,7 +58,7 @@ class _Evaluations:
             self.of[info.number] = frozenset({info.number})
 
     def follow(self) -> None:
-        """See what was made of the outputs since."""
+        """Follow the results computed from the outputs since the last call."""
         events = self.engine.events
         began, self.event = self.event, len(events)
         for _, ins, outs, *_ in events[began:] if self.waiting else ():
@@ -71,7 +72,7 @@ class _Evaluations:
                     self.of[out.number] = self.of.get(out.number, come) | come
 
     def before_backward(self, loss: Info) -> None:
-        """A backward pass comes to a loss: what it is made of is trained."""
+        """Mark the outputs behind a loss as trained, before its backward."""
         self.follow()
         reached = self.of.get(loss.number, frozenset())
         self.trained |= {self.waiting[n].place for n in reached if n in self.waiting}
@@ -84,7 +85,7 @@ class _Evaluations:
             self.of.clear()
 
     def left(self) -> Iterator[_Evaluated]:
-        """Those that something was made of, and no backward pass came to."""
+        """Yield outputs that were used, and that no backward pass reached."""
         self.follow()
         for number, one in self.waiting.items():
             if number in self.used:
@@ -92,9 +93,9 @@ class _Evaluations:
 
 
 def _leads_to(engine: Engine, call: RunningCall, loss: Info) -> bool:
-    """Whether a backward pass of a loss comes to what a model gave in a call.
+    """Whether a backward pass of a loss reaches the output of a model's call.
 
-    It does where nobody sees what the model gave.
+    It is assumed to if no tensor of the output is known.
     """
     outputs = {info.number for info in _infos_in(call.output)}
     wanted = {loss.number}
@@ -105,7 +106,7 @@ def _leads_to(engine: Engine, call: RunningCall, loss: Info) -> bool:
 
 
 def _infos_in(nest: Any) -> list[Info]:
-    """The tensors in what is known of a nest."""
+    """Return the infos of the tensors in a nest."""
     if isinstance(nest, Info):
         return [nest]
     if isinstance(nest, dict):
@@ -116,7 +117,7 @@ def _infos_in(nest: Any) -> list[Info]:
 
 
 class Modes:
-    """The modes in which the models of one rehearsal were called."""
+    """The modes in which the models of a rehearsal were called."""
 
     def __init__(self, run: ProgramRun, meet: Meet) -> None:
         self.run = run
@@ -130,7 +131,7 @@ class Modes:
         self.evaluations = _Evaluations(run.engine)
 
     def before_backward(self, place: Place, loss: Info) -> None:
-        """The models that ran since the last backward pass: in which mode?"""
+        """Check the modes of the models that ran since the last backward pass."""
         self.evaluations.before_backward(loss)
         calls = self.run.calls
         records, self.call = calls.records[self.call :], len(calls.records)
@@ -153,28 +154,28 @@ class Modes:
                 self.meet("trained-in-eval", place, where, call.name)
 
     def is_trained(self, call: RunningCall, loss: Info) -> bool:
-        """Whether a backward pass comes to a model that ran, and not to its past."""
+        """Whether a backward pass reaches a model that ran, and not only its past."""
         root = self.run.calls.alive[call.key]
         with torch._C.DisableTorchFunction():
             learns = any(each.requires_grad for each in root.parameters())
         return learns and _leads_to(self.run.engine, call, loss)
 
     def called(self, call: Any) -> None:
-        """A model was called: in which mode?"""
+        """Note the mode of a model that was called."""
         if call.depth <= 1:
             root = self.run.calls.alive.get(call.key)
             if root is not None and root.training:
                 self.in_training.add(call.index)
 
     def mode(self, module: Any, training: bool) -> None:
-        """`train()` or `eval()` was called."""
+        """Note a call of `train()` or `eval()`."""
         if not training:
             self.ended[id(module)] = self.run.here()
 
     def evaluated(self, called: int, event: int) -> None:
-        """A turn that read batches and trained nothing: in which mode was the model?
+        """Check the mode of the model in a turn that read batches and trained nothing.
 
-        It began at a call and an event.
+        The turn began at a call and an event.
         """
         calls = self.run.calls
         for call in calls.records[called:]:
@@ -195,7 +196,7 @@ class Modes:
                 self.meet("evaluated-in-training", line, None, call.name)
 
     def unreached(self) -> Iterator[_Evaluated]:
-        """Evaluations in training mode of models that are trained elsewhere."""
+        """Yield evaluations in training mode of models that are trained elsewhere."""
         for one in self.evaluations.left():
             if one.model in self.trained:
                 yield one

@@ -1,13 +1,14 @@
-"""Backward passes, optimizers, schedulers, states: what training does to a model.
+"""How training changes a model: backward passes, optimizers, schedulers, states.
 
-A `state_dict()` holds the parameters themselves. One that is loaded again after steps
-of an optimizer changes nothing, unless it was copied: it has become what the model is.
+A `state_dict()` holds the parameters themselves. Loading it again after steps of an
+optimizer changes nothing, unless it was copied: it has followed the model.
 
-Data-free kernels take any two dtypes there. Each pair is tried once on real numbers.
+Data-free kernels accept any two dtypes in a loss. Each pair is tried once on real
+numbers.
 
-The first makes the state, the second shows what a step does with it. One that follows
-with the same parameters and gradients of the same metadata changes values only: the
-versions of what it writes rise, and its hooks are called.
+The first step of an optimizer makes its state, the second shows how a step uses it. A
+later step with the same parameters and gradients of the same metadata changes values
+only: the versions of the tensors it writes rise, and its hooks are called.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
 
 
 TRUE_STEPS = 2
-"""Steps of the same kind, one after the other, before one is not run."""
+"""Equal steps in a row that run, before later ones are replayed."""
 
 WITH_CLOSURE = frozenset({"LBFGS"})
 
 
 class _Replays:
-    """What the optimizers of a run did last."""
+    """The last steps of the optimizers of a run."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
@@ -52,13 +53,13 @@ class _Replays:
         self.patched: dict[type, Any] = {}
 
     def meet(self, optimizer: Any) -> None:
-        """An optimizer steps that was made before the run: its step is the first."""
+        """Count the step of an optimizer that was made before the run as its first."""
         if type(optimizer) not in self.patched:
             self.watch(optimizer)
             self.last[id(optimizer)] = self.key(optimizer), 1
 
     def watch(self, optimizer: Any) -> None:
-        """Let the steps of an optimizer's class be replayed, where it is torch's."""
+        """Replay the steps of an optimizer's class, if it is torch's."""
         kind = type(optimizer)
         own = kind.__module__.startswith("torch.optim.") and "step" in vars(kind)
         if own and kind not in self.patched and kind.__name__ not in WITH_CLOSURE:
@@ -66,7 +67,7 @@ class _Replays:
             kind.step = resemble(self.replayed(kind.step), kind.step)
 
     def replayed(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """The step of a class, run only where it may do something new."""
+        """Return the step of a class, which runs only if it may do something new."""
 
         def step(optimizer: Any, closure: Any = None) -> Any:
             key = None if closure is not None else self.key(optimizer)
@@ -83,7 +84,7 @@ class _Replays:
         return step
 
     def key(self, optimizer: Any) -> Any:
-        """Parameters and the metadata of their gradients, and the kind of settings."""
+        """Return parameters, metadata of their gradients, and the kinds of settings."""
         found: list[Any] = []
         with torch._C.DisableTorchFunction():
             for group in optimizer.param_groups:
@@ -101,7 +102,7 @@ class _Replays:
         return found
 
     def replay(self, optimizer: Any) -> None:
-        """What a step does besides computing."""
+        """Perform the effects of a step besides its computation."""
         hooks: Any = vars(optimizer)
         pre = hooks.get("_optimizer_step_pre_hooks", {})
         post = hooks.get("_optimizer_step_post_hooks", {})
@@ -135,14 +136,14 @@ class _Replays:
             hook(optimizer, (optimizer,), {})
 
     def put_back(self) -> None:
-        """The classes as they were."""
+        """Restore the classes."""
         for kind, original in self.patched.items():
             kind.step = original  # type: ignore[attr-defined]
 
 
 @contextmanager
 def _steps_replayed(stage: RehearsalState) -> Iterator[_Replays]:
-    """For the time of a rehearsal."""
+    """Replay steps for the duration of a rehearsal."""
     replays = _Replays(stage)
     try:
         yield replays
@@ -151,7 +152,7 @@ def _steps_replayed(stage: RehearsalState) -> Iterator[_Replays]:
 
 
 class _Probes:
-    """What was tried in a run, and what torch said."""
+    """The dtypes that were tried in a run, and torch's errors."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
@@ -159,7 +160,7 @@ class _Probes:
         self.known: dict[Any, str | None] = {}
 
     def before_backward(self) -> None:
-        """Tell the losses since the last pass whose backward torch refuses."""
+        """Report the losses since the last pass whose backward torch refuses."""
         engine = self.stage.engine
         events, self.event = engine.events[self.event :], len(engine.events)
         for answer, ins, _, _, _ in events:
@@ -183,7 +184,7 @@ class _Probes:
 
 
 def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
-    """What torch says in the backward pass of a loss of two dtypes."""
+    """Return torch's error in the backward pass of a loss of two dtypes, if any."""
     with torch._C.DisableTorchFunction(), torch.enable_grad():
         given = torch.ones(2, dtype=one).requires_grad_()
         try:
@@ -198,12 +199,12 @@ def _refused(func: Any, one: torch.dtype, other: torch.dtype) -> str | None:
 
 
 FIRST = 2
-"""Backward passes of one line after which gradients are counted."""
+"""Backward passes of a line for which gradients are counted, at most."""
 
 
 @contextmanager
 def steps_watched(stage: RehearsalState) -> Iterator[None]:
-    """Tell the story of each backward pass, step and change of mode."""
+    """Add each backward pass, step and change of mode to the story."""
     with ExitStack() as stack:
         replays = stack.enter_context(_steps_replayed(stage))
         for owner, name, make in (
@@ -225,7 +226,7 @@ def steps_watched(stage: RehearsalState) -> Iterator[None]:
 
 
 def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
-    """`loss.backward()`."""
+    """Return a maker of the stand-in for `loss.backward()`."""
     running = [False]
     probes = _Probes(stage)
 
@@ -259,7 +260,7 @@ def _backward(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
-    """`zero_grad()` of an optimizer or a module."""
+    """Return a maker of the stand-in for `zero_grad()` of an optimizer or a module."""
 
     def make(original: Any) -> Any:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -274,7 +275,7 @@ def _cleared(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 def _parameters_of(owner: Any) -> Iterator[Any]:
-    """Those of an optimizer or a module."""
+    """Yield the parameters of an optimizer or a module."""
     if isinstance(owner, nn.Module):
         yield from owner.parameters()
         return
@@ -283,7 +284,7 @@ def _parameters_of(owner: Any) -> Iterator[Any]:
 
 
 def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
-    """An optimizer is constructed."""
+    """Return a maker of the stand-in for an optimizer's constructor."""
 
     def make(original: Any) -> Any:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -297,7 +298,7 @@ def _built(stage: RehearsalState, replays: _Replays) -> Callable[[Any], Any]:
 
 
 def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
-    """A step of a scheduler; its first is made by itself."""
+    """Return a maker of a scheduler's `step`; its constructor makes the first step."""
 
     def make(original: Any) -> Any:
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -319,7 +320,7 @@ def _scheduled(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
-    """Before each step of any optimizer."""
+    """Return the hook that runs before each step of any optimizer."""
 
     def step(optimizer: Any, args: Any, kwargs: Any) -> None:
         stage.trained += 1
@@ -332,7 +333,7 @@ def _stepped(stage: RehearsalState, replays: _Replays) -> Callable[..., None]:
 
 
 def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
-    """`model.train()` and `model.eval()`; a module's children are not told of."""
+    """Return a maker of `train`, which `eval` calls; children are not reported."""
     inside = [False]
 
     def make(original: Any) -> Any:
@@ -354,20 +355,20 @@ def _mode(stage: RehearsalState) -> Callable[[Any], Any]:
 
 
 class _States:
-    """Where the tensors of states were taken from models, and after how many steps."""
+    """The places where state dicts were taken, with the number of steps before."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
         self.taken: dict[int, tuple[Place, int]] = {}  # by the number of a tensor
 
     def take(self, module: nn.Module, state: Any) -> None:
-        """A program took a state, which holds the parameters' own storages."""
+        """Note a state dict that was taken; it holds the parameters' own storages."""
         where = self.stage.here(), self.stage.steps
         for _, _, given in self.trained(module, state):
             self.taken[self.stage.engine.info(given).number] = where
 
     def load(self, module: nn.Module, state: Any) -> None:
-        """A program loads a state: is it of the model itself, from before a step?"""
+        """Check whether a loaded state dict is the model's own, from before a step."""
         stage = self.stage
         engine, taken = stage.engine, list[tuple[Place, int]]()
         trained = list(self.trained(module, state))
@@ -385,7 +386,7 @@ class _States:
     def trained(
         self, module: nn.Module, state: Any
     ) -> Iterator[tuple[int, Any, torch.Tensor]]:
-        """Parameters that are trained, and what a state has for each."""
+        """Yield parameters that are trained, with their tensors in a state dict."""
         if not isinstance(state, dict):
             return
         with torch._C.DisableTorchFunction():
@@ -397,7 +398,7 @@ class _States:
 
 @contextmanager
 def states_watched(stage: RehearsalState) -> Iterator[None]:
-    """Listen to what takes states from models and loads them."""
+    """Watch calls that take state dicts from models and load them."""
     from shapewright.engine.replacement import replaced
 
     states = _States(stage)
@@ -408,7 +409,7 @@ def states_watched(stage: RehearsalState) -> Iterator[None]:
 
 
 def _taking(states: _States) -> Callable[[Any], Any]:
-    """`model.state_dict()`, which asks its children for theirs."""
+    """Return a maker of `model.state_dict()`, which calls its children's."""
     inside = [False]
 
     def make(original: Any) -> Any:
@@ -430,7 +431,7 @@ def _taking(states: _States) -> Callable[[Any], Any]:
 
 
 def _loading(states: _States) -> Callable[[Any], Any]:
-    """`model.load_state_dict(state)`."""
+    """Return a maker of the stand-in for `model.load_state_dict(state)`."""
 
     def make(original: Any) -> Any:
         @wraps(original)

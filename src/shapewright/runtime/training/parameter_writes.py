@@ -1,7 +1,7 @@
 """Parameters that a program writes itself: steps by hand, and weights that it loads.
 
-No optimizer tells of them, so the calls since the last backward pass are looked
-through: one that writes a leaf and takes what was made of its gradient is a step.
+No optimizer reports them, so the calls since the last backward pass are searched: a
+call is a step if it writes a leaf and reads a value computed from its gradient.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 ANEW = frozenset({"zero_", "copy_", "fill_"})
-"""Calls after which nothing of what was in a tensor is left."""
+"""Calls after which nothing remains of a tensor's earlier values."""
 
 
 @dataclass(slots=True)
 class _Used:
     """A leaf whose gradient a step used, and where; `piled` is the backward pass that
-    added to it since."""
+    has added to it since."""
 
     leaf: Any
     gradient: Any
@@ -45,7 +45,7 @@ class _Used:
 
 
 class ByHand:
-    """The steps by hand of one rehearsal."""
+    """The steps by hand of a rehearsal."""
 
     def __init__(self, run: ProgramRun, meet: Meet) -> None:
         self.run = run
@@ -56,9 +56,9 @@ class ByHand:
         run.engine.watch_gradients(self.read)
 
     def look(self, optimized: Iterable[Any]) -> None:
-        """Find the steps since the last backward pass: of gradients used before?
+        """Find the steps since the last backward pass; report gradients used again.
 
-        Parameters that an optimizer has are none of them.
+        Parameters of an optimizer are ignored.
         """
         events = self.run.engine.events
         began, self.event = self.event, len(events)
@@ -87,7 +87,7 @@ class ByHand:
     def steps(
         self, events: list[tuple[Any, ...]], read: list[tuple[Any, Any]]
     ) -> tuple[dict[int, _Used], set[int]]:
-        """Leaves that were written, and those whose gradient was not written after."""
+        """Return the leaves written, and those whose gradient was not written after."""
         info = self.run.engine.info
         leaves = {info(leaf).storage.number: (leaf, grad) for leaf, grad in read}
         grads = {info(grad).storage.number: leaf for leaf, grad in read}
@@ -115,7 +115,7 @@ class ByHand:
         return steps, left
 
     def after_backward(self, place: Place) -> None:
-        """A backward pass ran: did it add to gradients that a step has used?"""
+        """Note whether a backward pass added to gradients that a step has used."""
         for each in self.used.values():
             gradient = self.run.grad(each.leaf)
             if gradient is not each.gradient or gradient._version != each.version:
@@ -128,7 +128,7 @@ READS = frozenset({"from_numpy", "tensor", "as_tensor", "asarray", "frombuffer"}
 
 
 class Weights:
-    """What was loaded before the first step of an optimizer."""
+    """The weights that were loaded before the first step of an optimizer."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -137,24 +137,24 @@ class Weights:
         self.loaded: dict[int, Any] = {}  # parameters that a state dict was put into
 
     def stepping(self) -> None:
-        """An optimizer is about to step."""
+        """Note that an optimizer is about to step."""
         if self.first is None:
             self.first = len(self.engine.events)
 
     def reading(self) -> None:
-        """A file is loaded."""
+        """Note that a file is loaded."""
         self.read |= self.first is None
 
     def into(self, module: nn.Module) -> None:
-        """A state dict was loaded into a module."""
+        """Note that a state dict was loaded into a module."""
         if self.first is None:
             self.loaded.update((id(each), each) for each in module.parameters())
 
     def are_as_made(self, parameters: Collection[Any]) -> bool:
-        """Whether all of these have the random numbers that they were made with.
+        """Whether all of these still have their initial random numbers.
 
-        Of what was there before the run nobody knows, nor of files that were loaded
-        and did not become state dicts.
+        False if that is unknown: for parameters from before the run, and after loaded
+        files that did not become state dicts.
         """
         if self.read and not self.loaded:
             return False
@@ -169,7 +169,7 @@ class Weights:
 
 
 def _brought(events: Iterable[tuple[Any, ...]]) -> set[int]:
-    """Storages with numbers that the run did not make itself, or made of such."""
+    """Return storages with numbers from outside the run, or computed from such."""
     made: set[int] = set()
     found: set[int] = set()
     for answer, ins, outs, *_ in events:

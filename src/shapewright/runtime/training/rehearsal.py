@@ -1,4 +1,4 @@
-"""A rehearsal: what is changed around a training script for the time of its run."""
+"""A rehearsal: the replacements around a training script during its run."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 def _downloads_noted(stage: RehearsalState) -> AbstractContextManager[None]:
-    """Weights are never downloaded; a rehearsal knows which models go without."""
+    """Prevent downloads of weights; note the models that go without."""
     return downloads_stood_for(stage.engine.assume, stage.facts.weights.into)
 
 
 @contextmanager
 def _processes_inline(stage: RehearsalState) -> Iterator[None]:
-    """Processes that torch would start run here, one after the other."""
+    """Run processes that torch would start here, one after the other."""
     multi = torch.multiprocessing
 
     def spawn(original: Any) -> Any:
@@ -107,7 +107,7 @@ def _processes_inline(stage: RehearsalState) -> Iterator[None]:
 
 
 class _Spawned:
-    """Processes that have ended."""
+    """Stand-in for processes that have ended."""
 
     def join(self, timeout: Any = None, grace_period: Any = None) -> bool:
         return True
@@ -121,7 +121,7 @@ class _Left(SystemExit):
 
 @contextmanager
 def _leaving_heard() -> Iterator[None]:
-    """`os._exit` ends the program and not the process, but of its own children."""
+    """Let `os._exit` end the program and not the process, except in forked children."""
     owner, leave = os.getpid(), os._exit
 
     def left(code: int) -> None:
@@ -134,12 +134,12 @@ def _leaving_heard() -> Iterator[None]:
 
 
 Heard = Callable[[Rehearsal, str, int], None]
-"""What a run tells of itself while it goes on, and the line at which it is."""
+"""Function that a run calls with its progress, and the current line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """The function at `place` is called so many times, or as it needs."""
+    """Calls the function at `place` so many times, or as often as it needs."""
 
     place: tuple[str, int]
     steps: int | None = None
@@ -147,11 +147,11 @@ class RepeatedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What happened in a rehearsal.
+    """The results of a rehearsal.
 
-    `later` is how many calls there were before the second turn of any loop that trains,
-    where one had it; `jumped` before the first cut of a loop that does not train, where
-    one was.
+    `later` is the number of calls before the second turn of any loop that trains, if
+    there was any; `jumped` before the first cut of a loop that does not train, if there
+    was any.
     """
 
     story: Rehearsal
@@ -163,13 +163,13 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """How a program is rehearsed; without a `device`, it is the machine's own.
+    """The settings of a rehearsal; without a `device`, it is the machine's own.
 
-    `holds` tells which files are the program's. A `hurried` run has one turn of each
+    `holds` decides which files are the program's. A `hurried` run has one turn of each
     loop that trains, and of a loop over batches the last as well: enough to meet most
     errors again. In a `whole` run the loops that do not train have all their turns.
-    `heard` is told while it runs, `ended` when the program has ended, also where the
-    run then gives no result: it was out of time.
+    `heard` is called while it runs, `ended` when the program has ended, also if the run
+    then gives no result: it was out of time.
     """
 
     holds: Callable[[str], bool]
@@ -185,7 +185,7 @@ class RehearsalRequest:
 
     @contextmanager
     def watched(self, engine: Engine, calls: Calls) -> Iterator[Rehearser]:
-        """The run stands in the block."""
+        """Run in the block as a rehearsal."""
         machine = Machine(self.device) if self.device is not None else None
         rehearser = Rehearser(self, engine, calls, machine)
         stage = rehearser.stage
@@ -215,11 +215,11 @@ AROUND: tuple[Callable[[RehearsalState], AbstractContextManager[object]], ...] =
     steps_watched,
     states_watched,
 )
-"""What is replaced around every rehearsal, outermost first."""
+"""Replacements around every rehearsal, outermost first."""
 
 
 class Rehearser:
-    """A rehearsal that is under way, and how it ended."""
+    """A rehearsal in progress, and how it ended."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class Rehearser:
             )
 
     def repeated(self, target: Callable[..., Any]) -> Callable[..., Any]:
-        """The target; where it is a function that trains, called again and again."""
+        """Return the target; if it is a function that trains, call it repeatedly."""
         repeats = self.request.repeats
         if repeats is None:
             return target
@@ -256,7 +256,7 @@ class Rehearser:
         return run
 
     def end(self, layer: Layer) -> None:
-        """The program has ended; `layer` holds the files that it wrote."""
+        """Finish after the program has ended; `layer` holds the files that it wrote."""
         stage = self.stage
         stage.tell_unmet()
         left = tuple(remainders(stage, self.folder))
@@ -281,16 +281,16 @@ class Rehearser:
 
 
 class _Witness:
-    """Tells the story of each file that is saved or loaded."""
+    """Adds each file that is saved or loaded to the story."""
 
     def __init__(self, stage: RehearsalState) -> None:
         self.stage = stage
 
     def saved(self, file: str) -> None:
-        """`torch.save`, and its like."""
+        """Note a call of `torch.save` or a similar function."""
         self.stage.story.happened(self.stage.engine, "save", file)
 
     def loaded(self, file: str) -> None:
-        """`torch.load`, and its like."""
+        """Note a call of `torch.load` or a similar function."""
         self.stage.facts.weights.reading()
         self.stage.story.happened(self.stage.engine, "load", file)

@@ -1,4 +1,4 @@
-"""A program that trains, and its story: a tree of loops and of what they held."""
+"""The story of a program that trains: a tree of loops and of their events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Meet(Protocol):
-    """Who notes what is met in a training, once for each place."""
+    """Function that notes an event of a training, once for each place."""
 
     def __call__(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
@@ -29,18 +29,18 @@ class Meet(Protocol):
 
 @dataclass(slots=True)
 class ProgramRun:
-    """A program that runs: on which engine, its calls of modules, and its story."""
+    """A program that runs: its engine, its calls of modules, and its story."""
 
     engine: Engine
     calls: Calls
     story: Story
 
     def here(self) -> Place:
-        """The line of the program that runs."""
+        """Return the line of the program that runs."""
         return self.story.line(self.engine)
 
     def grad(self, parameter: Any) -> Any:
-        """The gradient of a parameter: of its stand-in, where it has values."""
+        """Return the gradient of a parameter; if it has values, of its stand-in."""
         engine = self.engine
         given = engine.grads.get(id(parameter))
         if given is not None:
@@ -82,7 +82,7 @@ class Node:
         self.inner: dict[Any, Node] = {}
 
     def child(self, kind: str, file: str, line: int, text: str) -> Node:
-        """The moment of that kind at that place, within this one."""
+        """Return the moment of that kind at that place, within this moment."""
         key = (kind, file, line, text)
         found = self.inner.get(key)
         if found is None:
@@ -91,13 +91,13 @@ class Node:
         return found
 
     def forget(self, node: Node) -> None:
-        """Leave out a moment within this one."""
+        """Leave out a moment within this moment."""
         for key, each in list(self.inner.items()):
             if each is node:
                 del self.inner[key]
 
     def told(self, folder: str) -> Moment:
-        """The same as data, files as seen from a folder."""
+        """Return the moment as data, with files as seen from a folder."""
         return Moment(
             self.kind, shown(self.file, folder), self.line, self.text, self.count,
             tuple(sorted(self.turns)), self.total, tuple(self.shapes),
@@ -106,7 +106,7 @@ class Node:
 
 
 def shown(file: str, folder: str) -> str:
-    """A file relative to the folder, where it lies below it."""
+    """Return a file relative to the folder, if it lies below it."""
     if not file:
         return ""
     path = os.path.relpath(file, folder)
@@ -114,7 +114,7 @@ def shown(file: str, folder: str) -> str:
 
 
 class Story:
-    """The tree, and where in it the run stands."""
+    """The tree of moments, and the current place of the run in it."""
 
     def __init__(self, holds: Callable[[str], bool]) -> None:
         self.holds = holds
@@ -125,7 +125,7 @@ class Story:
         self.heard: Callable[[str, int], None] | None = None  # now and then
 
     def happened(self, engine: Engine, kind: str, text: str = "") -> Node:
-        """Note something at the line of the program that runs."""
+        """Note an event at the line of the program that runs."""
         file, line = self.line(engine)
         own = f"{tempfile.tempdir}{os.sep}"
         if text.startswith(own):  # where a real run has its temporary files
@@ -137,7 +137,7 @@ class Story:
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
-        """What happens in the block, happens within a moment."""
+        """Add the events of the block to a moment."""
         self.at.append(node)
         depth = len(self.at)
         try:
@@ -146,7 +146,7 @@ class Story:
             del self.at[depth - 1 :]
 
     def line(self, engine: Engine) -> tuple[str, int]:
-        """The innermost line of the program's own files, else of a library."""
+        """Return the innermost line of the program's own files, else of a library."""
         frame: Any = sys._getframe(1)
         first: tuple[str, int] | None = None
         while frame is not None:
@@ -160,12 +160,12 @@ class Story:
         return first or ("", 0)
 
     def skip(self, what: str) -> None:
-        """Say something that a real run does and this one does not."""
+        """Note something that a real run does and this run does not."""
         self.skipped.setdefault(what)
 
 
 def line_of_site(site: Any) -> tuple[str, int] | None:
-    """The file and line of a call's site."""
+    """Return the file and line of a call's site."""
     code, offset = site
     line = next(
         (at[0] for index, at in enumerate(code.co_positions()) if index == offset // 2),

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from shapewright.runtime.training.story import ProgramRun
 
 SAMPLE = 3
-"""Parameters of an optimizer whose gradients are looked at after a backward pass."""
+"""Parameters of an optimizer whose gradients are checked after a backward pass."""
 
 MOST_PATHS = 400
 
 
 Gradient = tuple[Any, Any, int]
-"""A parameter, its gradient, and the version of that."""
+"""A parameter, its gradient, and the version of the gradient."""
 
 
 class _Watched:
-    """One optimizer and what happened to its gradients."""
+    """An optimizer and the history of its gradients."""
 
     def __init__(self, optimizer: Any, place: Place) -> None:
         self.optimizer = weakref.ref(optimizer)
@@ -45,14 +45,14 @@ class _Watched:
         self.held: dict[int, Any] = {}
 
     def parameters(self) -> Iterator[Any]:
-        """What it optimizes now."""
+        """Yield the parameters that it optimizes now."""
         optimizer = self.optimizer()
         for group in optimizer.param_groups if optimizer is not None else ():
             yield from group["params"]
 
 
 class Facts:
-    """All that is watched of a training."""
+    """All facts that are watched in a training."""
 
     def __init__(self, run: ProgramRun, gradients: Gradients) -> None:
         self.run = run
@@ -69,22 +69,22 @@ class Facts:
     def meet(
         self, kind: str, place: Place, other: Place | None = None, name: str = ""
     ) -> None:
-        """Note something, once for each place."""
+        """Note an event, once for each place."""
         key = kind, place, other, name
         self.met[key] = self.met.get(key, 0) + 1
 
     # -- what happens -----------------------------------------------------------------
 
     def built(self, optimizer: Any) -> None:
-        """An optimizer is made."""
+        """Note that an optimizer was constructed."""
         self.watched.append(_Watched(optimizer, self.run.here()))
 
     def of(self, optimizer: Any) -> _Watched | None:
-        """What is known of an optimizer."""
+        """Return the record of an optimizer."""
         return next((w for w in self.watched if w.optimizer() is optimizer), None)
 
     def before_backward(self, loss: Any) -> None:
-        """A backward pass is about to run."""
+        """Note that a backward pass is about to run."""
         place = self.run.here()
         self.look_by_hand()
         for watched in self.watched:
@@ -94,11 +94,11 @@ class Facts:
         self.modes.before_backward(place, self.run.engine.info(loss))
 
     def look_by_hand(self) -> None:
-        """Find steps by hand of what no optimizer has."""
+        """Find steps by hand on parameters that no optimizer has."""
         self.by_hand.look([p for each in self.watched for p in each.parameters()])
 
     def after_backward(self) -> None:
-        """A backward pass ran: did it add to gradients that a step has used?"""
+        """Note whether a backward pass added to gradients that a step has used."""
         for watched in self.watched:
             same = all(map(self.is_as_before, watched.used))
             if watched.stepped is None and self.unused is not None:
@@ -114,7 +114,7 @@ class Facts:
                 self.by_hand.after_backward(self.unused)
 
     def present(self, parameters: Iterable[Any]) -> list[Gradient]:
-        """The gradients of some parameters that have one, as they are now."""
+        """Return the present gradients of some parameters that have any."""
         with torch._C.DisableTorchFunction():
             found = ((each, self.run.grad(each)) for each in parameters)
             there = ((each, grad) for each, grad in found if grad is not None)
@@ -127,14 +127,14 @@ class Facts:
             return self.run.grad(parameter) is gradient and gradient._version == version
 
     def holding(self, parameters: set[int]) -> _Watched | None:
-        """The optimizer of just these parameters, whatever a library has put around."""
+        """Return the optimizer of exactly these parameters, whatever wraps it."""
         for each in self.watched:
             if {id(parameter) for parameter in each.parameters()} == parameters:
                 return each
         return None
 
     def clearing(self, owner: Any, parameters: Iterable[Any]) -> None:
-        """These gradients of an optimizer or a module are cleared, or set to zero."""
+        """Note that gradients of an optimizer or module are cleared."""
         cleared = {id(each) for each in parameters}
         mine = self.of(owner) or self.holding(cleared)
         if mine is not None and mine.made is not None and mine.cleared is None:
@@ -145,7 +145,7 @@ class Facts:
                 watched.used, watched.piled = [], None
 
     def before_step(self, optimizer: Any) -> None:
-        """An optimizer is about to step."""
+        """Note that an optimizer is about to step."""
         watched = self.of(optimizer)
         place = self.run.here()
         self.weights.stepping()
@@ -170,7 +170,7 @@ class Facts:
         self.stepping = True
 
     def all_gradients(self) -> None:
-        """Note which parameters of all models have one."""
+        """Note the parameters of all models that have a gradient."""
         for module in list(self.run.calls.alive.values()):
             for parameter in module._parameters.values():
                 if parameter is None or id(parameter) in self.had:
@@ -181,7 +181,7 @@ class Facts:
                     self.gradients.had(parameter, gradient)
 
     def reached(self) -> str:
-        """How many parameters of the models that ran have a gradient now, in words."""
+        """Return how many parameters of models that ran have a gradient, in words."""
         calls = self.run.calls
         with torch._C.DisableTorchFunction():
             self.all_gradients()
@@ -193,9 +193,9 @@ class Facts:
         return f"gradients of {len(with_one):,} of {len(whole):,} parameters"
 
     def after_step(self, optimizer: Any) -> None:
-        """It stepped; fused steps may have written into the gradients.
+        """Note that an optimizer stepped; fused steps may have written gradients.
 
-        Where the step ran the backward pass itself, they are new.
+        If the step ran the backward pass itself, the gradients are new.
         """
         watched = self.of(optimizer)
         self.stepping = False
@@ -211,7 +211,7 @@ class Facts:
                     watched.had.add(id(parameter))  # a closure made it in the step
 
     def cleared(self) -> None:
-        """Gradients are cleared, by an optimizer or a module."""
+        """Note that gradients are cleared, by an optimizer or a module."""
         if self.unused is not None:
             if not self.stepping:
                 self.meet("cleared-unused", self.run.here(), self.unused)
@@ -219,7 +219,7 @@ class Facts:
             self.seen()
 
     def seen(self) -> None:
-        """Gradients that are about to be cleared were there all the same."""
+        """Note gradients that are about to be cleared."""
         with torch._C.DisableTorchFunction():
             for watched in self.watched:
                 for parameter in watched.parameters():
@@ -229,7 +229,7 @@ class Facts:
     # -- at the end of the run -------------------------------------------------------
 
     def told(self, folder: str) -> Training:
-        """All facts, files as seen from a folder."""
+        """Return all facts, with files as seen from a folder."""
 
         def near(place: Place | None) -> Place | None:
             return None if place is None else (shown(place[0], folder), place[1])
@@ -263,13 +263,13 @@ class Facts:
         )
 
     def waiting(self) -> list[_Watched]:
-        """Optimizers that clear gradients and never step, where others do."""
+        """Return optimizers that clear gradients and never step, if others do."""
         if not any(each.stepped is not None for each in self.watched):
             return []
         return [each for each in self.watched if each.stepped is None and each.cleared]
 
     def paths(self) -> dict[int, str]:
-        """The path of each parameter of a module that ran."""
+        """Return the path of each parameter of a module that ran."""
         calls = self.run.calls
         found: dict[int, str] = {}
         for key, module in calls.alive.items():
@@ -282,7 +282,7 @@ class Facts:
     def optimized(
         self, watched: _Watched, paths: dict[int, str], near: Any
     ) -> Optimized:
-        """What is known of an optimizer."""
+        """Return the facts of an optimizer."""
         with torch._C.DisableTorchFunction():
             never = [
                 key
@@ -300,7 +300,7 @@ class Facts:
         )
 
     def outside(self, paths: dict[int, str]) -> Iterator[Outside]:
-        """Parameters with gradients that no optimizer steps, by model."""
+        """Yield parameters with gradients that no optimizer steps, by model."""
         stepped = [each for each in self.watched if each.stepped is not None]
         if not stepped:
             return

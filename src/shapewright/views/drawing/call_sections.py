@@ -28,7 +28,7 @@ from shapewright.views.drawing.new_tensors import making_lines
 
 
 def _told_of_costs(drawn: Drawn) -> list[str]:
-    """The cost of a call in a line or two."""
+    """Return the cost of a call in a line or two."""
     made = costs(drawn)
     said = f"cost: {_memory(drawn, made)}"
     loop = _describe_loop(made)
@@ -36,7 +36,7 @@ def _told_of_costs(drawn: Drawn) -> list[str]:
 
 
 def _told_of_reading(drawn: Drawn) -> list[str]:
-    """The cost of a call that gives no tensor: a question to one."""
+    """Return the cost of a call that returns no tensor, such as `item`."""
     last = drawn.name.rpartition(".")[2]
     if last in METADATA:
         return ["cost: free at any size, the tensor knows it: no element is read"]
@@ -49,7 +49,7 @@ def _told_of_reading(drawn: Drawn) -> list[str]:
 
 
 def _memory(drawn: Drawn, made: Costs) -> str:
-    """What happens to memory, and the arithmetic where there is any."""
+    """Return the effect on memory, and the arithmetic if there is any."""
     if made.kind == "same":
         return "free, the same elements in the same storage: 0 bytes are moved"
     if made.kind == "view":
@@ -74,13 +74,13 @@ def _empty(drawn: Drawn) -> bool:
 
 
 def _sums(made: Costs) -> str:
-    """`: 24 multiplications, 24 additions`, where they are few and known."""
+    """Return `: 24 multiplications, 24 additions`, if they are few and known."""
     parts = [f"{count:,} {name}" for name, count in (made.arithmetic or {}).items()]
     return f": {', '.join(parts)}" if 0 < len(parts) <= 3 else ""
 
 
 def _describe_loop(made: Costs) -> str:
-    """The loop beside the one call."""
+    """Return a comparison of the loop with the single call."""
     if not made.passes:
         return ""
     calls = f"{made.calls:,} calls of torch in " if made.calls is not None else ""
@@ -89,7 +89,7 @@ def _describe_loop(made: Costs) -> str:
 
 
 def cost_lines(drawn: Drawn) -> list[str]:
-    """The section: vectorised beside looped, with the operation counts of both."""
+    """Return the costs section: vectorised beside looped, with operation counts."""
     made = costs(drawn)
     lines = [_memory(drawn, made)]
     if not drawn.maps:
@@ -118,7 +118,7 @@ def cost_lines(drawn: Drawn) -> list[str]:
 
 
 def _reads_of_torch(drawn: Drawn, made: Costs) -> str:
-    """The elements that torch reads: of a pass at least each of its inputs once."""
+    """Return how many elements torch reads: at least each of its inputs once."""
     if made.kind in ("view", "same", "new"):
         return "0"
     if made.kind == "copy":
@@ -127,7 +127,7 @@ def _reads_of_torch(drawn: Drawn, made: Costs) -> str:
 
 
 def _number(count: int | None) -> str:
-    """A count, or `-`."""
+    """Return a count as text, or `-`."""
     return "-" if count is None else f"{count:,}"
 
 
@@ -135,7 +135,7 @@ def _number(count: int | None) -> str:
 
 
 def tensor_costs(stored: Stored) -> list[str]:
-    """What is free, what is a copy, and what is a pass over this tensor."""
+    """Return which operations on this tensor are free, copy, or pass over it."""
     side = stored.side
     if not side.stride and side.shape:
         return []
@@ -162,11 +162,11 @@ MOVES = frozenset(
     """View UnsafeView ReshapeAlias Permute Transpose T Expand Unsqueeze Squeeze Clone
     AsStrided Alias""".split()
 )
-"""Nodes that only rename: the one that is told of is another, where there is one."""
+"""Nodes that only rename: another node is named instead, if there is any."""
 
 
 def _told_of_backward(drawn: Drawn) -> list[str]:
-    """Autograd in a line, and one for each input that is read again and again."""
+    """Return a line on autograd, and a line for each input that is read repeatedly."""
     made = drawn.beside.autograd if drawn.beside else None
     if made is None or not (made.nodes or made.reason or made.gradients):
         return []
@@ -182,7 +182,7 @@ def _told_of_backward(drawn: Drawn) -> list[str]:
 
 
 def _broadcast(drawn: Drawn, name: str) -> list[str]:
-    """`b` is read 12 times, 0 copies: its gradient sums over dims 0 and 1 of `out`."""
+    """Return a line on an input that is read repeatedly: its gradient is a sum."""
     made = _repeated(drawn, name)
     if made is None or made.loops or not made.dims or not made.times:
         return []
@@ -197,27 +197,27 @@ def _broadcast(drawn: Drawn, name: str) -> list[str]:
 
 
 def _find_looped_reads(drawn: Drawn) -> tuple[Read, ...]:
-    """The reads that stand in a loop of the map."""
+    """Return the reads that stand in a loop of the map."""
     one = drawn.maps[0]
     return one.reads if one.loops else ()
 
 
 def _main_node(made: Autograd) -> str:
-    """The node that does the work."""
+    """Return the node that does the work."""
     names = [name.partition("Backward")[0] for name in made.nodes]
     place = next((n for n, name in enumerate(names) if name not in MOVES), 0)
     return made.nodes[place]
 
 
 def _kept_name(one: Kept) -> str:
-    """A kept tensor in few words."""
+    """Return a kept tensor in few words."""
     if one.name:
         return f"`{one.name}`"
     return f"{one.shape} {one.dtype} of its own"
 
 
 def _listed(parts: Iterable[str]) -> str:
-    """`a, b and c`, each once."""
+    """Return `a, b and c`, without duplicates."""
     every = list(dict.fromkeys(parts))
     if len(every) > 6:
         every = [*every[:5], f"{len(every) - 5} more"]
@@ -227,7 +227,7 @@ def _listed(parts: Iterable[str]) -> str:
 
 
 def _repeated(drawn: Drawn, name: str) -> RepeatedReads | None:
-    """Along what an input is read again; None where there is no one map to tell."""
+    """Return the dims along which an input is read again; None without a single map."""
     shapes = {side.name: side.shape for side in drawn.inputs}
     if len(drawn.maps) != 1 or name not in shapes:
         return None
@@ -235,7 +235,7 @@ def _repeated(drawn: Drawn, name: str) -> RepeatedReads | None:
 
 
 def _dims_of_out(made: RepeatedReads) -> str:
-    """`dim 0 of `out``, `dims 0 and 1 of `out``."""
+    """Return `dim 0 of `out`` or `dims 0 and 1 of `out``."""
     many = "s" if made.dims[1:] else ""
     return f"dim{many} {_listed(map(str, made.dims))} of `out`"
 
@@ -244,7 +244,7 @@ def _dims_of_out(made: RepeatedReads) -> str:
 
 
 def backward_lines(drawn: Drawn) -> list[str]:
-    """The section: the graph, what is kept, the gradients, what may not be written."""
+    """Return the autograd section: graph, kept tensors, gradients, writes."""
     assert drawn.beside is not None
     made = drawn.beside.autograd
     lines = _written(made)
@@ -261,7 +261,7 @@ def backward_lines(drawn: Drawn) -> list[str]:
 
 
 def _graph(made: Autograd) -> str:
-    """The nodes that backward runs, in order."""
+    """Return the nodes that backward runs, in order."""
     if not made.nodes:
         return "no grad_fn: the input itself comes back"
     rest = f", then {', '.join(made.nodes[1:])}" if made.nodes[1:] else ""
@@ -269,7 +269,7 @@ def _graph(made: Autograd) -> str:
 
 
 def _kept_lines(made: Autograd) -> list[str]:
-    """What stays in memory until backward, and what it costs."""
+    """Return the tensors that stay in memory until backward, and their costs."""
     if not made.kept:
         return ["kept until backward: nothing"]
     wide = max(len(one.name or "another") for one in made.kept)
@@ -288,7 +288,7 @@ def _kept_lines(made: Autograd) -> list[str]:
 
 
 def _written(made: Autograd) -> list[str]:
-    """The version counters of what was written."""
+    """Return the version counters of tensors that were written."""
     return [
         f"written in place: `{name}._version` goes from {before} to {after}"
         for name, before, after in made.written
@@ -296,7 +296,7 @@ def _written(made: Autograd) -> list[str]:
 
 
 def _gradient(drawn: Drawn, one: InputGradient) -> str:
-    """One input's gradient: its shape and the sum behind it, or why there is none."""
+    """Return an input's gradient: its shape and sum, or why there is none."""
     if one.shape is None:
         return f"none: {one.reason}"
     text = str(one.shape)
@@ -306,7 +306,7 @@ def _gradient(drawn: Drawn, one: InputGradient) -> str:
 
 
 def _behind(made: RepeatedReads | None) -> str:
-    """What backward adds up for one element of an input's gradient."""
+    """Return the terms that backward adds up for an element of an input's gradient."""
     if made is None or made.times == 1:
         return ""
     if made.chosen:
@@ -320,17 +320,17 @@ def _behind(made: RepeatedReads | None) -> str:
 
 
 MOST = 40
-"""Calls that are shown."""
+"""Calls that are shown, at most."""
 
 
 def _told_of_way(drawn: Drawn) -> list[str]:
-    """`torch.gather -> aten::gather -> AutogradCPU -> CPU`; nothing where unknown."""
+    """Return `torch.gather -> aten::gather -> AutogradCPU -> CPU`; empty if unknown."""
     calls = drawn.beside.dispatch.calls if drawn.beside else ()
     return [f"way: {' -> '.join(_steps(drawn, calls))}"] if calls else []
 
 
 def _steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
-    """The steps of the way, as far as it is one way."""
+    """Return the steps to the kernels, as far as there is a single path."""
     first = calls[0]
     parts = [_short_name(drawn.name), first.name]
     if len(every := [one for one in calls if one.depth == 0]) > 1:
@@ -346,18 +346,18 @@ def _steps(drawn: Drawn, calls: tuple[Called, ...]) -> list[str]:
 
 
 def _first_is_look(one: Called) -> bool:
-    """Whether a call does nothing but look whether there is something to do."""
+    """Whether a call only checks whether there is something to do."""
     return one.name in ("aten::to", "aten::_nnpack_available")
 
 
 def _calls_named(calls: list[Called]) -> str:
-    """`aten::t, aten::addmm`."""
+    """Return `aten::t, aten::addmm`."""
     names = list(dict.fromkeys(one.name for one in calls))
     return ", ".join(names[:6]) + (", ..." if names[6:] else "")
 
 
 def _children(calls: tuple[Called, ...], one: Called) -> list[Called]:
-    """The calls that one call makes."""
+    """Return the calls that a call makes."""
     found = []
     place = next(n for n, other in enumerate(calls) if other is one)
     for other in calls[place + 1 :]:
@@ -369,12 +369,12 @@ def _children(calls: tuple[Called, ...], one: Called) -> list[Called]:
 
 
 def _short_name(name: str) -> str:
-    """`F.linear` for `torch.nn.functional.linear`."""
+    """Return `F.linear` for `torch.nn.functional.linear`."""
     return name.replace("torch.nn.functional.", "F.")
 
 
 def way_lines(drawn: Drawn) -> list[str]:
-    """The section: each operator with the keys that it goes through, calls indented."""
+    """Return the dispatch section: operators with their keys, inner calls indented."""
     assert drawn.beside is not None
     made = drawn.beside.dispatch
     if made.reason or not made.calls:
@@ -399,11 +399,11 @@ MEANS = {
     "ADInplaceOrView": "counts versions, and knows views of each other",
     "BackendSelect": "chooses the backend by the device that is asked for",
 }
-"""What dispatch keys do that are not the name of a device."""
+"""Explanations of dispatch keys that are not the name of a device."""
 
 
 def _node_of(one: Called, made: Autograd) -> str:
-    """The node that autograd made there: ` (GatherBackward0)`."""
+    """Return the node that autograd made for an operator: ` (GatherBackward0)`."""
     if not any(key.startswith("Autograd") for key in one.keys):
         return ""
     plain = one.name.removeprefix("aten::").partition(".")[0].strip("_")
@@ -415,7 +415,7 @@ def _node_of(one: Called, made: Autograd) -> str:
 
 
 def told_beside(drawn: Drawn) -> list[str]:
-    """The lines of every page: where a new tensor is, costs, backward, dispatch."""
+    """Return the lines of every page: new tensors, costs, backward, dispatch."""
     if drawn.error:
         return []
     if not drawn.outputs:
@@ -426,7 +426,7 @@ def told_beside(drawn: Drawn) -> list[str]:
 
 
 def sections(drawn: Drawn) -> list[list[str]]:
-    """The sections that are shown where somebody asks for them."""
+    """Return the sections that are shown on request."""
     if drawn.error or not drawn.outputs:
         return []
     found = [_section("costs", cost_lines(drawn))]
@@ -437,5 +437,5 @@ def sections(drawn: Drawn) -> list[list[str]]:
 
 
 def _section(name: str, lines: list[str]) -> list[str]:
-    """A heading, and its lines below it."""
+    """Return a heading, and its lines below it."""
     return [name, *(f"  {line}" for line in lines)]

@@ -2,7 +2,8 @@
 SVG, PNG or JSON.
 
 resvg is an optional extra (`shapewright[png]`), which brings two free fonts. Nothing of
-the system is used, its fonts neither: the same drawing gives the same bytes everywhere.
+the system is used, not even its fonts: the same drawing gives the same bytes
+everywhere.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from shapewright.views.drawing.text_page import page
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 HEADER_END = len(SIGNATURE) + 25
-"""Where the first chunk, which has the size, ends."""
+"""The end of the first chunk, which has the size."""
 NOTE = b"Software\0shapewright explain"
-"""How a PNG of ours says that it is; the key is one of the format's own."""
+"""The mark of our PNGs; the key is defined by the format."""
 SCALE = 2.0
-"""Pixels of the picture for one of the drawing."""
+"""Pixels of the picture for each unit of the drawing."""
 
 
 MONO, SANS = "JetBrains Mono", "Inter"
@@ -47,25 +48,25 @@ FONTS = {
 
 
 class _NoPicture(ValueError):
-    """Why there is no PNG, in a sentence."""
+    """A PNG cannot be made; the message is a sentence with the reason."""
 
 
 def _missing() -> str:
-    """What a PNG still needs here; nothing where all is there."""
+    """Return what is missing for a PNG; empty if nothing is."""
     if find_spec("resvg_py") is None or None in map(_find_font, FONTS):
         return "a PNG needs resvg and its fonts: `pip install 'shapewright[png]'`"
     return ""
 
 
 def _png(svg: str, scale: float = SCALE) -> bytes:
-    """The picture of an SVG; `_NoPicture` where the extra is missing."""
+    """Return the PNG of an SVG; raise `_NoPicture` if the extra is missing."""
     if said := _missing():
         raise _NoPicture(said)
     return _noted(rendered(svg, scale))
 
 
 def rendered(svg: str, scale: float = 1.0) -> bytes:
-    """What resvg makes of an SVG, with our fonts alone."""
+    """Render an SVG with resvg, with our fonts alone."""
     import resvg_py
 
     picture = resvg_py.svg_to_bytes(
@@ -82,7 +83,7 @@ def rendered(svg: str, scale: float = 1.0) -> bytes:
 
 @cache
 def _find_font(family: str) -> str | None:
-    """The file of a font that the extra brings; None where it is not installed."""
+    """Return the file of a font that the extra brings; None if it is not installed."""
     package, name = FONTS[family]
     found = find_spec(package)
     for folder in found.submodule_search_locations or () if found else ():
@@ -93,7 +94,7 @@ def _find_font(family: str) -> str | None:
 
 
 def _noted(picture: bytes) -> bytes:
-    """The same picture, with the note of who made it after its first chunk."""
+    """Return the picture, with a note of the program after its first chunk."""
     assert picture.startswith(SIGNATURE)
     kind = b"tEXt" + NOTE
     chunk = pack(">I", len(NOTE)) + kind + pack(">I", crc32(kind))
@@ -114,8 +115,8 @@ class Drawing:
         print(drawing)  # 80 columns of text
         drawing.save("gather.svg")
 
-    A notebook shows it as SVG. `drawn` is what it was made from, as data. `costs`,
-    `autograd` and `dispatch` are texts: what stands beside the picture, in full.
+    A notebook shows it as SVG. `drawn` is its content as data. `costs`, `autograd` and
+    `dispatch` are texts: the full notes beside the picture.
     """
 
     drawn: Drawn | Stored | DrawnLine
@@ -127,10 +128,10 @@ class Drawing:
         inside: bool = False,
         colour: bool = False,
     ) -> str:
-        """As text of at most `width` columns where the formulas allow it.
+        """Return text of at most `width` columns if the formulas allow it.
 
-        `inside` adds `costs`, `autograd` and `dispatch`, where it is a call; `colour`
-        paints what each tensor does here, with the codes of a terminal.
+        `inside` adds `costs`, `autograd` and `dispatch`, if it is a call; `colour`
+        paints the role of each tensor, with the codes of a terminal.
         """
         strokes = replace(PLAIN if ascii else BOXES, colour=colour)
         if isinstance(self.drawn, Stored):
@@ -141,7 +142,7 @@ class Drawing:
 
     @property
     def costs(self) -> str:
-        """What the call or the tensor costs: one call of torch beside the naive loop.
+        """Return the costs of the call or tensor: one call beside the naive loop.
 
         Example: ``print(sw.explain("f32[2, 3] @ f32[3, 4]").costs)``.
         """
@@ -153,7 +154,7 @@ class Drawing:
 
     @property
     def autograd(self) -> str:
-        """What backward runs, what is kept for it, and the gradient of each input."""
+        """Return the backward pass, its kept tensors, and all gradients."""
         if isinstance(self.drawn, Stored):
             return "\n".join(self.drawn.notes)
         if isinstance(self.drawn, DrawnLine):
@@ -162,13 +163,13 @@ class Drawing:
 
     @property
     def dispatch(self) -> str:
-        """The operators and dispatch keys that the call goes through to its kernels."""
+        """Return the operators and dispatch keys between the call and its kernels."""
         if isinstance(self.drawn, Stored | DrawnLine) or self.drawn.beside is None:
             return ""
         return "\n".join(way_lines(self.drawn))
 
     def svg(self, width: float = 760) -> str:
-        """As one self-contained SVG, `width` pixels wide, for light and dark."""
+        """Return one self-contained SVG, `width` pixels wide, for light and dark."""
         if isinstance(self.drawn, Stored):
             return svg_of_tensor(self.drawn, width)
         if isinstance(self.drawn, DrawnLine):
@@ -176,9 +177,9 @@ class Drawing:
         return svg(self.drawn, width)
 
     def png(self, width: float = 760, scale: float = 2) -> bytes:
-        """As a picture of pixels, by day, `scale` of them for one of the SVG.
+        """Return a PNG in light colours, with `scale` pixels for each of the SVG.
 
-        Needs the extra `shapewright[png]`; a `ValueError` says so where it is missing.
+        Needs the extra `shapewright[png]`; raises `ValueError` if it is missing.
         """
         return _png(self.svg(width), scale)
 
@@ -186,13 +187,13 @@ class Drawing:
         """Write it to a file, by its ending `.svg`, `.png` or `.txt`.
 
         An old file is replaced. Raises `ValueError` for another ending, and for a PNG
-        where `shapewright[png]` is not installed.
+        if `shapewright[png]` is not installed.
         """
         file = Path(path)
         file.write_bytes(self.saved(file))
 
     def saved(self, path: Path) -> bytes:
-        """What `save` writes."""
+        """Return the bytes that `save` writes."""
         said = unsaved(path)
         if said:
             raise ValueError(said)
@@ -202,7 +203,7 @@ class Drawing:
         return text.encode()
 
     def to_json(self, indent: int | None = None) -> str:
-        """As versioned JSON: tensors with their values, index maps as expressions.
+        """Return versioned JSON: tensors with their values, index maps as expressions.
 
         Raises `ValueError` for a line of a program, which has a drawing of each call.
         """
@@ -212,7 +213,7 @@ class Drawing:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Drawing:
-        """What `to_json` wrote, on a machine without torch too.
+        """Read the text of `to_json`, also on a machine without torch.
 
         Raises `UnreadableDrawing`, a `ValueError`, with one sentence for other text.
         """
@@ -227,12 +228,12 @@ class Drawing:
         return self.svg()
 
     def _repr_html_(self) -> str:
-        """In the colours of the notebook's own theme, whatever the system's."""
+        """Return HTML in the colours of the notebook's theme, whatever the system's."""
         return f"<div>{self.svg()}<style>{_themed()}</style></div>"
 
 
 def unsaved(path: Path) -> str:
-    """Why a drawing cannot be written to a file of that name; nothing where it can."""
+    """Return why a drawing cannot be written to a file so named; empty if it can."""
     if path.suffix not in ENDINGS:
         return f"`{path}`: a drawing is written to .svg, .png or .txt"
     said = _missing() if path.suffix == ".png" else ""
@@ -240,7 +241,7 @@ def unsaved(path: Path) -> str:
 
 
 def _themed() -> str:
-    """The sheet for the themes of Jupyter and VS Code."""
+    """Return the style sheet for the themes of Jupyter and VS Code."""
     themes = {
         False: ('[data-jp-theme-light="true"]', ".vscode-light"),
         True: ('[data-jp-theme-light="false"]', ".vscode-dark", 'html[theme="dark"]'),

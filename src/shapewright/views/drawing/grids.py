@@ -1,6 +1,6 @@
 """A tensor as a grid of text, with the colours of its names.
 
-Colour never says anything alone: brackets mark the elements, carets the sizes.
+Colour never carries meaning alone: brackets mark the elements, carets the sizes.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def seen(text: str) -> int:
-    """The columns that a text takes in a terminal: its colours take none."""
+    """Return the columns that a text takes in a terminal, without its colour codes."""
     return cells(_SGR.sub("", text) if "\x1b" in text else text)
 
 
 def _filled(text: str, width: int) -> str:
-    """The text with blanks up to `width` columns."""
+    """Return the text with blanks up to `width` columns."""
     return text + " " * (width - seen(text))
 
 
 def ink(text: str, style: str, colour: bool) -> str:
-    """The text in a style of the terminal's palette, or as it is."""
+    """Return the text in a style of the terminal's palette, or unchanged."""
     if not colour or not text.strip():
         return text
     bare = text.strip()
@@ -40,10 +40,10 @@ def ink(text: str, style: str, colour: bool) -> str:
 
 
 def named(line: str, every: Kinds, colour: bool) -> str:
-    """A line of words or of code with the tensors' names in their colours.
+    """Return a line of words or of code with the tensors' names in their colours.
 
-    A name counts where nothing else can be meant: before its index, in backticks, or
-    where the line begins by setting it.
+    A name counts if nothing else can be meant: before its index, in backticks, or if
+    the line begins by setting it.
     """
     if not colour or not every:
         return line
@@ -71,7 +71,7 @@ COLUMNS = 128
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One element that is shown, and where it stands in its tensor."""
+    """An element that is shown, and its place in the tensor."""
 
     text: str
     marked: bool = False
@@ -89,7 +89,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Strokes:
-    """The characters that grids are drawn with, and whether in colours."""
+    """The characters with which grids are drawn, and whether to use colours."""
 
     across: str
     down: str
@@ -103,7 +103,7 @@ PLAIN = Strokes("-", "|", "++++", "...")
 
 
 def cell(value: Any) -> str:
-    """A value in few characters."""
+    """Return a value in few characters."""
     if isinstance(value, bool):
         return "T" if value else "F"
     if isinstance(value, float):
@@ -114,14 +114,14 @@ def cell(value: Any) -> str:
 
 
 def at(values: Any, index: Index) -> Any:
-    """The element of nested lists at an index."""
+    """Return the element of nested lists at an index."""
     for place in index:
         values = values[place]
     return values
 
 
 def _picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
-    """Which of `size` places are shown: from the first, with one that is wanted."""
+    """Return which of `size` places are shown, with the wanted places if possible."""
     if size <= most:
         return list(range(size))
     first = min(wanted, default=0)
@@ -131,7 +131,7 @@ def _picked(size: int, most: int, wanted: Collection[int]) -> list[int]:
 
 
 def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
-    """The part of a tensor in which the marked elements lie, `most` columns of it.
+    """Return the part of a tensor with the marked elements, `most` columns of it.
 
     Of more than two dims the slice of the first marked element is shown, and named.
     """
@@ -154,12 +154,12 @@ def grid(side: Side, marked: Collection[Index], most: int = 24) -> Grid:
 
 
 def _one_cell(side: Side, index: Index, marked: bool) -> Cell:
-    """The element at an index, as it is shown."""
+    """Return the cell of the element at an index."""
     return Cell(cell(at(side.values, index)), marked, index)
 
 
 def widest(side: Side, marked: Collection[Index] = ()) -> int:
-    """Characters of the longest value that a grid of it may show, however wide."""
+    """Return the characters of the longest value that a grid of it may show."""
     outer, flat = _of_plane(side, marked)
     rows, columns = plane(side.shape)
     wanted = {column for _, column in flat}
@@ -180,7 +180,7 @@ def widest(side: Side, marked: Collection[Index] = ()) -> int:
 def _of_plane(
     side: Side, marked: Collection[Index]
 ) -> tuple[Index, set[tuple[int, int]]]:
-    """The slice that is drawn, and the row and column of each mark in it."""
+    """Return the slice that is drawn, and the row and column of each mark in it."""
     rank = len(side.shape)
     first = min(marked, default=(0,) * rank)
     outer = first[:-2] if rank > 2 else ()
@@ -190,7 +190,8 @@ def _of_plane(
 
 
 def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]:
-    """A grid as lines of one width, marked elements in brackets and in a style."""
+    """Return a grid as lines of equal width, marked elements in brackets and in a
+    style."""
     colour = strokes.colour
     wide = max((len(c.text) for row in one.rows for c in row), default=1) + 2
     columns = len(one.rows[0]) if one.rows else 0
@@ -216,35 +217,35 @@ def boxed(one: Grid, strokes: Strokes = BOXES, style: str = "read") -> list[str]
 
 
 def plane(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of what is drawn."""
+    """Return rows and columns of what is drawn."""
     if not shape:
         return 1, 1
     return (1, shape[0]) if len(shape) == 1 else (shape[-2], shape[-1])
 
 
 def _inner(outer: Index, row: int, column: int, rank: int) -> Index:
-    """The index of a cell."""
+    """Return the index of a cell."""
     if rank == 0:
         return ()
     return (column,) if rank == 1 else (*outer, row, column)
 
 
 def _title(side: Side, outer: Index) -> str:
-    """The tensor's name, with the slice that is drawn."""
+    """Return the tensor's name, with the slice that is drawn."""
     if not outer:
         return side.name
     return f"{side.name}[{', '.join(map(str, outer))}, :, :]"
 
 
 def _left_out(count: int, shown: list[int], what: str) -> list[str]:
-    """What is not shown, counted."""
+    """Return which rows or columns are shown, if not all."""
     if len(shown) == count or not shown:
         return []
     return [f"{what} {shown[0]} to {shown[-1]} of {count}"]
 
 
 def beside(grids: list[list[str]], width: int, gap: int = 3) -> list[str]:
-    """Boxes next to each other while they fit, else below each other."""
+    """Return boxes next to each other while they fit, else below each other."""
     rows: list[list[list[str]]] = [[]]
     for box in grids:
         used = sum(seen(other[0]) + gap for other in rows[-1])

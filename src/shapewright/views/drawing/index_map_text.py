@@ -1,5 +1,5 @@
-"""An index map in words: the formula in letters, the naive loop, which elements are
-read.
+"""An index map in words: the formula in letters, the naive loop, and the elements that
+are read.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from shapewright.sizes.expressions import Expression
 from shapewright.views.drawing.grids import Index, at
 
 MOST_STEPS = 10_000
-"""Steps of a map up to which it is followed, all elements that are tried together."""
+"""Steps up to which a map is followed, over all elements that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """An output's element, what it reads, and the marks in every tensor that is drawn.
+    """An output's element, the elements it reads, and the marks in every drawn tensor.
 
     `found` are the elements that its last stage reads. `marks` also holds those that
-    the stages before it read, and the elements of index tensors that decided where.
+    the stages before it read, and the elements of index tensors that gave the places.
     """
 
     out: Side
@@ -42,7 +42,7 @@ class Followed:
 
 
 def follow(drawn: Drawn, number: int = 0) -> Followed | None:
-    """Follow one element of an output; None where values are not there to show."""
+    """Follow an element of an output; None if there are no values to show."""
     out, one = drawn.outputs[number], drawn.maps[number]
     if out.values is None or any(side.values is None for side in drawn.inputs):
         return None
@@ -73,9 +73,9 @@ def follow(drawn: Drawn, number: int = 0) -> Followed | None:
 
 
 def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
-    """What each tensor of a call does, by its name: `read`, `where`, `out`.
+    """Return what each tensor of a call does, by its name: `read`, `where`, `out`.
 
-    `where` is also what is read only on the way to a stage that the output reads.
+    `where` also marks tensors that are read only on the way to a stage.
     """
     found = {side.name: "read" for side in (*drawn.inputs, *drawn.stages)}
     if followed is not None:
@@ -87,7 +87,7 @@ def kinds(drawn: Drawn, followed: Followed | None) -> dict[str, str]:
 
 
 def without_values(drawn: Drawn) -> str:
-    """Why nothing can be followed."""
+    """Return why nothing can be followed."""
     blank = [s for s in (*drawn.outputs[:1], *drawn.inputs) if s.values is None]
     empty = next((side for side in blank if not side.size), None)
     if empty is not None:
@@ -99,18 +99,18 @@ def without_values(drawn: Drawn) -> str:
 
 
 def reader(values: Any) -> Any:
-    """What gives an element of nested lists."""
+    """Return a function that reads an element of nested lists."""
     return lambda place: at(values, place)
 
 
 def _candidates(shape: Index) -> Iterator[Index]:
-    """Elements to choose from: the middle one first, then the others."""
+    """Yield elements to choose from: the middle one first, then the others."""
     yield tuple(size // 2 if size > 2 else size - 1 for size in shape)
     yield from product(*(range(size) for size in shape))
 
 
 def _deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index]]:
-    """The elements of index tensors that were asked on the way."""
+    """Return the elements of index tensors that were read on the way."""
     letters = {**lookup, **one.named(index)}
     steps = list(islice(one.steps(letters), 64))
     found = []
@@ -131,7 +131,7 @@ def _deciding(one: IndexMap, index: Index, lookup: Any) -> list[tuple[str, Index
 
 
 def _elements(expression: Expression) -> Iterator[Element]:
-    """The elements of index tensors in an expression."""
+    """Yield the elements of index tensors in an expression."""
     if isinstance(expression, Element):
         yield expression
     for term, _ in getattr(expression, "terms", ()):
@@ -141,7 +141,7 @@ def _elements(expression: Expression) -> Iterator[Element]:
 
 
 def told_of_sizes(drawn: Drawn) -> list[str]:
-    """The size formula of each spatial dim, and how often elements are touched."""
+    """Return the size formula of each spatial dim, and how often elements are read."""
     names = ("length",) if len(drawn.sizes) == 1 else ("depth", "height", "width")
     named = zip(names[-len(drawn.sizes) :], drawn.sizes, strict=False)
     lines = [f"{name}: {formula}" for name, formula in named]
@@ -155,7 +155,7 @@ def told_of_sizes(drawn: Drawn) -> list[str]:
 
 
 def _as_a_product(drawn: Drawn) -> list[str]:
-    """A convolution as the product of matrices that it is, between unfold and fold."""
+    """Return a convolution as a matrix product, between unfold and fold."""
     one, sides = drawn.maps[0], {side.name: side.shape for side in drawn.inputs}
     if one.term != "product" or "weight" not in sides:
         return []
@@ -180,11 +180,11 @@ def _as_a_product(drawn: Drawn) -> list[str]:
 
 
 WRITERS = ("scatter", "index_add", "index_copy", "index_put")
-"""How functions begin that write to places which values name."""
+"""Prefixes of functions that write to places given by values."""
 
 
 def keys_read(drawn: Drawn) -> list[str]:
-    """How many of the keys each query of an attention reads."""
+    """Return how many of the keys each query of an attention reads."""
     one = drawn.maps[0]
     *rows, _ = one.shape
     if (
@@ -205,7 +205,7 @@ def keys_read(drawn: Drawn) -> list[str]:
 
 
 def _collisions(drawn: Drawn) -> list[str]:
-    """How many places of a scatter get more than one element."""
+    """Return how many places of a scatter get more than one element."""
     one = drawn.maps[0]
     known = all(side.values is not None for side in drawn.inputs)
     if (
@@ -227,7 +227,7 @@ def _collisions(drawn: Drawn) -> list[str]:
 
 
 def _touched(drawn: Drawn) -> list[str]:
-    """How often each input element is read, or how many meet in each output element."""
+    """Return how often each input element is read, or how many meet in each output."""
     one = drawn.maps[0]
     steps = prod(one.shape) * prod(loop.size for loop in one.loops)
     if steps > MOST_STEPS_COUNTED or one.tables:
@@ -244,13 +244,13 @@ def _touched(drawn: Drawn) -> list[str]:
 
 
 def _between(counts: Iterable[int]) -> str:
-    """`1 to 4`, or `2` where all are."""
+    """Return `1 to 4`, or `2` if all are equal."""
     least, most = min(counts := list(counts)), max(counts)
     return str(least) if least == most else f"{least} to {most}"
 
 
 MOST_STEPS_COUNTED = 20_000
-"""Steps of a map that are gone through to count."""
+"""Steps of a map up to which accesses are counted."""
 
 
 Lines = list[str]
@@ -263,17 +263,17 @@ SIGNS = {
 
 
 def _place(name: str, letters: tuple[str, ...]) -> str:
-    """`out[i, j]`; the name alone for a tensor without dims."""
+    """Return `out[i, j]`, or the name alone for a tensor without dims."""
     return f"{name}[{', '.join(letters)}]" if letters else name
 
 
 def _size(drawn: IndexMap, loop: Loop) -> str:
-    """What a letter runs up to: the size's name where it has one."""
+    """Return the bound of a letter: the size's name if it has any."""
     return dict(drawn.sizes).get(loop.letter, str(loop.size))
 
 
 def _term(drawn: IndexMap) -> str:
-    """What one step gives."""
+    """Return the value of a single step."""
     if drawn.value is not None:
         return str(drawn.value)
     reads = [str(read) for read in drawn.reads]
@@ -285,7 +285,7 @@ def _term(drawn: IndexMap) -> str:
 
 
 def _called(name: str, operands: list[str], options: Options) -> str:
-    """`topk(steps, k=2).indices`; with a sign where there is one: `x[i] + y[j]`."""
+    """Return `topk(steps, k=2).indices`, or with an operator: `x[i] + y[j]`."""
     function, _, part = name.lstrip("_").partition(".")
     sign = SIGNS.get(function)
     if sign and len(operands) == 2 and not options:
@@ -295,12 +295,12 @@ def _called(name: str, operands: list[str], options: Options) -> str:
 
 
 def _gathered_options(drawn: IndexMap) -> Options:
-    """The keyword arguments that are those of `combine`."""
+    """Return the keyword arguments that belong to `combine`."""
     return drawn.options if drawn.term in PLAIN_TERMS else ()
 
 
 def _after(drawn: IndexMap, value: str) -> str:
-    """The value with the functions that come after it."""
+    """Return the value with the functions that are applied after it."""
     for then in drawn.then:
         sign = SIGNS.get(then.function)
         bracketed = sign and not then.options and _has_parts(value)
@@ -320,14 +320,14 @@ def _has_parts(value: str) -> bool:
 
 
 def _started(drawn: IndexMap) -> str:
-    """What stands in an output element before the first step."""
+    """Return the value of an output element before the first step."""
     if isinstance(drawn.start, Read):
         return str(drawn.start)
     return "0" if drawn.start is None else f"{drawn.start:g}"
 
 
 def formula(drawn: IndexMap, name: str = "out") -> list[str]:
-    """The element's formula, its cases and conditions, a line each."""
+    """Return the element's formula, its cases and conditions, a line each."""
     left = _place(name, drawn.letters)
     conditions = [str(condition) for condition in drawn.conditions]
     if _by_cases(drawn):
@@ -367,7 +367,7 @@ def _by_cases(drawn: IndexMap) -> bool:
 
 
 def _cases(drawn: IndexMap, left: str) -> list[str]:
-    """One line for each read to choose from."""
+    """Return a line for each read to choose from."""
     lines = []
     width = max(len(str(read)) for read in drawn.reads)
     pad = " " * len(left)
@@ -382,14 +382,14 @@ def _cases(drawn: IndexMap, left: str) -> list[str]:
 
 
 def formulas(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
-    """The formulas of the stages that are not told of yet, and the element's own."""
+    """Return the formulas of the stages not shown yet, and the element's own."""
     stages = [stage for stage in drawn.stages if stage.name not in told]
     lines = [line for stage in stages for line in formula(stage.map, stage.name)]
     return [*lines, *formula(drawn, name)]
 
 
 def loop(drawn: IndexMap, name: str = "out", told: Collection[str] = ()) -> Lines:
-    """The naive loop that does the same, as Python; without stages told of already."""
+    """Return the equivalent naive loop in Python, without stages shown already."""
     stages = [(one.name, one.map) for one in drawn.stages if one.name not in told]
     return _nested([*stages, (name, drawn)], 0)
 
@@ -398,9 +398,9 @@ Named = tuple[str, IndexMap]
 
 
 def _nested(every: list[Named], depth: int) -> Lines:
-    """Loops over the outputs of several maps, of which each reads those before it.
+    """Return loops over the outputs of several maps; each reads those before it.
 
-    Neighbours go through one loop while they share its letter.
+    Neighbours share a loop while they share its letter.
     """
     lines: Lines = []
     while every:
@@ -417,7 +417,7 @@ def _nested(every: list[Named], depth: int) -> Lines:
 
 
 def _together(every: list[Named], depth: int) -> int:
-    """How many of the maps, from the first, can go through one loop."""
+    """Return how many of the maps, from the first, can share a loop."""
     _, first = every[0]
     if len(first.letters) <= depth:
         return 1
@@ -435,7 +435,7 @@ def _together(every: list[Named], depth: int) -> int:
 
 
 def _body(drawn: IndexMap, name: str) -> Lines:
-    """What is done for one element."""
+    """Return the statements for one element."""
     lines: Lines = []
     depth = 0
 

@@ -1,4 +1,4 @@
-"""The tensor calls that one line of a program made, with the program's own names for
+"""The tensor calls that a line of a program made, with the program's own names for
 their tensors.
 """
 
@@ -18,7 +18,7 @@ Place = tuple[int, int, int, int]
 
 
 class _Written:
-    """A file's text, and its expressions by where they stand."""
+    """A file's text, and its expressions by their places."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -33,7 +33,7 @@ class _Written:
                 self.nodes.setdefault(self.place(node), node)
 
     def place(self, node: ast.expr | ast.stmt) -> Place:
-        """Where a node stands, as spans count: characters from 1."""
+        """Return the place of a node, as spans count: characters from 1."""
         last = node.end_lineno or node.lineno
         return (
             node.lineno, self.column(node.lineno, node.col_offset),
@@ -45,7 +45,7 @@ class _Written:
         return len(raw.decode("utf-8", "replace")) + 1
 
     def segment(self, span: Span) -> str:
-        """The text of a span, in one line."""
+        """Return the text of a span, in one line."""
         lines = self.lines[span.line - 1 : span.end_line]
         if not lines:
             return ""
@@ -54,14 +54,14 @@ class _Written:
         return " ".join(" ".join(lines).split())
 
     def of(self, node: ast.AST | None) -> str:
-        """The text of a node, in one line."""
+        """Return the text of a node, in one line."""
         if not isinstance(node, ast.expr):
             return ""
         return self.segment(Span("", *self.place(node)))
 
 
 def _written_at(written: _Written, span: Span) -> tuple[str, ast.AST | None]:
-    """The expression of a span: its text, and its node where there is one."""
+    """Return the text of a span, and its node if there is any."""
     place = (span.line, span.column, span.end_line, span.end_column)
     return written.segment(span), written.nodes.get(place)
 
@@ -69,7 +69,7 @@ def _written_at(written: _Written, span: Span) -> tuple[str, ast.AST | None]:
 def _operands_of(
     written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall | None
 ) -> list[str]:
-    """The words for each input of an op; empty where the text does not tell."""
+    """Return the words for each input of an op; empty if the text has none."""
     if layer is not None:
         return _of_layer(written, op, node, layer)
     places = op.places or _free_places(op)
@@ -82,7 +82,7 @@ def _operands_of(
 def _of_layer(
     written: _Written, op: Op, node: ast.AST | None, layer: ModuleCall
 ) -> list[str]:
-    """The words for what a layer was given, found again by the tensors' numbers."""
+    """Return the words for a layer's arguments, matched by the tensors' numbers."""
     named: dict[int, str] = {}
     if isinstance(node, ast.Call) and not _starred(node):
         args, kwargs = layer.inputs
@@ -95,7 +95,7 @@ def _of_layer(
 
 
 def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
-    """The expression that stands in a place of a call."""
+    """Return the expression at a place of a call."""
     first, *way = place.split(".")
     found: ast.AST | None = None
     match node:
@@ -120,7 +120,7 @@ def _operand(node: ast.AST | None, op: Op, place: str) -> ast.AST | None:
 
 
 def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
-    """An argument of a call that is written as the call of this very function."""
+    """Return an argument of a call that is written as a call of this very function."""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     called = node.func.id if isinstance(node.func, ast.Name) else called
     function = (op.function or op.name).rpartition(".")[2]
@@ -138,7 +138,7 @@ def _argument(node: ast.Call, op: Op, place: str) -> ast.AST | None:
 
 
 def _side(left: ast.expr, right: ast.expr, op: Op, place: str) -> ast.AST | None:
-    """The side of an operator; with a number on one side, the tensor is the other."""
+    """Return an operator's side at a place; beside a number, the side of the tensor."""
     if len(op.inputs) == 1:
         numbers = [isinstance(one, ast.Constant) for one in (left, right)]
         return (left, right)[numbers.index(False)] if sum(numbers) == 1 else None
@@ -154,7 +154,7 @@ def _starred(node: ast.Call) -> bool:
 
 
 def _free_places(op: Op) -> list[str]:
-    """The positions that no other argument has, as many as there are tensors."""
+    """Return the positions that no other argument has, as many as there are tensors."""
     taken = {name for name, _ in op.arguments}
     free = (str(at) for at in range(len(taken) + len(op.inputs)))
     return [place for place in free if place not in taken][: len(op.inputs)]
@@ -172,7 +172,7 @@ class LineStep:
     `ops[0]` is drawn. `code` is the expression as written; `module` the path of the
     layer that made the call, seen from the code of the line, and empty for a call that
     stands on the line itself. `names` are the program's words for the inputs. `inside`
-    says that the expression makes other calls, too, as a layer of attention does.
+    is true if the expression makes other calls, too, as a layer of attention does.
     """
 
     code: str
@@ -184,24 +184,24 @@ class LineStep:
 
     @property
     def title(self) -> str:
-        """What is drawn: `F.relu(x)`, or `F.pad, inside self.conv(x)`."""
+        """Return the title: `F.relu(x)`, or `F.pad, inside self.conv(x)`."""
         code = self.code if len(self.code) <= LONGEST else f"{self.code[:LONGEST]}..."
         return f"{self.ops[0].name}, inside {code}" if self.inside else code
 
     @property
     def failed(self) -> bool:
-        """Whether torch refused it the last time."""
+        """Whether torch refused the call the last time."""
         return not self.ops[-1].outputs
 
     @property
     def shown(self) -> Op:
-        """The run that is drawn: the one that failed, else the first."""
+        """Return the run that is drawn: the failed run, else the first."""
         return self.ops[-1] if self.failed else self.ops[0]
 
 
 @dataclass(frozen=True, slots=True)
 class LineCalls:
-    """What a line did: its statement, how often it ran, and each call, in order.
+    """The calls of a line: its statement, how often it ran, and each call, in order.
 
     `inside` are the lines of the program that ran below it, in functions that it calls.
     """
@@ -215,9 +215,9 @@ class LineCalls:
 
 
 def line_calls(trace: Trace, file: str, text: str, line: int) -> LineCalls:
-    """The calls on a line of `file`, whose text is `text`.
+    """Return the calls on a line of `file`, whose text is `text`.
 
-    A statement that goes over several lines is meant by each of them.
+    A statement over several lines is found by any of them.
     """
     lines = _statement(text, line)
     code = "\n".join(text.splitlines()[lines[0] - 1 : lines[1]])
@@ -256,12 +256,12 @@ def _within(span: Span, file: str, lines: Range) -> bool:
 
 
 def _relative(path: str, owner: str) -> str:
-    """A module's path seen from another: `fc` for `blocks.0.fc` in `blocks.0`."""
+    """Return a module's path within another: `fc` for `blocks.0.fc` in `blocks.0`."""
     return path.removeprefix(f"{owner}.") if owner else path
 
 
 def _times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
-    """How often the line was evaluated."""
+    """Return how often the line was evaluated."""
     made = visits(trace, {file: looping_lines(text)})
     return max(
         (
@@ -274,7 +274,7 @@ def _times_run(trace: Trace, file: str, text: str, lines: Range) -> int:
 
 
 def nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
-    """The lines of a file that make tensor calls, nearest first, in their order."""
+    """Return the lines of a file that make tensor calls, the nearest, in order."""
     made = {
         op.span.line
         for op in trace.ops
@@ -285,7 +285,7 @@ def nearest(trace: Trace, file: str, line: int, most: int = 4) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One set of shapes on which a call ran: how often, and in which modules."""
+    """A set of shapes on which a call ran: how often, and in which modules."""
 
     text: str
     times: int
@@ -293,7 +293,7 @@ class Variant:
 
 
 def variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
-    """The different shapes of a call, parameters left out, in the order of the run."""
+    """Return the different shapes of a call, without parameters, in run order."""
     known = set(states)
     counts: Counter[str] = Counter()
     modules: dict[str, dict[str, None]] = {}
@@ -305,7 +305,7 @@ def variants(step: LineStep, states: Iterable[int]) -> list[Variant]:
 
 
 def _shapes(op: Op, states: set[int]) -> str:
-    """`(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
+    """Return `(2, 9, 8) -> (2, 9, 8)`, without the parameters among the inputs."""
     given = [fact for fact in op.inputs if fact.tensor not in states]
     before = _listed(given or op.inputs)
     after = _listed(op.outputs) if op.outputs else "fails"
@@ -313,7 +313,7 @@ def _shapes(op: Op, states: set[int]) -> str:
 
 
 def _listed(facts: Sequence[Fact]) -> str:
-    """Shapes with commas."""
+    """Return shapes with commas."""
     return ", ".join(str(fact.shape) for fact in facts)
 
 
@@ -321,7 +321,7 @@ def _listed(facts: Sequence[Fact]) -> str:
 
 
 def _statement(text: str, line: int) -> Range:
-    """The lines of the statement that a line belongs to, of a block only its head."""
+    """Return the lines of the statement at a line; of a block only its head."""
     try:
         body: list[ast.stmt] = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
@@ -345,13 +345,13 @@ def _statement(text: str, line: int) -> Range:
 
 
 def _first_line(node: ast.stmt) -> int:
-    """Where a statement begins, its decorators included."""
+    """Return the line on which a statement begins, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
-    """The statements below a compound statement."""
+    """Yield the statements below a compound statement."""
     for name in ("body", "orelse", "finalbody"):
         for inner in getattr(node, name, []):
             if isinstance(inner, ast.stmt):
@@ -364,7 +364,7 @@ def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 class _Run:
-    """Whose code made a call, and with which words."""
+    """A run, which finds the code that made a call, and its words."""
 
     def __init__(self, trace: Trace, written: _Written) -> None:
         self.written = written
@@ -373,7 +373,7 @@ class _Run:
         self.states = {state.fact.tensor: state.path for state in trace.states}
 
     def owner_of(self, op: Op) -> tuple[ModuleCall | None, ModuleCall | None]:
-        """The module whose code the line is, and the layer that the line called."""
+        """Return the module whose code the line is, and the layer that it called."""
         call = self.by_name.get((op.module, op.call))
         layer = None
         while call is not None and call.span == op.span and call.parent is not None:

@@ -1,6 +1,4 @@
-"""The calls of one line of a program, drawn in order, in the names that the line
-uses.
-"""
+"""The calls of a line of a program, drawn in order, in the names that the line uses."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ from shapewright.views.drawing.text_page import page
 def worded(
     step: LineStep, drawn: Drawn, order: Sequence[str], known: Collection[int]
 ) -> Drawn:
-    """The drawing with the program's names for tensors.
+    """Return the drawing with the program's names for tensors.
 
     `order` are the drawing's names for the inputs of the op, `known` the places of
-    those that have the values of the run. What has no name, as the result of another
-    call, is told below the shapes.
+    those that have the values of the run. A tensor without a name, such as the result
+    of another call, is described below the shapes.
     """
     said: dict[str, str] = {}
     for old, new in zip(order, step.names, strict=True):
@@ -46,7 +44,7 @@ def worded(
 
 
 def _of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
-    """Whose values are shown."""
+    """Return a note on which values are from the run."""
     shown = [side.name for side in drawn.inputs if side.values is not None]
     if not drawn.maps or not shown:
         return []
@@ -59,7 +57,7 @@ def _of_values(drawn: Drawn, known: Collection[str]) -> list[str]:
 
 
 MOST_STEPS = 12
-"""Calls of one line that are drawn; further ones are told in a line each."""
+"""Calls of a line that are drawn; later ones get a line of text."""
 MOST_VARIANTS = 4
 
 
@@ -76,8 +74,8 @@ class DrawnStep:
 class DrawnLine:
     """A line of a program with its calls.
 
-    `target` is what ran, `near` are the lines that make calls where this one makes
-    none, `ended` is what ended the run before the line was reached, or on it.
+    `target` is the program that ran, `near` are the lines that make calls if this line
+    makes none, `ended` is the error that ended the run before the line, or on it.
     """
 
     place: str
@@ -91,7 +89,7 @@ class DrawnLine:
 
     @property
     def error(self) -> str:
-        """What went wrong on the line, or before it was reached."""
+        """Return the error on the line, or before it was reached."""
         for one in self.steps:
             if one.drawn.error:
                 return one.drawn.error
@@ -113,7 +111,7 @@ class DrawnLine:
 
 
 def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> str:
-    """The page in the terminal."""
+    """Return the page for the terminal."""
     colour = strokes.colour
     code = _indented(line.calls.code).splitlines()
     where = [ink(line.place, "dim", colour), *(ink(c, "title", colour) for c in code)]
@@ -129,7 +127,7 @@ def text_of_line(line: DrawnLine, width: int = 80, strokes: Strokes = BOXES) -> 
 
 
 def svg_of_line(line: DrawnLine, width: float = 760) -> str:
-    """The page as one SVG, its calls one below the other."""
+    """Return the page as one SVG, its calls one below the other."""
     canvas = Canvas(max(width, 240))
     canvas.lines([line.place], "soft mono", 12, after=2)
     code = _indented(line.calls.code).splitlines()
@@ -147,24 +145,24 @@ def svg_of_line(line: DrawnLine, width: float = 760) -> str:
 
 
 def _rule(canvas: Canvas) -> str:
-    """A line across the page."""
+    """Return a rule across the page."""
     return f"M20 {canvas.y:g}H{canvas.width - 20:g}"
 
 
 def _indented(code: str) -> str:
-    """The statement without the indent of its block, two columns in."""
+    """Return the statement without the indent of its block, two columns in."""
     return "\n".join(f"  {line}".rstrip() for line in dedent(code).splitlines())
 
 
 def _wrapped(sentences: Sequence[str], width: int) -> str:
-    """Sentences, a line each where they fit."""
+    """Return sentences, a line each if they fit."""
     return "\n".join(
         part for one in sentences for part in wrap(one, width, subsequent_indent="  ")
     )
 
 
 def _head(line: DrawnLine) -> list[str]:
-    """How often the line ran, where, and what is known of its run."""
+    """Return how often the line ran, where, and what is known of its run."""
     calls = line.calls
     if not calls.steps:
         return list(_without_calls(line))
@@ -177,7 +175,7 @@ def _head(line: DrawnLine) -> list[str]:
 
 
 def _without_calls(line: DrawnLine) -> Iterator[str]:
-    """Why nothing is drawn."""
+    """Yield why nothing is drawn."""
     if line.ended is not None and not line.calls.inside:
         yield f"the run ended before: {line.ended.span or line.target}: " + (
             line.ended.message
@@ -196,12 +194,12 @@ def _without_calls(line: DrawnLine) -> Iterator[str]:
 
 
 def _heading(line: DrawnLine, number: int, one: DrawnStep) -> str:
-    """`2 of 3: F.relu(self.conv1(x))`."""
+    """Return `2 of 3: F.relu(self.conv1(x))`."""
     return f"{number} of {len(line.calls.steps)}: {one.step.title}"
 
 
 def _told_of_step(one: DrawnStep) -> list[str]:
-    """Which operator, in which layer, and on which shapes it ran."""
+    """Return the operator, its layer, and the shapes on which it ran."""
     found = []
     step = one.step
     if step.class_name:
@@ -224,7 +222,7 @@ def _told_of_step(one: DrawnStep) -> list[str]:
 
 
 def _tail(line: DrawnLine) -> list[str]:
-    """What else the line did, and how the run ended."""
+    """Return what else the line did, and how the run ended."""
     found = []
     for step in line.calls.steps[len(line.steps) :]:
         found.append(f"not drawn, the {len(line.steps) + 1}th and later: {step.code}")
@@ -238,12 +236,12 @@ def _tail(line: DrawnLine) -> list[str]:
 
 
 def _counted(count: int, what: str) -> str:
-    """`once`, `3 times`."""
+    """Return `once` or `3 times`."""
     return "once" if count == 1 else f"{count:,} {what}s"
 
 
 def _few(names: Sequence[str], most: int = 4) -> str:
-    """Some of a list, the rest counted."""
+    """Return the first names of a list, the rest counted."""
     shown = ", ".join(names[:most])
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""New tensors: where their dtype and device come from, and the same call in C++."""
+"""New tensors: the origin of their dtype and device, and the same call in C++."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANDOM = frozenset("rand randn randint randperm".split())
 
 
 def _base_of(drawn: Drawn) -> tuple[str, bool]:
-    """The factory's plain name, and whether it is made like another tensor."""
+    """Return the factory's plain name, and whether it imitates another tensor."""
     owner, _, last = drawn.name.rpartition(".")
     like = last.endswith("_like") and last.removesuffix("_like") in LIKE
     if owner != "torch":
@@ -30,7 +30,7 @@ def _base_of(drawn: Drawn) -> tuple[str, bool]:
 
 
 def making_lines(drawn: Drawn) -> list[str]:
-    """What is said of a call that makes a tensor; nothing of other calls."""
+    """Return the notes on a call that makes a tensor; empty for other calls."""
     name, like = _base_of(drawn)
     if drawn.error or not drawn.outputs or drawn.beside is None:
         return []
@@ -50,7 +50,7 @@ def making_lines(drawn: Drawn) -> list[str]:
 
 
 def _taken_over(drawn: Drawn, name: str) -> list[str]:
-    """Of functions that take dtype and device over from what they are given."""
+    """Return notes on functions that take dtype and device from their inputs."""
     out = drawn.outputs[0]
     lines = [f"dtype {out.dtype}, device {_device(drawn)}: those of its inputs"]
     if name == "meshgrid":
@@ -64,12 +64,12 @@ def _taken_over(drawn: Drawn, name: str) -> list[str]:
 
 
 def _device(drawn: Drawn) -> str:
-    """The device of what came out."""
+    """Return the device of the output."""
     return drawn.beside.device if drawn.beside else "cpu"
 
 
 def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
-    """Where the dtype comes from."""
+    """Return where the dtype comes from."""
     default = drawn.beside.default if drawn.beside else "float32"
     if drawn.arguments.get("dtype") is not None:
         return "the call asks for it"
@@ -85,7 +85,7 @@ def _why_dtype(drawn: Drawn, name: str, like: bool) -> str:
 
 
 def _by_value(drawn: Drawn, name: str, default: str) -> str:
-    """Where the values decide: all whole, a fraction among them, or truth values."""
+    """Return how values decide the dtype: whole numbers, a fraction, or booleans."""
     values = list(_numbers(drawn, name))
     if any(isinstance(value, complex) for value in values):
         return f"a complex number, its parts of the default dtype {default}"
@@ -102,7 +102,7 @@ def _by_value(drawn: Drawn, name: str, default: str) -> str:
 
 
 def _numbers(drawn: Drawn, name: str) -> Any:
-    """The numbers of the call that decide the dtype."""
+    """Yield the numbers of the call that decide the dtype."""
     given = drawn.arguments
     if name == "full":
         yield given.get("fill_value")
@@ -114,7 +114,7 @@ def _numbers(drawn: Drawn, name: str) -> Any:
 
 
 def _flat(nest: Any) -> Any:
-    """The numbers in nested lists."""
+    """Yield the numbers in nested lists."""
     if isinstance(nest, list | tuple):
         for item in nest:
             yield from _flat(item)
@@ -123,7 +123,7 @@ def _flat(nest: Any) -> Any:
 
 
 def _why_device(drawn: Drawn, like: bool) -> str:
-    """Where the device comes from."""
+    """Return where the device comes from."""
     if drawn.arguments.get("device") is not None:
         return "the call asks for it"
     return "that of `input`" if like else "no device is asked for: the default device"
@@ -133,7 +133,7 @@ def _why_device(drawn: Drawn, like: bool) -> str:
 
 
 def _in_cpp(drawn: Drawn, name: str, like: bool) -> str:
-    """The call with torch::TensorOptions; nothing where it cannot be written so."""
+    """Return the call with torch::TensorOptions; empty if C++ has no such call."""
     dtype = CPP_DTYPES.get(drawn.outputs[0].dtype)
     make = ARGUMENTS.get(name)
     arguments = make(drawn) if make is not None else None
@@ -152,7 +152,7 @@ def _in_cpp(drawn: Drawn, name: str, like: bool) -> str:
 
 
 def _cpp_device(drawn: Drawn) -> str:
-    """`.device(torch::kCUDA, 1)`."""
+    """Return `.device(torch::kCUDA, 1)`."""
     kind, _, index = _device(drawn).partition(":")
     known = {"cpu": "kCPU", "cuda": "kCUDA", "meta": "kMeta", "mps": "kMPS"}
     if kind not in known:
@@ -162,12 +162,12 @@ def _cpp_device(drawn: Drawn) -> str:
 
 
 def _sizes(drawn: Drawn) -> str:
-    """`{2, 3}`."""
+    """Return `{2, 3}`."""
     return f"{{{', '.join(map(str, drawn.outputs[0].shape))}}}"
 
 
 def _literal(value: Any) -> Any:
-    """A number as C++ writes it; None for what is none."""
+    """Return a number in C++ syntax; None for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -183,7 +183,7 @@ def _literal(value: Any) -> Any:
 
 
 def _of_range(drawn: Drawn) -> list[Any]:
-    """`arange` and its kind: start, end, and step where one is given."""
+    """Return start, end, and any step of `arange` or `range`."""
     given = drawn.arguments
     start, end = given.get("start", 0), given.get("end")
     if end is None:
@@ -193,7 +193,7 @@ def _of_range(drawn: Drawn) -> list[Any]:
 
 
 def _of_ends(drawn: Drawn) -> list[Any]:
-    """`linspace` and `logspace`."""
+    """Return the arguments of `linspace` and `logspace`."""
     given = drawn.arguments
     found = [_literal(given.get(key)) for key in ("start", "end", "steps")]
     if drawn.name.endswith("logspace"):
@@ -202,7 +202,9 @@ def _of_ends(drawn: Drawn) -> list[Any]:
 
 
 def _of_bounds(drawn: Drawn) -> list[Any]:
-    """`randint`: low and high stand before the size, low may be left out."""
+    """Return those of `randint`: low, which may be left out, and high
+    before the size.
+    """
     given = drawn.arguments
     every = [*given.get("args", ()), given.get("low"), given.get("high")]
     bounds = [value for value in every if type(value) is int]
@@ -213,18 +215,18 @@ def _of_bounds(drawn: Drawn) -> list[Any]:
 
 
 def _of_shape(drawn: Drawn) -> list[Any]:
-    """Factories that take the size first."""
+    """Return the size, for factories that take it first."""
     return [_sizes(drawn)]
 
 
 def _of_eye(drawn: Drawn) -> list[Any]:
-    """Rows, and columns where they differ."""
+    """Return rows, and columns if they differ."""
     rows, columns = drawn.outputs[0].shape
     return [str(rows), *([str(columns)] if columns != rows else [])]
 
 
 def _of_indices(drawn: Drawn) -> list[Any]:
-    """`tril_indices`: rows, columns, offset."""
+    """Return rows, columns and offset of `tril_indices`."""
     values = [v for v in drawn.arguments.values() if type(v) is int]
     return [_literal(v) for v in (*values, 0)[:3]] if len(values) > 1 else [None]
 

@@ -1,4 +1,4 @@
-"""How a tensor lies in its storage, in words, and the page that draws one tensor."""
+"""The layout of a tensor in its storage, in words, and the page of a single tensor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LETTERS = "ijklmnpqrs"
 
 
 def places(side: Side) -> list[str]:
-    """A letter for each dim: that of its size where it has one, else `i, j, k`."""
+    """Return a letter for each dim: that of its size if it has any, else `i, j, k`."""
     own = [(letter or "").lower() for letter in side.letters or ("",) * len(side.shape)]
     named = [
         one if one and own.count(one) == 1 and one not in side.letters else ""
@@ -36,7 +36,7 @@ def places(side: Side) -> list[str]:
 
 
 def _facts(stored: Stored) -> list[str]:
-    """What there is to say, a line each."""
+    """Return the facts of a tensor, a line each."""
     side = stored.side
     if not side.stride and side.shape:
         return [*stored.notes]
@@ -55,7 +55,7 @@ def _facts(stored: Stored) -> list[str]:
 
 
 def _writes(version: int) -> str:
-    """How often it was written in place."""
+    """Return how often the tensor was written in place."""
     if not version:
         return "not written in place since it was made"
     times = "once" if version == 1 else f"{version} times"
@@ -63,7 +63,7 @@ def _writes(version: int) -> str:
 
 
 def _sum_of_strides(side: Side) -> str:
-    """`x[i, j]` is storage cell `6*i + j`."""
+    """Return `x[i, j]` is storage cell `6*i + j`."""
     letters = places(side)
     terms = [
         letter if step == 1 else f"{step}*{letter}"
@@ -76,7 +76,7 @@ def _sum_of_strides(side: Side) -> str:
 
 
 def _order(side: Side) -> list[str]:
-    """Whether it is contiguous, and why not."""
+    """Return whether the tensor is contiguous, and if not, why."""
     due = contiguous(side.shape)
     if is_contiguous(side.shape, side.stride):
         if not side.size:
@@ -90,7 +90,7 @@ def _order(side: Side) -> list[str]:
 
 
 def _why(side: Side) -> str:
-    """What makes a tensor not contiguous."""
+    """Return why a tensor is not contiguous."""
     dims = [d for d, size in enumerate(side.shape) if size != 1]
     for d in dims:
         if side.stride[d] == 0:
@@ -114,7 +114,7 @@ def _why(side: Side) -> str:
 
 
 def _storage(stored: Stored) -> list[str]:
-    """How much of the storage it reaches."""
+    """Return how much of the storage the tensor reaches."""
     size, reached = stored.side.size, stored.reached
     cells, nbytes = _counted(stored.count, "cell"), _counted(stored.itemsize, "byte")
     lines = [f"storage: {cells} of {nbytes}"]
@@ -127,12 +127,13 @@ def _storage(stored: Stored) -> list[str]:
 
 
 def _counted(count: int, what: str) -> str:
-    """`1 cell`, `24 cells`."""
+    """Return `1 cell` or `24 cells`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _cells(stored: Stored, most: int) -> Grid | None:
-    """The storage's first cells, `most` at the most in a row; reached ones are marked.
+    """Return the storage's first cells, at most `most` in a row; reached ones are
+    marked.
 
     A cell's index is the number of the first cell of its row, and its place in the row.
     """
@@ -159,7 +160,7 @@ def _cells(stored: Stored, most: int) -> Grid | None:
 
 
 def _legend(stored: Stored) -> str:
-    """What marks mean in the storage."""
+    """Return the meaning of marks in the storage."""
     if stored.reached < 0:
         return f"which cells are reached is not counted above {MOST:,} elements"
     if 0 < stored.reached < stored.count:
@@ -168,12 +169,12 @@ def _legend(stored: Stored) -> str:
 
 
 def _most_characters(stored: Stored) -> int:
-    """Characters of the longest value that is shown of the storage."""
+    """Return the characters of the longest value that is shown of the storage."""
     return max((len(cell(value)) for value in stored.cells), default=1)
 
 
 def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) -> str:
-    """The page in the terminal."""
+    """Return the page for the terminal."""
     side = stored.side
     parts = [[ink(_title(stored), "title", strokes.colour)]]
     if stored.reason:
@@ -193,7 +194,7 @@ def text_of_tensor(stored: Stored, width: int = 80, strokes: Strokes = BOXES) ->
 
 
 def svg_of_tensor(stored: Stored, width: float = 760) -> str:
-    """The page as SVG."""
+    """Return the page as SVG."""
     canvas = Canvas(max(width, 240))
     side = stored.side
     canvas.lines([_title(stored)], "text mono bold", 15)
@@ -217,5 +218,5 @@ def svg_of_tensor(stored: Stored, width: float = 760) -> str:
 
 
 def _title(stored: Stored) -> str:
-    """Name, shape and dtype."""
+    """Return name, shape and dtype."""
     return f"{stored.side.name}  {stored.side.shape_text} {stored.side.dtype}"

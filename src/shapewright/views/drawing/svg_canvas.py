@@ -1,7 +1,7 @@
 """An SVG page that grows downwards, with grids as boxes and arrows between them.
 
-Classes carry the colours, so that light and dark are one drawing. Nothing is referred
-to by an id: several drawings may stand in one notebook.
+Classes carry the colours, so that light and dark are one drawing. No ids are used:
+several drawings may stand in one notebook.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLOURS = {
     "where": ("#9a6700", "#d29922"), "where-fill": ("#fff8c5", "#3b2a04"),
     "off": ("#d8dee4", "#30363d"), "error": ("#cf222e", "#ff7b72"),
 }  # fmt: skip
-"""Each colour by day and by night."""
+"""The light and the dark value of each colour."""
 
 PAINT = (
     ("back", "fill", "back"), ("panel", "fill", "panel"), ("text", "fill", "text"),
@@ -42,7 +42,7 @@ PAINT = (
     ("off", "fill", "off"), ("off", "stroke", "line"),
     ("halo", "stroke", "back"), ("arrow", "stroke", "read"), ("head", "fill", "read"),
 )  # fmt: skip
-"""What each class paints with which colour."""
+"""The classes, with the property and the colour that each sets."""
 
 FORMS = """
 .sw-mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',
@@ -59,7 +59,7 @@ monospace;white-space:pre}
 
 
 def style(night: bool = False) -> str:
-    """The colours of all classes, by day or by night."""
+    """Return the colours of all classes, light or dark."""
     rules = (f".sw-{name}{{{key}:{COLOURS[colour][night]}}}"
              for name, key, colour in PAINT)  # fmt: skip
     return "\n".join(rules)
@@ -73,13 +73,15 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def _escaped(text: str) -> str:
-    """Text as XML takes it; what XML has no way to write becomes a replacement mark."""
+    """Escape text for XML; characters that XML cannot write become
+    a replacement mark.
+    """
     return escape(_UNPRINTABLE.sub("\ufffd", text), quote=True)
 
 
 @dataclass(slots=True)
 class Canvas:
-    """What has been drawn so far, and how far down that is."""
+    """The elements drawn so far, and the current height."""
 
     width: float = 760
     y: float = PAD
@@ -87,14 +89,14 @@ class Canvas:
 
     @property
     def room(self) -> float:
-        """The width between the margins."""
+        """Return the width between the margins."""
         return self.width - 2 * PAD
 
     def text(
         self, x: float, y: float, text: str, kinds: str = "text mono", size: float = 12,
         anchor: str = "",
     ) -> None:  # fmt: skip
-        """One line of text, its base line at `y`."""
+        """Draw a line of text, its base line at `y`."""
         at = f' text-anchor="{anchor}"' if anchor else ""
         if "  " in text or text[:1] == " ":
             at += ' xml:space="preserve"'
@@ -107,21 +109,21 @@ class Canvas:
         self, x: float, y: float, width: float, height: float, kinds: str,
         radius: float = 2,
     ) -> None:  # fmt: skip
-        """A rectangle."""
+        """Draw a rectangle."""
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
             f'rx="{radius:g}" class="{_css(kinds)}"/>'
         )
 
     def path(self, data: str, kinds: str) -> None:
-        """A path."""
+        """Draw a path."""
         self.parts.append(f'<path d="{data}" class="{_css(kinds)}"/>')
 
     def lines(
         self, texts: Iterable[str], kinds: str = "text mono", size: float = 12,
         x: float = PAD, after: float = 12,
     ) -> None:  # fmt: skip
-        """Text below what stands there, wrapped at the margin."""
+        """Draw text below the current content, wrapped at the margin."""
         part = MONO if "mono" in kinds else SANS
         most = max(8, int((self.width - PAD - x) / (part * size)))
         for text in texts:
@@ -131,7 +133,7 @@ class Canvas:
         self.y += after
 
     def page(self, title: str, told: str) -> str:
-        """The whole document, as high as it became."""
+        """Return the whole document, at its final height."""
         height = round(self.y + PAD - 12)
         back = Canvas(self.width)
         back.box(0.5, 0.5, self.width - 1, height - 1, "back frame", 8)
@@ -148,16 +150,16 @@ class Canvas:
 
 
 MARK = "<!-- shapewright explain -->"
-"""How an SVG of ours begins."""
+"""The beginning of our SVGs."""
 
 
 def _css(kinds: str) -> str:
-    """Our classes, by names that no page around us has."""
+    """Return our classes, by names that no page around us has."""
     return " ".join(f"sw-{kind}" for kind in kinds.split())
 
 
 def _wrapped(text: str, most: int, hanging: bool = False) -> list[str]:
-    """Lines of at most `most` characters; where it is code, later ones hang."""
+    """Return lines of at most `most` characters; in code, later lines hang."""
     if len(text) <= most:
         return [text]
     deeper = len(text) - len(text.lstrip()) + 4
@@ -175,10 +177,10 @@ SMALL = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where the cells of a grid stand: its sides, and which row of grids it is in.
+    """The place of a grid's cells: its sides, and the row of grids it is in.
 
-    `edge` is the right side of all that belongs to it, title and texts too; `told` is
-    whether a text stands below its cells.
+    `edge` is the right side of everything that belongs to it, title and texts too;
+    `told` is whether a text stands below its cells.
     """
 
     name: str
@@ -194,7 +196,7 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a cell stands on the page."""
+    """The place of a cell on the page."""
 
     x: float
     y: float
@@ -203,12 +205,12 @@ class _Place:
 
     @property
     def end(self) -> float:
-        """Its right side."""
+        """Return its right side."""
         return self.x + self.width
 
     @property
     def foot(self) -> float:
-        """Its lower side."""
+        """Return its lower side."""
         return self.y + HIGH
 
 
@@ -217,7 +219,7 @@ Places = dict[tuple[str, Index], _Place]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A grid that is to be placed: `kinds` are the classes of its marked cells."""
+    """A grid to be placed: `kinds` are the classes of its marked cells."""
 
     name: str
     grid: Grid
@@ -225,20 +227,20 @@ class Box:
 
     @property
     def cell(self) -> float:
-        """A cell's width."""
+        """Return a cell's width."""
         rows = self.grid.rows
         longest = max((len(one.text) for row in rows for one in row), default=1)
         return cell_width(longest)
 
     @property
     def gutter(self) -> float:
-        """The room for row numbers."""
+        """Return the room for row numbers."""
         first = self.grid.rows[-1][0].index if self.grid.rows else ()
         return 8 + len(str(first[-2])) * SMALL * MONO if len(first) > 1 else 0
 
     @property
     def width(self) -> float:
-        """With its numbers and texts."""
+        """Return the width with numbers and texts."""
         columns = len(self.grid.rows[0]) if self.grid.rows else 0
         texts = [len(text) + 2 for text in self.grid.left_out]
         title = len(self.grid.title) * 13 * MONO
@@ -250,17 +252,17 @@ class Box:
 
     @property
     def height(self) -> float:
-        """With its title, numbers and texts."""
+        """Return the height with title, numbers and texts."""
         return HEAD + len(self.grid.rows) * HIGH + 4 + 16 * len(self.grid.left_out)
 
 
 def cell_width(characters: int) -> float:
-    """The width of a cell for so many characters."""
+    """Return the width of a cell for so many characters."""
     return max(HIGH, round(characters * 12 * MONO + 10))
 
 
 def columns_that_fit(characters: int, columns: int, room: float) -> int:
-    """All columns where they fit, else what leaves room for a second grid."""
+    """Return all columns if they fit, else as many as leave room for a second grid."""
     wide = cell_width(characters)
     if columns * wide + PAD <= room:
         return columns
@@ -268,7 +270,9 @@ def columns_that_fit(characters: int, columns: int, room: float) -> int:
 
 
 def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
-    """Draw boxes side by side while they fit, else below; tell where cells stand."""
+    """Draw boxes side by side while they fit, else below; return the
+    places of cells.
+    """
     rows: list[list[Box]] = [[]]
     for box in boxes:
         used = sum(other.width + gap for other in rows[-1])
@@ -291,7 +295,7 @@ def put(canvas: Canvas, boxes: Sequence[Box], gap: float = GAP) -> Places:
 
 
 def _one_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
-    """Draw one grid from `x` on; marked cells come last, above their neighbours."""
+    """Draw a grid from `x` on; marked cells come last, above their neighbours."""
     canvas.text(x, frame.top + 13, box.grid.title, "name mono bold", 13)
     wide, left, top = box.cell, frame.left, frame.top + HEAD
     places: Places = {}
@@ -322,7 +326,7 @@ def _one_box(canvas: Canvas, box: Box, x: float, frame: _Frame) -> Places:
 
 
 def _value(canvas: Canvas, place: _Place, text: str, kinds: str = "text mono") -> None:
-    """A cell's value, in its middle."""
+    """Draw a cell's value in its middle."""
     base = place.y + HIGH / 2 + 4.2
     canvas.text(place.x + place.width / 2, base, text, kinds, 12, "middle")
 
@@ -335,7 +339,7 @@ INSET = 3.0
 
 
 def arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
-    """From one cell to another along the lines between cells, over no value."""
+    """Draw an arrow between cells along the lines between cells, over no value."""
     points = _way(start, end)
     line = _rounded(points)
     canvas.path(line, "halo")
@@ -346,7 +350,7 @@ def arrow(canvas: Canvas, start: _Place, end: _Place) -> None:
 
 
 def _way(start: _Place, end: _Place) -> list[Point]:
-    """The corners that an arrow passes."""
+    """Return the corners that an arrow passes."""
     one, other = start.frame, end.frame
     if one.row == other.row:
         above = start.y > end.y
@@ -373,7 +377,7 @@ def _way(start: _Place, end: _Place) -> list[Point]:
 
 
 def _rounded(points: Sequence[Point], radius: float = 7) -> str:
-    """A path through corners that are rounded."""
+    """Return a path with rounded corners."""
     data = f"M{points[0][0]:g} {points[0][1]:g}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         near, far = _towards(corner, before, radius), _towards(corner, after, radius)
@@ -383,7 +387,7 @@ def _rounded(points: Sequence[Point], radius: float = 7) -> str:
 
 
 def _towards(corner: Point, other: Point, far: float) -> Point:
-    """A point on the way from a corner, at most half of it away."""
+    """Return a point on the way from a corner, at most half of it away."""
     (x, y), (to_x, to_y) = corner, other
     length = abs(to_x - x) + abs(to_y - y)
     part = min(far, length / 2) / length if length else 0

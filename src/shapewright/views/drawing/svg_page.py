@@ -1,4 +1,4 @@
-"""An operator call as one self-contained SVG: what the terminal says, and arrows."""
+"""An operator call as one self-contained SVG: the terminal's content, and arrows."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ MOST_ARROWS = 12
 
 
 def svg(drawn: Drawn, width: float = WIDTH) -> str:
-    """The whole drawing of one call."""
+    """Return the whole drawing of a call."""
     canvas = Canvas(max(width, 240))
     told = paint(canvas, drawn)
     return canvas.page(drawn.text or drawn.name, told or "shapes only")
 
 
 def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
-    """The drawing below what stands on the canvas; what it says, in words."""
+    """Draw a call below the current content; return its content in words."""
     if titled:
         canvas.lines([drawn.text or drawn.name], "text mono bold", 15, after=6)
     canvas.lines(sides(drawn), after=10)
@@ -71,7 +71,7 @@ def paint(canvas: Canvas, drawn: Drawn, titled: bool = True) -> str:
 
 
 def _of_maps(canvas: Canvas, drawn: Drawn) -> str:
-    """Sentence, picture, formula and storage; what they say, in words."""
+    """Draw sentence, picture, formula and storage; return their content in words."""
     every = explained_maps(drawn)
     sentences = list(dict.fromkeys(one.sentence for one, _ in every if one.sentence))
     canvas.lines(sentences, "text sans", 14, after=14)
@@ -96,7 +96,7 @@ def _of_maps(canvas: Canvas, drawn: Drawn) -> str:
 
 
 def _panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
-    """The formula, and the loop below it, on ground of their own."""
+    """Draw the formula, and the loop below it, on a panel."""
     inner = Canvas(canvas.width - 12, canvas.y + 6)
     inner.lines(above, "text mono bold", 13, PAD + 12, after=6)
     inner.lines(below, "soft mono", 12, PAD + 12, after=6)
@@ -107,7 +107,8 @@ def _panel(canvas: Canvas, above: list[str], below: list[str]) -> None:
 
 
 def _picture(canvas: Canvas, followed: Followed) -> None:
-    """Grids of all tensors, and what the marked output element reads."""
+    """Draw grids of all tensors, and arrows from the elements read to the marked
+    output."""
     reads = set(followed.found)
     named = {name for name, _ in reads}
     # A tensor that only decides where to read comes first: no arrow passes it.
@@ -134,7 +135,7 @@ def _picture(canvas: Canvas, followed: Followed) -> None:
 
 
 def _forbidden(side: Side) -> dict[Index, str]:
-    """The scores of an attention that a mask leaves out, marked as such."""
+    """Return the scores of an attention that a mask leaves out, marked as such."""
     if side.name != "allowed":
         return {}
     places = product(*map(range, side.shape))
@@ -142,9 +143,9 @@ def _forbidden(side: Side) -> dict[Index, str]:
 
 
 def _columns(room: float, every: list[tuple[Side, dict[Index, str]]]) -> list[int]:
-    """How many columns of each tensor are shown: as many of each that has to be cut.
+    """Return how many columns of each tensor are shown, equal for all that are cut.
 
-    Those with marks farther apart, a window's, show more where there is room.
+    Tensors with marks farther apart, such as a window's, show more if there is room.
     """
     wide = [plane(side.shape)[1] for side, _ in every]
     most = [
@@ -175,7 +176,7 @@ WORDS = {
 
 
 def _legend(canvas: Canvas, kinds: list[str]) -> None:
-    """What fill and outline mean."""
+    """Draw the meaning of fill and outline."""
     x = PAD
     for kind in kinds:
         canvas.box(x, canvas.y, 16, 12, kind)

@@ -34,14 +34,14 @@ from shapewright.views.drawing.index_map_text import (
 from shapewright.views.drawing.storage import places
 
 Place = tuple[str, int]
-"""A tensor by name, and one of its dims, counted from 0."""
+"""The name of a tensor, and one of its dims, counted from 0."""
 Clash = tuple[Place, Place]
 
 PRODUCTS = frozenset("matmul mm bmm mv dot addmm baddbmm __matmul__".split())
 
 
 def _clashes(drawn: Drawn) -> list[Clash]:
-    """Pairs of dims that should have been equal, for the families where that is known.
+    """Return pairs of dims that should have been equal, for known families of calls.
 
     Example: ``F.linear(f32[8, 256], f32[120, 400])`` clashes in dim 1 of `input` and
     dim 1 of `weight`.
@@ -66,7 +66,8 @@ def _clashes(drawn: Drawn) -> list[Clash]:
 
 
 def _of_product(one: Side, other: Side) -> Iterator[Clash]:
-    """Columns of the first against rows of the second, then what is lined up."""
+    """Yield clashes of columns of the first with rows of the second, then of batch
+    dims."""
     if not one.shape or not other.shape:
         return
     rows = -1 if len(other.shape) == 1 else -2
@@ -77,14 +78,14 @@ def _of_product(one: Side, other: Side) -> Iterator[Clash]:
 
 
 def _of_broadcast(one: Side, other: Side) -> Iterator[Clash]:
-    """Sizes lined up from the right, neither of them 1."""
+    """Yield clashes of sizes aligned from the right, neither of them 1."""
     for back in range(1, min(len(one.shape), len(other.shape)) + 1):
         if 1 not in (one.shape[-back], other.shape[-back]):
             yield from _differing([(one, -back), (other, -back)])
 
 
 def _of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
-    """Every dim but the one that is joined, against the first tensor's."""
+    """Yield clashes with the first tensor in any dim but the joined dim."""
     first, *others = drawn.inputs
     dim = drawn.arguments.get("dim", 0) if along else None
     rank = len(first.shape)
@@ -95,7 +96,7 @@ def _of_joining(drawn: Drawn, along: str | None) -> Iterator[Clash]:
 
 
 def _differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
-    """The pair as places, if its sizes differ."""
+    """Yield the pair as places, if its sizes differ."""
     (one, at), (other, to) = pair
     if one.shape[at] != other.shape[to]:
         yield (
@@ -105,7 +106,7 @@ def _differing(pair: list[tuple[Side, int]]) -> Iterator[Clash]:
 
 
 def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
-    """A sentence for each clash."""
+    """Return a sentence for each clash."""
     sizes = {side.name: side.written for side in drawn.inputs}
     return [
         f"dim {at} of `{one}` is {sizes[one][at]}, dim {to} of `{other}` is"
@@ -115,7 +116,7 @@ def _describe_clashes(drawn: Drawn, found: list[Clash]) -> list[str]:
 
 
 def _carets(side: Side, found: list[Clash]) -> str:
-    """Carets below the sizes of a shape that clash, empty where none does."""
+    """Return carets below the sizes of a shape that clash, or an empty string."""
     marked = {at for clash in found for name, at in clash if name == side.name}
     text = ""
     for dim, size in enumerate(side.written):
@@ -131,7 +132,7 @@ MOST_OUTPUTS = 3
 def page(
     drawn: Drawn, width: int = 80, strokes: Strokes = BOXES, inside: bool = False
 ) -> str:
-    """The whole drawing of one call; `inside` adds costs, autograd and dispatch."""
+    """Return the page of a call; `inside` adds costs, autograd and dispatch."""
     colour = strokes.colour
     followed = follow(drawn) if drawn.maps else None
     every = kinds(drawn, followed)
@@ -166,12 +167,12 @@ def page(
 
 
 def _within(lines: list[str], width: int) -> list[str]:
-    """Lines of words, continued below where they are too long."""
+    """Return lines of words, wrapped if they are too long."""
     return [part for line in lines for part in _continued(line, width)]
 
 
 def _continued(line: str, width: int) -> list[str]:
-    """One line, its later parts deeper than its first."""
+    """Wrap a line, its later parts deeper than its first."""
     if len(line) <= width:
         return [line]
     deep = " " * (len(line) - len(line.lstrip()) + 2)
@@ -179,7 +180,7 @@ def _continued(line: str, width: int) -> list[str]:
 
 
 def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
-    """The outputs that are worth words: the first, and of many that are alike two."""
+    """Return the outputs to explain: the first, and two of many similar outputs."""
     found = []
     for number, one in enumerate(drawn.maps[:MOST_OUTPUTS]):
         if number > 1 and one.sentence == drawn.maps[0].sentence:
@@ -189,7 +190,7 @@ def explained_maps(drawn: Drawn) -> list[tuple[IndexMap, Side]]:
 
 
 def of_which(drawn: Drawn) -> list[str]:
-    """Which of several outputs is pictured, and how many are not told of."""
+    """Return which of several outputs is pictured, and how many are not described."""
     if len(drawn.maps) < 2:
         return []
     untold = len(drawn.maps) - len(explained_maps(drawn))
@@ -198,7 +199,7 @@ def of_which(drawn: Drawn) -> list[str]:
 
 
 def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> list[str]:
-    """Every tensor's shape, a line each, and below it what does not fit."""
+    """Return every tensor's shape, a line each, with marks below clashes."""
     every = [*drawn.inputs, *drawn.outputs]
     wide = max((len(side.name) for side in every), default=0)
     found = _clashes(drawn)
@@ -215,7 +216,7 @@ def sides(drawn: Drawn, styles: Kinds | None = None, colour: bool = False) -> li
 
 
 def _of_layer(drawn: Drawn) -> list[str]:
-    """Which operator a layer calls, where it is that which is drawn."""
+    """Return which operator a layer calls, if the drawing shows that."""
     layer = drawn.text.startswith(("nn.", "torch.nn.")) and ")(" in drawn.text
     if not layer or not drawn.name.startswith("torch.nn.functional."):
         return []
@@ -226,7 +227,7 @@ def _of_layer(drawn: Drawn) -> list[str]:
 def _describe_map(
     one: IndexMap, side: Side, width: int, known: Collection[str] = ()
 ) -> list[list[str]]:
-    """The sentence, the formulas and the loop, without the stages that are known."""
+    """Return sentence, formulas and loop, without the stages that are known."""
     parts = []
     if one.sentence:
         parts.append(wrap(one.sentence, width))
@@ -239,7 +240,7 @@ def _describe_map(
 
 
 def _cut(line: str, width: int, indent: str = "  ") -> list[str]:
-    """A line of a formula or a loop, continued below where it is too long."""
+    """Return a line of a formula or a loop, wrapped if it is too long."""
     if len(indent) + len(line) <= width:
         return [f"{indent}{line}"]
     bare = line.lstrip()
@@ -251,7 +252,7 @@ def _cut(line: str, width: int, indent: str = "  ") -> list[str]:
 def _picture(
     drawn: Drawn, followed: Followed | None, width: int, styles: Kinds, strokes: Strokes
 ) -> list[str]:
-    """Grids of all tensors, one output element and what it reads in brackets."""
+    """Return grids of all tensors, an output element and its reads in brackets."""
     if followed is None:
         return [f"({without_values(drawn)})"]
     boxes = []
@@ -264,7 +265,7 @@ def _picture(
 
 
 def joined(parts: list[str], width: int) -> list[str]:
-    """Parts one after another, no line broken inside of one."""
+    """Join parts into lines, without breaking inside a part."""
     lines = [parts[0]]
     for part in parts[1:]:
         if len(lines[-1]) + 1 + len(part) <= width:
@@ -275,7 +276,7 @@ def joined(parts: list[str], width: int) -> list[str]:
 
 
 def read_out(drawn: Drawn, followed: Followed) -> list[str]:
-    """`out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
+    """Return `out[1, 2] = 20 reads input[3, 2] = 20`, the first few, in parts."""
     out, index = followed.out, followed.index
     named = {side.name: side for side in (*drawn.inputs, *drawn.stages)}
     head = f"{_element(out.name, index)} = {cell(at(out.values, index))}"
@@ -293,23 +294,23 @@ def read_out(drawn: Drawn, followed: Followed) -> list[str]:
 
 
 def _element(name: str, index: Index) -> str:
-    """`input[3, 2]`."""
+    """Return `input[3, 2]`."""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def checked(drawn: Drawn) -> str:
-    """At how many elements the map was compared with torch."""
+    """Return at how many elements the map was compared with torch."""
     count = f"{drawn.checked} element{'s' * (drawn.checked != 1)}"
     return f"checked: equal to torch at {count}"
 
 
 def _written(size: int) -> str:
-    """`1 element is written`, `12 elements are written`."""
+    """Return `1 element is written` or `12 elements are written`."""
     return "1 element is written" if size == 1 else f"{size:,} elements are written"
 
 
 def told_of_storage(drawn: Drawn) -> list[str]:
-    """Strides, and whether anything was copied."""
+    """Return the strides, and whether anything was copied."""
     out = drawn.outputs[0]
     lines = []
     for side in (*drawn.inputs, out):

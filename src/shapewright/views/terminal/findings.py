@@ -28,16 +28,15 @@ if TYPE_CHECKING:
 
 TRIED = "checked by running it"
 OF_PYTHON = frozenset({"unpacked-sizes", "size-check", "program-error"})
-"""Codes of what the program's own Python raised."""
+"""Codes of errors that the program's own Python raised."""
 
 
 def finding_lines(
     finding: Finding, trace: Trace, terminal: Terminal, tried: str = TRIED
 ) -> list[Line]:
-    """The block of one finding, as ``error[code]: message`` and its place.
+    """Return the block of a finding, as ``error[code]: message`` and its place.
 
-    The first line stands alone: it says all that one must know. `tried` says how fixes
-    were tried.
+    The first line is complete by itself. `tried` describes how fixes were tried.
     """
     head: Line = [
         (f"{finding.severity}[{finding.code}]", finding.severity),
@@ -58,7 +57,7 @@ def finding_lines(
 
 
 def _fixes(finding: Finding, how: str) -> list[Line]:
-    """What to write instead, and whether it was tried."""
+    """Return the replacements to write, and whether they were tried."""
     lines: list[Line] = []
     for fix in finding.fixes:
         place = _at(fix.edits[0].span, finding)
@@ -74,7 +73,7 @@ def _fixes(finding: Finding, how: str) -> list[Line]:
 
 
 def _notes(finding: Finding, margin: str) -> list[Line]:
-    """Where each side came from, and torch's own words where they are others."""
+    """Return the origin of each side, and torch's own message if it differs."""
     lines: list[Line] = []
     for text in finding.lines:
         lines.append([(f"{margin}   ", ""), (text, "")])
@@ -94,7 +93,7 @@ def _notes(finding: Finding, margin: str) -> list[Line]:
 
 
 def _at(span: Span, finding: Finding) -> str:
-    """A place, in short where it lies in the finding's own file."""
+    """Return a place, in short if it lies in the finding's own file."""
     if finding.span is not None and span.file == finding.span.file:
         return f"line {span.line}"
     return f"{span.file}:{span.line}"
@@ -137,7 +136,7 @@ def _snippet(
 
 
 def assumption_lines(trace: Trace, terminal: Terminal) -> list[Line]:
-    """What the run supposed, each with its place and how often."""
+    """Return the assumptions of the run, with their places and counts."""
     lines: list[Line] = []
     for each in trace.assumptions:
         text = each.message.removeprefix("assumed ")
@@ -156,9 +155,9 @@ def text(
     unicode: bool = True,
     notes: list[Line] | None = None,
 ) -> str:
-    """The findings, each with its causes and fixes, and a last line that counts.
+    """Return the findings, each with its causes and fixes, and a line of counts.
 
-    `notes` stand for the lines of what was assumed.
+    `notes` replace the lines of assumptions.
     """
     if report.parts:
         return "\n".join(
@@ -180,7 +179,7 @@ def text(
 
 
 def _parts_lines(report: Report) -> list[Line]:
-    """What was not checked of a file, and how many of its definitions were."""
+    """Return the definitions that were not checked, and how many were."""
     lines: list[Line] = [[(f"not checked: {each}", "note")] for each in report.skipped]
     checked = len(report.parts)
     count = formatting.plural(checked + len(report.skipped), "definition")
@@ -189,7 +188,7 @@ def _parts_lines(report: Report) -> list[Line]:
 
 
 def _last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
-    """How many there are of each kind; whether the program reached its end."""
+    """Return the counts of each kind; whether the program reached its end."""
     counts = {
         kind: sum(each.severity == kind for each in report.findings)
         for kind in ("error", "warning", "note")
@@ -207,7 +206,7 @@ def _last_line(report: Report, of_parts: ChosenInputs | None = None) -> Line:
 
 
 def note_text(finding: Finding, trace: Trace, unicode: bool = True) -> str:
-    """One finding as the note of an exception."""
+    """Return a finding as the note of an exception."""
     terminal = Terminal(glyphs=UNICODE if unicode else ASCII)
     lines = finding_lines(finding, trace, terminal, "tried on this call only")
     return lower(lines, False).rstrip()

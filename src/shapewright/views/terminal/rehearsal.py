@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 MOST_RUNS = 4
-"""Runs of numbers that are told of a loop's turns."""
+"""Ranges of numbers that are listed of a loop's turns, at most."""
 
 MOST_NAMES = 4
-"""Files that one line saved or loaded."""
+"""Files that are listed of a line that saves or loads, at most."""
 
 SHORT = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
@@ -42,7 +42,7 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One line of the program, and what came of it, in a line or several."""
+    """A line of the program and its results, in one or several lines."""
 
     file: str
     line: int
@@ -53,7 +53,7 @@ class _Row:
 
 
 def _rows(story: Moment, trace: Trace | None) -> list[_Row]:
-    """All rows, in the order in which they first happened."""
+    """Return all rows, in the order in which they first happened."""
     texts = {
         name: source.text.splitlines()
         for name, source in (trace.sources if trace is not None else {}).items()
@@ -88,7 +88,7 @@ def _make_story_rows(
 
 
 def _together(moments: Iterable[Moment]) -> list[list[Moment]]:
-    """Moments in groups: what one line saves or loads under many names is one."""
+    """Return moments in groups: the files that a line saves or loads form a group."""
     found: dict[object, list[Moment]] = {}
     for each in moments:
         files = each.kind in ("save", "load")
@@ -98,7 +98,7 @@ def _together(moments: Iterable[Moment]) -> list[list[Moment]]:
 
 
 def _tells(moment: Moment) -> bool:
-    """Whether a moment is worth its line: a loop in which nothing happened is not."""
+    """Whether a moment is shown: a loop in which nothing happened is not."""
     return moment.kind != "loop" or any(map(_tells, moment.inner))
 
 
@@ -110,7 +110,7 @@ def _code(moment: Moment, texts: Mapping[str, list[str]]) -> str:
 
 
 def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
-    """What came of it, in words; of several, where they are one line's files."""
+    """Return the results of moments in words; several are the files of a line."""
     moment = moments[0]
     kind, text = moment.kind, moment.text
     if kind == "loop":
@@ -133,7 +133,7 @@ def _what(moments: Sequence[Moment]) -> tuple[str, ...]:
 
 
 def _turns(moment: Moment, name: str) -> str:
-    """`turns 1-2, 90 of 90`."""
+    """Return `turns 1-2, 90 of 90`."""
     names = f"{name}es" if name == "batch" else f"{name}s"
     runs: list[list[int]] = []
     for each in moment.turns:
@@ -156,7 +156,7 @@ def _turns(moment: Moment, name: str) -> str:
 
 
 def _short(words: str) -> str:
-    """The same with short names of dtypes."""
+    """Return the words with short names of dtypes."""
     return " ".join(
         SHORT.get(word.rstrip(","), word.rstrip(",")) + "," * word.endswith(",")
         for word in words.split(" ")
@@ -168,14 +168,14 @@ NO_GRADIENT = "none"
 
 @dataclass(frozen=True)
 class _Branch:
-    """A module or a parameter: what is known of it, and what it holds."""
+    """A module or a parameter: its gradient, and its children."""
 
     name: str
     own: Gradient | None = None
     inner: tuple[_Branch, ...] = ()
 
     def like(self) -> object:
-        """What two branches have in common that are told as one."""
+        """Return the properties shared by branches that are folded."""
         own = replace(self.own, path="") if self.own is not None else None
         return own, tuple((each.name, each.like()) for each in self.inner)
 
@@ -188,13 +188,13 @@ class _Growing:
     inner: dict[str, _Growing] = field(default_factory=dict)
 
     def branch(self, name: str) -> _Branch:
-        """It, with equal neighbours folded."""
+        """Return the branch, with equal neighbours folded."""
         inner = [each.branch(part) for part, each in self.inner.items()]
         return _Branch(name, self.own, tuple(_folded(inner)))
 
 
 def _folded(branches: Sequence[_Branch]) -> Iterator[_Branch]:
-    """Numbered branches that follow one another and are alike, as one: `0-11`."""
+    """Yield branches, with consecutive equal numbered branches folded: `0-11`."""
     group: list[_Branch] = []
     for each in branches:
         if group and each.name.isdigit() and each.like() == group[-1].like():
@@ -213,7 +213,7 @@ def _one(group: list[_Branch]) -> Iterator[_Branch]:
 
 
 def _beside(gradients: Sequence[Gradient], terminal: Terminal) -> list[Line]:
-    """A table: what a value is, and the gradient that came to it."""
+    """Return a table of values and the gradients that came to them."""
     if not gradients:
         return [[("gradients", "bold"), ("  no gradient came to any module", "dim")]]
     root = _Growing()
@@ -255,7 +255,7 @@ def _make_gradient_rows(branch: _Branch, depth: int) -> Iterator[tuple[str, str,
 
 
 def _came(own: Gradient) -> str:
-    """The gradient in words."""
+    """Return the gradient in words."""
     if own.kind == "frozen":
         return "frozen"
     if own.gradient is None:
@@ -265,7 +265,7 @@ def _came(own: Gradient) -> str:
 
 
 def _worded(shape: tuple[int, ...], dtype: str) -> str:
-    """`(64, 10) f32`."""
+    """Return `(64, 10) f32`."""
     sizes = ", ".join(map(str, shape))
     comma = "," if len(shape) == 1 else ""
     return f"({sizes}{comma}) {SHORT.get(dtype, dtype)}"
@@ -275,16 +275,16 @@ GUTTER = 7
 """Columns of the line number and the rule."""
 
 NARROW = 60
-"""Columns below which the program's own lines have a third, not a half."""
+"""Columns below which the program's own lines get a third, not a half."""
 
 MOST_ROWS = 120
-"""Lines of the program that are told of."""
+"""Lines of the program that are shown, at most."""
 
 MOST_SKIPPED = 8
-"""Things that were not run, each in a line of its own."""
+"""Things that were not run, each in a line of its own, at most."""
 
 MOST_PLACES = 4
-"""Lines that are named of one assumption."""
+"""Lines that are named for an assumption, at most."""
 
 
 def text(
@@ -294,7 +294,7 @@ def text(
     unicode: bool = True,
     gradients: bool = False,
 ) -> str:
-    """The story, then gradients beside values where asked for, then the findings."""
+    """Return the story, gradients if requested, and the findings."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     told = _story(report, terminal)
     lines = [*_head(report, terminal), [], *told, *([[]] if told else [])]
@@ -306,7 +306,7 @@ def text(
 
 
 def _head(report: Report, terminal: Terminal) -> list[Line]:
-    """What was run, on what, how long."""
+    """Return the command, its device, and how long it ran."""
     told = report.rehearsal
     if told is None:
         return [[(f"{report.target} did not run", "error")]]
@@ -324,7 +324,7 @@ def _head(report: Report, terminal: Terminal) -> list[Line]:
 
 
 def _story(report: Report, terminal: Terminal) -> list[Line]:
-    """The lines that made the run, each with what came of it."""
+    """Return the lines of the run, each with its results."""
     told = report.rehearsal
     if told is None:
         return []
@@ -354,7 +354,7 @@ def _story(report: Report, terminal: Terminal) -> list[Line]:
 
 
 def _lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
-    """A row, with what came of it broken into lines: a shape is never cut."""
+    """Yield a row, with its results broken into lines: a shape is never cut."""
     glyphs = terminal.glyphs
     room = terminal.width - GUTTER - width - 2
     code = cut("  " * row.depth + row.code, width, glyphs.cut)
@@ -372,7 +372,7 @@ def _lines(row: _Row, width: int, terminal: Terminal) -> Iterator[Line]:
 
 
 def _wrapped_shapes(text: str, room: int) -> Iterable[str]:
-    """The text in lines, broken behind commas that are not within a shape."""
+    """Return the text in lines, broken behind commas that are not within a shape."""
     depth, joined, before = 0, "", ""
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -383,7 +383,7 @@ def _wrapped_shapes(text: str, room: int) -> Iterable[str]:
 
 
 def _wrapped_words(text: str, room: int) -> Iterable[str]:
-    """The text in lines, those after the first a little to the right."""
+    """Return the text in lines, those after the first a little to the right."""
     lines = [*wrapped(text, room)]
     if len(lines) > 1:
         lines = [*wrapped(text, room - 2)]
@@ -391,7 +391,7 @@ def _wrapped_words(text: str, room: int) -> Iterable[str]:
 
 
 def _assumed(assumptions: Iterable[Assumption], terminal: Terminal) -> list[Line]:
-    """What the run supposed: equal ones together, with their lines."""
+    """Return the assumptions of the run: equal ones together, with their lines."""
     found: dict[str, list[Assumption]] = {}
     for each in assumptions:
         found.setdefault(each.message.removeprefix("assumed "), []).append(each)

@@ -34,18 +34,18 @@ STYLES = {PROVEN: "out", REFUTED: "error"}
 
 
 def proof_text(proof: Proof, colour: bool = False) -> str:
-    """A line for each statement."""
+    """Return a line for each statement."""
     return lower(_proof_lines(proof), colour)
 
 
 def _proof_lines(proof: Proof) -> list[Line]:
-    """A line for each statement: its verdict, of what, and for which sizes."""
+    """Return a line for each statement: its verdict, subject, and sizes."""
     room = max((cells(each.heading) for each in proof.statements), default=0)
     return [_statement_line(each, room) for each in proof.statements]
 
 
 def _statement_line(statement: Statement, room: int) -> Line:
-    """One statement; its verdict has so much room."""
+    """Return the line of a statement; its verdict has `room` columns."""
     line: Line = [
         (f"{statement.heading:{room}}", STYLES.get(statement.verdict, "warning")),
         ("  ", ""),
@@ -59,10 +59,10 @@ def _statement_line(statement: Statement, room: int) -> Line:
 
 
 SHOWN = 4
-"""Outputs of modules that are not proven and are shown."""
+"""Outputs of modules that are not proven and are shown, at most."""
 
 TRIED = 40
-"""Sizes that are listed, where no demand held."""
+"""Sizes that are listed if no demand held, at most."""
 
 NONE_FOUND = "no sizes were found that it takes"
 
@@ -73,13 +73,13 @@ def text(
     colour: bool = False,
     unicode: bool = True,
 ) -> str:
-    """The sizes that are taken, each demand with its line, and runs that show it."""
+    """Return the accepted sizes, each demand with its line, and runs that show it."""
     terminal = Terminal(max(width or 100, 40), colour, UNICODE if unicode else ASCII)
     return lower(_page(solution, terminal), colour)
 
 
 def _page(solution: Solution, terminal: Terminal) -> list[Line]:
-    """The lines of the page."""
+    """Return the lines of the page."""
     lines: list[Line] = [
         [(solution.target, "title"), (f"  {solution.spec}", "dim")],
         [],
@@ -115,7 +115,7 @@ def _page(solution: Solution, terminal: Terminal) -> list[Line]:
 
 
 def _shown_proof(proof: Proof) -> list[Line]:
-    """What is said of outputs and demands, and of modules what is not proven."""
+    """Return the proof of outputs and demands, and what is unproven of modules."""
     modules = [s for s in proof.statements if s.place and not _is_output(s)]
     open_ = [s for s in modules if s.verdict != PROVEN]
     kept = [s for s in proof.statements if not s.place or _is_output(s)]
@@ -130,12 +130,12 @@ def _shown_proof(proof: Proof) -> list[Line]:
 
 
 def _is_output(statement: Statement) -> bool:
-    """Whether a statement is about what the target returns."""
+    """Whether a statement is about the result of the target."""
     return statement.place.startswith("output")
 
 
 def _tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
-    """The sizes that were tried, where no demand held."""
+    """Return the sizes that were tried, if no demand held."""
     lines: list[Line] = []
     for label, refused in (("took", False), ("refused", True)):
         runs = [one for one in solution.tried if bool(one.message) == refused]
@@ -150,7 +150,7 @@ def _tried_lines(solution: Solution, terminal: Terminal) -> list[Line]:
 
 
 def _demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]:
-    """A demand, and the line that demands it."""
+    """Return a demand, and the line that demands it."""
     calls = f"{each.calls} calls at " if each.calls > 1 else ""
     where = f"{calls}{_place(each.span)}: " if each.span else ""
     lines = labelled("takes" if first else "", said(each.demand), terminal)
@@ -158,7 +158,7 @@ def _demand_lines(each: Demanded, first: bool, terminal: Terminal) -> list[Line]
 
 
 def _example(label: str, run: Example, terminal: Terminal) -> list[Line]:
-    """A run: its sizes, and what came out."""
+    """Return an example run: its sizes, and its output."""
     sizes = ", ".join(f"{name} = {size}" for name, size in run.sizes.items())
     arrow = terminal.glyphs.arrow
     rest = f" {arrow} {run.output}" if run.output else ""
@@ -168,14 +168,14 @@ def _example(label: str, run: Example, terminal: Terminal) -> list[Line]:
 
 
 def _failing(solution: Solution, terminal: Terminal) -> list[Line]:
-    """The nearest sizes that are refused."""
+    """Return the nearest sizes that are refused."""
     if solution.fails is None:
         return []
     return _example("fails", solution.fails, terminal)
 
 
 def _needed(each: Needed) -> str:
-    """Which argument of a layer would have to be another, and what it would be."""
+    """Return the argument of a layer that would have to change, and its value."""
     told = [each.class_name, f"{each.argument}={each.has}", _place(each.span)]
     sizes = ", ".join(f"{name} = {size}" for name, size in each.sizes.items())
     text = f"`{each.layer}` ({', '.join(filter(None, told))}) needs {each.argument}="
@@ -187,7 +187,7 @@ def _needed(each: Needed) -> str:
 
 
 def _wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
-    """Sizes that give the output that was asked for."""
+    """Return sizes that give the requested output."""
     if not solution.wanted:
         return labelled(
             "wanted", f"no sizes were found that give {solution.want}", terminal
@@ -199,12 +199,12 @@ def _wanted_lines(solution: Solution, terminal: Terminal) -> list[Line]:
 
 
 def _place(span: Span | None) -> str:
-    """``model.py:41``."""
+    """Return ``model.py:41``."""
     return "" if span is None else f"{span.file}:{span.line}"
 
 
 def _last_line(solution: Solution) -> Line:
-    """How many runs this rests on."""
+    """Return how many runs this rests on."""
     runs = formatting.plural(solution.runs, "run")
     if solution.works is None:
         return [(f"{runs} without data", "dim")]

@@ -1,5 +1,5 @@
-"""The lines below a table: totals, what a real run would have cost, and where formulas
-hold.
+"""The lines below a table: totals, the costs of a real run, and the sizes for which
+formulas hold.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ LABEL = 13
 
 
 def totals_lines(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
-    """The totals, each with its label, broken to the width."""
+    """Return the totals, each with its label, broken to the width."""
     rows = totals_rows(trace, totals)
     return [line for label, text in rows for line in labelled(label, text, terminal)]
 
 
 def totals_rows(trace: Trace, totals: Totals) -> list[tuple[str, str]]:
-    """Parameters, buffers, arithmetic, the largest tensor and all activations."""
+    """Return parameters, buffers, arithmetic, the largest tensor
+    and all activations.
+    """
     rows = (
         []
         if isinstance(trace.output, Fact | None)
@@ -48,7 +50,7 @@ def totals_rows(trace: Trace, totals: Totals) -> list[tuple[str, str]]:
 
 
 def labelled(label: str, text: str, terminal: Terminal) -> list[Line]:
-    """A label and its text, broken between words under the text's beginning."""
+    """Return a label and its text, broken between words under the text's beginning."""
     room = max(terminal.width - LABEL, 20)
     made: list[Line] = []
     for at, part in enumerate(wrapped(text, room)):
@@ -58,7 +60,7 @@ def labelled(label: str, text: str, terminal: Terminal) -> list[Line]:
 
 
 def wrapped(text: str, room: int) -> Iterable[str]:
-    """The text in lines of at most `room` columns, broken between words."""
+    """Yield the text in lines of at most `room` columns, broken between words."""
     line = ""
     for word in text.split(" "):
         if line and cells(line) + 1 + cells(word) > room:
@@ -70,7 +72,7 @@ def wrapped(text: str, room: int) -> Iterable[str]:
 
 
 def last_line(trace: Trace, totals: Totals) -> Line:
-    """How long it took, and what a real run would have allocated."""
+    """Return how long it took, and what a real run would have allocated."""
     return [
         (f"traced in {formatting.duration(trace.seconds)} with no data; ", ""),
         (
@@ -126,11 +128,11 @@ def _few(names: list[str], most: int = 4) -> str:
 
 
 MOST_NAMES = 8
-"""Constants whose names are shown."""
+"""Constants whose names are shown, at most."""
 
 
 def _formula_rows(trace: Trace) -> list[tuple[str, str]]:
-    """Labels and texts: where the formulas hold, and what has none."""
+    """Return labels and texts: where the formulas hold, and what has none."""
     formulas = trace.formulas
     if formulas is None:
         return []
@@ -144,7 +146,7 @@ def _formula_rows(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _named(trace: Trace, names: Sequence[Named]) -> str:
-    """``12 is n_head, 64 is n_embd // n_head (in blocks.0.attn)``, module by module."""
+    """Return ``12 is n_head, 64 is n_embd // n_head (in blocks.0.attn)``, by module."""
     groups: dict[str, list[str]] = {}
     for each in names[:MOST_NAMES]:
         groups.setdefault(each.module, []).append(f"{each.value} is {each.name}")
@@ -164,7 +166,7 @@ def _said(branch: Branch) -> str:
 
 
 def formula_lines(trace: Trace, terminal: Terminal) -> list[Line]:
-    """A line for each thing that is said of the letters."""
+    """Return a line for each statement on the letters."""
     lines: list[Line] = []
     for label, text in _formula_rows(trace):
         lines += labelled(label, text, terminal)

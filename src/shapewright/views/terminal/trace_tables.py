@@ -37,10 +37,10 @@ GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table, all its cells made.
+    """A column of a table, with all its cells.
 
-    `least` is the width below which the column would tell nothing; `rank` says who gets
-    spare room first (0 before 1). `style` names a style for all cells, or makes the
+    `least` is the width below which the column would be useless; `rank` is its priority
+    for spare room (0 before 1). `style` names a style for all cells, or makes the
     styled line out of a finished cell. `tail` keeps the end of a cell that is cut.
     """
 
@@ -54,20 +54,20 @@ class Column:
 
     @property
     def natural(self) -> int:
-        """The width that shows every cell whole."""
+        """Return the width that shows every cell whole."""
         return max(map(cells, (self.title, *self.cells)))
 
     @property
     def empty(self) -> bool:
-        """Whether no cell says anything."""
+        """Whether all cells are empty."""
         return not any(self.cells)
 
 
 def table(plans: Sequence[Sequence[Column]], terminal: Terminal) -> list[Line]:
-    """The table by the first plan that fits the terminal, else by the last one.
+    """Return the table by the first plan that fits the terminal, else by the last.
 
-    Each plan is a choice of columns, the richest first. Columns that are empty are
-    left out of every plan.
+    Each plan is a choice of columns, the richest first. Columns that are empty are left
+    out of every plan.
     """
     width = terminal.width
     columns = {id(column): column for plan in plans for column in plan}
@@ -99,7 +99,9 @@ def _find_column_widths(
 
 
 def _squeezed(naturals: Sequence[int], width: int) -> list[int]:
-    """Widths for a terminal too narrow for any plan: the widest column gives way."""
+    """Return widths for a terminal too narrow for any plan: the
+    widest column shrinks.
+    """
     widths = list(naturals)
     room = max(width - len(GAP) * (len(widths) - 1), 4 * len(widths))
     while sum(widths) > room:
@@ -131,7 +133,7 @@ def _rows(
 def _column(
     column: Column, natural: int, width: int, terminal: Terminal
 ) -> Sequence[Sequence[Segment]]:
-    """The cells cut, filled and styled, each with the gap after it."""
+    """Return the cells cut, filled and styled, each with the gap after it."""
     texts: Sequence[str] = column.cells
     if natural > width:
         shorten = cut_left if column.tail else cut
@@ -144,7 +146,7 @@ def _column(
 
 
 def _by_module(trace: Trace, totals: Totals, terminal: Terminal) -> list[Line]:
-    """The module table; at 80 columns without class and bytes, if need be."""
+    """Return the module table; at 80 columns without class and bytes, if need be."""
     rows = module_rows(trace, totals)
     labels = [row.tree(terminal.glyphs) + row.label for row in rows]
     name = Column("module", labels, 36, 1, style=_branch)
@@ -176,7 +178,7 @@ def _module_number_column(title: str, cells: list[str]) -> Column:
 
 
 def _branch(cell: str) -> Line:
-    """The cell with its branches dim and its name plain, the root's bold."""
+    """Return the cell with its branches dim and its name plain, the root's bold."""
     name = cell.lstrip(" │├└─|`-")
     edge = cell[: len(cell) - len(name)]
     return [(edge, "dim"), (name, "" if edge else "bold")]
@@ -187,7 +189,7 @@ def _style_module_output(cell: str) -> Line:
 
 
 def _by_op(trace: Trace, terminal: Terminal, most: int | None = None) -> list[Line]:
-    """The op table: index, line, call, shapes in and out, kind, costs, module.
+    """Return the op table: index, line, call, shapes in and out, kind, costs, module.
 
     With `most`, the first so many rows, and how many more there are.
     """
@@ -246,7 +248,7 @@ GUTTER = 7
 
 
 def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
-    """The functions that ran, file by file, each line with what it made."""
+    """Return the functions that ran, file by file, each line with its tensors."""
     lines: list[Line] = []
     for blocks in files(trace, terminal.glyphs.arrow):
         widths = _find_line_widths(blocks, terminal)
@@ -258,9 +260,9 @@ def _by_line(trace: Trace, terminal: Terminal) -> list[Line]:
 
 
 def _find_line_widths(blocks: Sequence[FunctionRows], terminal: Terminal) -> list[int]:
-    """Columns for code, facts and counts.
+    """Return the widths of columns for code, facts and counts.
 
-    Facts first lose their steps on the way, so that the code stands whole; then the
+    Facts first lose their intermediate steps, so that the code stands whole; then the
     code gives way, but keeps half.
     """
     rows = [row for block in blocks for row in block.rows if row is not None]
@@ -294,7 +296,7 @@ def _line(row: Row | None, widths: Sequence[int], terminal: Terminal) -> Line:
 
 
 def _shortened(fact: str, width: int, terminal: Terminal) -> str:
-    """The fact without its first steps where all do not fit: the result counts."""
+    """Return the fact without its first steps if not all fit: the result counts."""
     arrow = f" {terminal.glyphs.arrow} "
     rest = short = fact
     while cells(short) > width and arrow in rest:
@@ -305,7 +307,7 @@ def _shortened(fact: str, width: int, terminal: Terminal) -> str:
 
 By = Literal["module", "op", "line"]
 PIPED = 100
-"""The width of a page that is not for a terminal, whatever the terminal is."""
+"""The width of a page that is not written to a terminal."""
 
 
 FIRST_OPS = 40
@@ -319,10 +321,10 @@ def text(
     colour: bool = False,
     unicode: bool = True,
 ) -> str:
-    """The trace as text, by module, op or line, in tables of at most `width` columns.
+    """Return the trace as text, by module, op or line, of at most `width` columns.
 
     Example: ``print(text(trace, by="line", width=80))``. `width` None means 100
-    columns. A function without modules is shown by op even so. With `unicode` False
+    columns. A function without modules is always shown by op. With `unicode` False
     lines and marks are drawn in ASCII. Messages are not broken, so that they can be
     searched for.
     """
@@ -332,7 +334,7 @@ def text(
 
 
 def _page(trace: Trace, by: By, terminal: Terminal) -> list[Line]:
-    """The lines of the page."""
+    """Return the lines of the page."""
     if not trace.calls and not trace.complete:  # it ended before its first call
         lines = [
             line
